@@ -1,0 +1,58 @@
+# make run and make test need python3 (3.11 or newer, with venv), make and a package index; all else is installed here.
+
+PYTHON ?= python3
+UV_VERSION := 0.13.9
+# Kept outside of the checkout: the next checkout on this machine starts in seconds.
+UV_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt-queue-agent/uv-$(UV_VERSION)
+UV := $(UV_HOME)/bin/uv
+BIN := .venv/bin
+
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+
+.PHONY: run test check bench lock proto clean
+
+run: .venv/run.installed  ## two local clusters and an agent that serves both
+	@exec $(BIN)/queue-agent local
+
+test: .venv/dev.installed  ## everything CI runs
+	$(MAKE) check
+	$(BIN)/pytest -q
+
+check: .venv/dev.installed  ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/dev.installed  ## figures, each against its baseline
+	$(BIN)/python -m benchmarks.local_cluster_rows
+	$(BIN)/python -m benchmarks.client_requests
+
+$(UV): requirements-uv.txt
+	$(PYTHON) -m venv --clear $(UV_HOME)
+	$(UV_HOME)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
+	@touch $@
+
+.venv/run.installed: requirements.txt pyproject.toml | $(UV)
+	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(UV) pip install --quiet --python .venv --require-hashes -r requirements.txt
+	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.installed: requirements-dev.txt .venv/run.installed
+	$(UV) pip install --quiet --python .venv --require-hashes -r requirements-dev.txt
+	@touch $@
+
+lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin them
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header -o requirements.txt pyproject.toml requirements-build.in
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml requirements-build.in
+
+proto: .venv/dev.installed  ## generate the Python code of the protobuf messages
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. queue_agent/wire/proto/*.proto
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,1 @@
+"""Queue Agent for YTsaurus."""

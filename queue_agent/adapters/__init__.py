@@ -1,0 +1,1 @@
+"""One library each, behind a port."""

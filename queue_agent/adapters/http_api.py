@@ -1,0 +1,221 @@
+"""The agent's HTTP interface: health, metrics, and as JSON the Orchid tree and what is published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import unquote
+
+import structlog
+from aiohttp import web
+
+from queue_agent.adapters.json_values import to_json
+from queue_agent.adapters.metrics import CONTENT_TYPE, Metrics
+from queue_agent.adapters.orchid import OrchidTree
+from queue_agent.core.encoding import encode_instant
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.ports import Clock, StatusSource
+from queue_agent.wire.error import ErrorCode, YtError
+
+log = structlog.get_logger(__name__)
+
+READY_WITHIN: Final = timedelta(minutes=1)
+"""An agent is ready if a pass of its own that began no longer ago than this has succeeded."""
+
+DEFAULT_LIMIT: Final = 100
+MAX_LIMIT: Final = 1000
+
+_NOT_FOUND_CODES: Final = (ErrorCode.RESOLVE, ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
+_ORCHID: Final = "/orchid"
+
+
+class HttpApi:
+    """Serves until it is left; an async context manager.
+
+    Args:
+        source: what is to be shown.
+        metrics: rendered at `/metrics`.
+        tree: shown at `/orchid`.
+        clock: readiness is a matter of time.
+        host, port: address to listen on; with port 0 see `port`.
+    """
+
+    def __init__(
+        self, source: StatusSource, metrics: Metrics, tree: OrchidTree, clock: Clock, host: str, port: int
+    ) -> None:
+        self._source = source
+        self._metrics = metrics
+        self._tree = tree
+        self._clock = clock
+        self._host = host
+        self._port = port
+        application = web.Application(middlewares=[_errors_as_json])
+        application.add_routes(
+            [
+                web.get("/health/live", self._live),
+                web.get("/health/ready", self._ready),
+                web.get("/metrics", self._show_metrics),
+                web.get(_ORCHID, self._orchid),
+                web.get(_ORCHID + "/{path:.*}", self._orchid),
+                web.get("/api/v1/queues", self._list_queues),
+                web.get("/api/v1/queues/{cluster}/{path:.+}", self._show_queue),
+                web.get("/api/v1/consumers", self._list_consumers),
+                web.get("/api/v1/consumers/{cluster}/{path:.+}", self._show_consumer),
+            ]
+        )
+        self._runner = web.AppRunner(application, access_log=None)
+
+    async def __aenter__(self) -> HttpApi:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self._host, self._port).start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._runner.cleanup()
+
+    @property
+    def port(self) -> int:
+        """The port listened on."""
+        return int(self._runner.addresses[0][1])
+
+    async def _live(self, request: web.Request) -> web.Response:
+        return _json_response({"status": "ok"})
+
+    async def _ready(self, request: web.Request) -> web.Response:
+        facts = self._source.agent_pass()
+        last_success = facts.last_success_instant
+        ready = last_success is not None and self._clock.now() - last_success <= READY_WITHIN
+        document = {"status": "ok" if ready else "not ready", "agent_pass": _facts(facts)}
+        return _json_response(document, 200 if ready else 503)
+
+    async def _show_metrics(self, request: web.Request) -> web.Response:
+        return web.Response(body=await self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
+
+    async def _orchid(self, request: web.Request) -> web.Response:
+        # Keys of objects contain slashes, so the path is cut while it is still encoded.
+        encoded = request.rel_url.raw_path.removeprefix(_ORCHID).split("/")
+        path = [unquote(key) for key in encoded if key]
+        verb = request.query.get("verb", "get")
+        if verb == "list":
+            return _json_response(list(await self._tree.list(path)))
+        if verb != "get":
+            raise YtError(f'Verb "{verb}" is not one of "get" and "list"')
+        return _json_response(await self._tree.get(path))
+
+    async def _list_queues(self, request: web.Request) -> web.Response:
+        return _json_response(_page(request, "queues", self._source.queues()))
+
+    async def _list_consumers(self, request: web.Request) -> web.Response:
+        return _json_response(_page(request, "consumers", self._source.consumers()))
+
+    async def _show_queue(self, request: web.Request) -> web.Response:
+        ref = _ref(request)
+        snapshot = _find(self._source.queues(), ref)
+        status, partitions = self._source.queue_status(ref), self._source.queue_partitions(ref)
+        return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
+
+    async def _show_consumer(self, request: web.Request) -> web.Response:
+        ref = _ref(request)
+        snapshot = _find(self._source.consumers(), ref)
+        status, partitions = self._source.consumer_status(ref), self._source.consumer_partitions(ref)
+        return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
+
+
+def _ref(request: web.Request) -> CrossClusterRef:
+    return CrossClusterRef(request.match_info["cluster"], "//" + request.match_info["path"].lstrip("/"))
+
+
+def _find(
+    snapshots: Mapping[CrossClusterRef, QueueSnapshot] | Mapping[CrossClusterRef, ConsumerSnapshot],
+    ref: CrossClusterRef,
+) -> QueueSnapshot | ConsumerSnapshot:
+    if ref not in snapshots:
+        raise YtError(f"Object {ref} is not served by this queue agent", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
+    return snapshots[ref]
+
+
+def _page(
+    request: web.Request,
+    name: str,
+    snapshots: Mapping[CrossClusterRef, QueueSnapshot] | Mapping[CrossClusterRef, ConsumerSnapshot],
+) -> Mapping[str, Any]:
+    """At most `limit` objects behind the reference `after`; `next` is what to give as `after` for the rest, or null."""
+    limit = _limit(request.query.get("limit"))
+    after = request.query.get("after")
+    refs = sorted((ref for ref in snapshots if after is None or str(ref) > after), key=str)
+    shown = refs[:limit]
+    return {
+        name: [_summary(snapshots[ref]) for ref in shown],
+        "total": len(snapshots),
+        "next": str(shown[-1]) if len(refs) > len(shown) else None,
+    }
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_LIMIT
+    try:
+        limit = int(text)
+    except ValueError:
+        limit = 0
+    if not 1 <= limit <= MAX_LIMIT:
+        raise YtError(f'Parameter "limit" must be a number from 1 to {MAX_LIMIT}')
+    return limit
+
+
+def _summary(snapshot: QueueSnapshot | ConsumerSnapshot) -> dict[str, Any]:
+    return {
+        "cluster": snapshot.ref.cluster,
+        "path": snapshot.ref.path,
+        "role": snapshot.role.value,
+        "pass_index": snapshot.pass_index,
+        "pass_instant": encode_instant(snapshot.pass_instant),
+        "error": None if snapshot.error is None else snapshot.error.to_map(),
+    }
+
+
+def _facts(facts: PassFacts) -> Mapping[str, Any]:
+    return {
+        "pass_index": facts.pass_index,
+        "pass_instant": None if facts.pass_instant is None else encode_instant(facts.pass_instant),
+        "error": None if facts.error is None else facts.error.to_map(),
+        "last_success_instant": (
+            None if facts.last_success_instant is None else encode_instant(facts.last_success_instant)
+        ),
+    }
+
+
+def _json_response(value: Any, status: int = 200) -> web.Response:
+    return web.Response(text=json.dumps(to_json(value)), status=status, content_type="application/json")
+
+
+def _error_response(error: YtError, status: int) -> web.Response:
+    return _json_response(error.to_map(), status)
+
+
+@web.middleware
+async def _errors_as_json(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except YtError as error:
+        if error.find(*_NOT_FOUND_CODES):
+            return _error_response(error, 404)
+        return _error_response(error, 503 if error.find(ErrorCode.UNAVAILABLE) else 400)
+    except web.HTTPException as error:
+        words = f"{request.method} {request.path}: {error.reason}"
+        code = ErrorCode.RESOLVE if error.status == 404 else ErrorCode.GENERIC
+        response = _error_response(YtError(words, code), error.status)
+        if "Allow" in error.headers:
+            response.headers["Allow"] = error.headers["Allow"]
+        return response
+    except Exception:  # a bug in a handler: say so loudly, and answer in the form clients can read
+        log.exception("handler crashed", path=request.path)
+        return _error_response(YtError("Internal error"), 500)

@@ -1,0 +1,246 @@
+"""Metrics of queues and consumers under the names of the C++ agent, for dashboards made for it.
+
+Of every partitioned metric there is one series per partition, with the label `partition_index`, and one of all
+partitions without it. What is not known has no series.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol
+
+from prometheus_client.core import Metric
+
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import Registration
+from queue_agent.core.snapshots import (
+    ConsumerPartition,
+    ConsumerQueueView,
+    ConsumerSnapshot,
+    QueuePartition,
+    QueueSnapshot,
+    Role,
+)
+
+Labels = Mapping[str, str]
+
+MAX_PATH_LABEL_BYTES: Final = 200
+
+_NO_TAG: Final = "none"
+_NO_LIMIT: Final = sys.maxsize
+_QUEUE: Final = "yt_queue_agent_queue"
+_CONSUMER: Final = "yt_queue_agent_consumer"
+
+# The type `unknown`: the client library would add `_total` to the name of a counter, which dashboards do not expect.
+_FAMILIES: Final[Sequence[tuple[str, Literal["gauge", "unknown"], str]]] = (
+    (f"{_QUEUE}_partitions", "gauge", "Partitions of the queue."),
+    (f"{_QUEUE}_consumers", "gauge", "Registrations with the queue; without the label vital: all of them."),
+    (f"{_QUEUE}_partition_rows_written", "unknown", "Counter of rows written since the agent first saw the queue."),
+    (f"{_QUEUE}_partition_rows_trimmed", "unknown", "Counter of rows trimmed since the agent first saw the queue."),
+    (f"{_QUEUE}_partition_data_weight_written", "unknown", "Counter of bytes written since the agent saw the queue."),
+    (f"{_QUEUE}_partition_row_count", "gauge", "Rows that are there."),
+    (f"{_QUEUE}_partition_data_weight", "gauge", "Bytes that are there; absent if the queue does not tell."),
+    (f"{_CONSUMER}_partition_rows_consumed", "unknown", "Counter of rows read since the agent first saw the consumer."),
+    (f"{_CONSUMER}_partition_data_weight_consumed", "unknown", "Counter of bytes read; absent if not known."),
+    (f"{_CONSUMER}_partition_offset_max", "gauge", "Index of the next row to read."),
+    *(
+        (f"{_CONSUMER}_partition_{name}_{aggregate}", "gauge", text)
+        for name, text in (
+            ("lag_rows", "Unread rows; negative if the consumer is ahead."),
+            ("lag_data_weight", "Unread bytes; absent if not known."),
+            ("lag_time", "Age of the next row to read in seconds; 0 if not known or nothing is to be read."),
+        )
+        for aggregate in ("sum", "max", "avg")
+    ),
+)
+
+
+class _Page:
+    """The families under construction."""
+
+    def __init__(self) -> None:
+        self._families = {name: Metric(name, text, kind) for name, kind, text in _FAMILIES}
+
+    def add(self, name: str, labels: Labels, value: float) -> None:
+        self._families[name].add_sample(name, dict(labels), value)
+
+    def add_partitions(self, name: str, labels: Labels, values: Mapping[int, float], in_all: float) -> None:
+        """A series per partition and one of all of them; nothing if no partition's value is known."""
+        if not values:
+            return
+        self.add(name, labels, in_all)
+        for partition_index, value in values.items():
+            self.add(name, {**labels, "partition_index": str(partition_index)}, value)
+
+    def add_sums(self, name: str, labels: Labels, values: Mapping[int, float]) -> None:
+        self.add_partitions(name, labels, values, sum(values.values()))
+
+    def add_aggregates(self, name: str, labels: Labels, values: Mapping[int, float]) -> None:
+        """The three families `_sum`, `_max` and `_avg`; a single partition has its value in each of them."""
+        if not values:
+            return
+        total = sum(values.values())
+        self.add_partitions(f"{name}_sum", labels, values, total)
+        self.add_partitions(f"{name}_max", labels, values, max(values.values()))
+        self.add_partitions(f"{name}_avg", labels, values, total / len(values))
+
+    def families(self) -> list[Metric]:
+        return [family for family in self._families.values() if family.samples]
+
+
+@dataclass(slots=True)
+class _Accumulator:
+    """A counter by partition index and over all partitions, fed with counts that may go down as well."""
+
+    last: dict[int, int] = field(default_factory=dict)
+    grown: dict[int, int] = field(default_factory=dict)
+    grown_in_all: int = 0
+
+    def feed(self, counts: Mapping[int, int | None], partition_count: int) -> None:
+        """Take in the present counts; None, or absent: not known now."""
+        for partition_index, count in counts.items():
+            if count is None:
+                continue
+            growth = max(0, count - self.last.get(partition_index, count))
+            self.last[partition_index] = count
+            self.grown[partition_index] = self.grown.get(partition_index, 0) + growth
+            self.grown_in_all += growth
+        for partition_index in [index for index in self.last if index >= partition_count]:
+            del self.last[partition_index], self.grown[partition_index]
+
+
+_CounterKey = tuple[str, CrossClusterRef, CrossClusterRef | None]
+"""Name of the family, the object, and of a consumer the queue."""
+
+
+class ObjectMetrics:
+    """Remembers the counters of the objects this agent leads from one page to the next."""
+
+    def __init__(self) -> None:
+        self._accumulators: dict[_CounterKey, _Accumulator] = {}
+
+    def collect(
+        self,
+        queues: Mapping[CrossClusterRef, QueueSnapshot],
+        consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    ) -> list[Metric]:
+        """The families of all objects led here.
+
+        Counters start at 0 with the first page that shows the object; what is not among the arguments is forgotten.
+        While an object or a partition can not be looked at its gauges are absent and its counters stand still.
+        """
+        page = _Page()
+        present: dict[_CounterKey, _Accumulator] = {}
+
+        def count(name: str, labels: Labels, key: _CounterKey, counts: Mapping[int, int | None], limit: int) -> None:
+            accumulator = present[key] = self._accumulators.get(key) or _Accumulator()
+            accumulator.feed(counts, limit)
+            page.add_partitions(name, labels, accumulator.grown, accumulator.grown_in_all)
+
+        for queue in queues.values():
+            if queue.role is Role.LEADING:
+                _collect_queue(page, queue, count)
+        for consumer in consumers.values():
+            if consumer.role is Role.LEADING:
+                for registration in consumer.registrations:
+                    _collect_consumer(page, consumer, registration, queues.get(registration.queue), count)
+        self._accumulators = present
+        return page.families()
+
+
+class _Count(Protocol):
+    def __call__(
+        self, name: str, labels: Labels, key: _CounterKey, counts: Mapping[int, int | None], limit: int
+    ) -> None: ...
+
+
+def _collect_queue(page: _Page, snapshot: QueueSnapshot, count: _Count) -> None:
+    labels = _queue_labels(snapshot.ref, snapshot)
+    view = snapshot.view
+    known: dict[int, QueuePartition] = {}
+    if view is not None:
+        known = {i: partition for i, partition in enumerate(view.partitions) if isinstance(partition, QueuePartition)}
+        page.add(f"{_QUEUE}_partitions", labels, len(view.partitions))
+        vital = sum(registration.vital for registration in snapshot.registrations)
+        page.add(f"{_QUEUE}_consumers", labels, len(snapshot.registrations))
+        page.add(f"{_QUEUE}_consumers", {**labels, "vital": "true"}, vital)
+        page.add(f"{_QUEUE}_consumers", {**labels, "vital": "false"}, len(snapshot.registrations) - vital)
+    counters: Mapping[str, Mapping[int, int | None]] = {
+        f"{_QUEUE}_partition_rows_written": {i: partition.upper_row_index for i, partition in known.items()},
+        f"{_QUEUE}_partition_rows_trimmed": {i: partition.lower_row_index for i, partition in known.items()},
+        f"{_QUEUE}_partition_data_weight_written": {
+            i: partition.cumulative_data_weight for i, partition in known.items()
+        },
+    }
+    for name, counts in counters.items():
+        count(name, labels, (name, snapshot.ref, None), counts, _NO_LIMIT if view is None else len(view.partitions))
+    page.add_sums(
+        f"{_QUEUE}_partition_row_count", labels, {i: partition.available_row_count for i, partition in known.items()}
+    )
+    page.add_sums(
+        f"{_QUEUE}_partition_data_weight",
+        labels,
+        _known({i: partition.available_data_weight for i, partition in known.items()}),
+    )
+
+
+def _collect_consumer(
+    page: _Page, snapshot: ConsumerSnapshot, registration: Registration, queue: QueueSnapshot | None, count: _Count
+) -> None:
+    labels = {
+        "consumer_cluster": snapshot.ref.cluster,
+        "consumer_path": _path_label(snapshot.ref.path),
+        "consumer_tag": snapshot.row.queue_consumer_profiling_tag or _NO_TAG,
+        **_queue_labels(registration.queue, queue),
+    }
+    sub = None if snapshot.view is None else snapshot.view.queues.get(registration.queue)
+    known: dict[int, ConsumerPartition] = {}
+    limit = _NO_LIMIT
+    if isinstance(sub, ConsumerQueueView):
+        limit = len(sub.partitions)
+        known = {
+            i: partition
+            for i, partition in enumerate(sub.partitions)
+            if isinstance(partition, ConsumerPartition)
+            and (not registration.partitions or i in registration.partitions)
+        }
+    counters: Mapping[str, Mapping[int, int | None]] = {
+        f"{_CONSUMER}_partition_rows_consumed": {i: partition.next_row_index for i, partition in known.items()},
+        f"{_CONSUMER}_partition_data_weight_consumed": {
+            i: partition.cumulative_data_weight for i, partition in known.items()
+        },
+    }
+    for name, counts in counters.items():
+        count(name, labels, (name, snapshot.ref, registration.queue), counts, limit)
+    offsets = {i: partition.next_row_index for i, partition in known.items()}
+    page.add_partitions(f"{_CONSUMER}_partition_offset_max", labels, offsets, max(offsets.values(), default=0))
+    page.add_aggregates(
+        f"{_CONSUMER}_partition_lag_rows",
+        labels,
+        {i: partition.unread_row_count for i, partition in known.items()},
+    )
+    page.add_aggregates(
+        f"{_CONSUMER}_partition_lag_data_weight",
+        labels,
+        _known({i: partition.unread_data_weight for i, partition in known.items()}),
+    )
+    page.add_aggregates(
+        f"{_CONSUMER}_partition_lag_time",
+        labels,
+        {i: partition.processing_lag.total_seconds() for i, partition in known.items()},
+    )
+
+
+def _queue_labels(ref: CrossClusterRef, snapshot: QueueSnapshot | None) -> Labels:
+    tag = None if snapshot is None else snapshot.row.queue_profiling_tag
+    return {"queue_cluster": ref.cluster, "queue_path": _path_label(ref.path), "queue_tag": tag or _NO_TAG}
+
+
+def _path_label(path: str) -> str:
+    return path.encode()[:MAX_PATH_LABEL_BYTES].decode(errors="ignore")
+
+
+def _known(values: Mapping[int, int | None]) -> dict[int, float]:
+    return {partition_index: value for partition_index, value in values.items() if value is not None}

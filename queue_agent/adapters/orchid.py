@@ -1,0 +1,135 @@
+"""The Orchid service: where masters ask for the status of queues and consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from queue_agent.core.encoding import Unsigned
+from queue_agent.wire import orchid, rpc, yson
+from queue_agent.wire.connection import ConnectionLimits, Reply
+from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.orchid import Verb, resolve
+from queue_agent.wire.proto.ypath_pb2 import (
+    TReqExecute,
+    TReqGet,
+    TReqList,
+    TRspExecute,
+    TRspExists,
+    TRspGet,
+    TRspList,
+)
+from queue_agent.wire.rpc_server import RpcServer
+from queue_agent.wire.yson import Yson
+
+__all__ = ["OrchidServer", "OrchidTree", "resolve", "to_yson"]
+
+_LIMITS: Final = ConnectionLimits(max_packet_size=1 << 20)
+"""Requests hold little more than a path."""
+
+
+class OrchidTree(Protocol):
+    """What is served; both methods raise YtError, with code 500 for a path that does not resolve."""
+
+    async def get(self, path: Sequence[str]) -> Yson:
+        """The value at a path of unescaped keys, such as `["queue_agent", "queues", "primary://tmp/q", "status"]`."""
+        ...
+
+    async def list(self, path: Sequence[str]) -> list[str]:
+        """Keys of the map at a path."""
+        ...
+
+
+class OrchidServer:
+    """Serves a tree over RPC while it is entered; entering binds and may raise OSError.
+
+    Args:
+        port: 0 for one that is free, see `address`.
+    """
+
+    def __init__(self, tree: OrchidTree, host: str, port: int) -> None:
+        self._tree = tree
+        self._server = RpcServer({orchid.SERVICE: {orchid.METHOD: self._execute}}, host, port, _LIMITS)
+
+    async def __aenter__(self) -> Self:
+        await self._server.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._server.__aexit__(kind, error, traceback)
+
+    @property
+    def address(self) -> str:
+        """`host:port` as bound."""
+        return self._server.address
+
+    async def _execute(self, request: rpc.Request) -> Reply:
+        rpc.parse(TReqExecute, request.body)
+        inner = orchid.decode_request(request.attachments)
+        try:
+            parts = rpc.encode_response(inner.header, await self._read(inner))
+        except YtError as error:
+            parts = rpc.encode_error_response(inner.header, error)
+        return Reply(TRspExecute().SerializeToString(), parts)
+
+    async def _read(self, request: rpc.Request) -> bytes:
+        """The serialized answer to the inner request."""
+        header = orchid.find_path_header(request)
+        if header is None:
+            raise YtError("YPath request has no path", ErrorCode.PROTOCOL)
+        if header.mutating:
+            raise YtError("Orchid nodes are read-only")
+        try:
+            verb = Verb(request.header.method)
+        except ValueError:
+            raise YtError(f"Method {request.header.method} is not supported", ErrorCode.NO_SUCH_METHOD) from None
+        path = orchid.split_path(header.target_path.decode("utf-8", "surrogateescape"))
+        match verb:
+            case Verb.GET:
+                get = rpc.parse(TReqGet, request.body)
+                value = to_yson(await self._tree.get(path))
+                value = _cut(value, get.limit) if get.HasField("limit") else value
+                return TRspGet(value=yson.dumps(value)).SerializeToString()
+            case Verb.LIST:
+                listing = rpc.parse(TReqList, request.body)
+                # As bytes: a key need not be UTF-8.
+                keys: Yson = [key.encode("utf-8", "surrogateescape") for key in await self._tree.list(path)]
+                keys = _cut(keys, listing.limit) if listing.HasField("limit") else keys
+                return TRspList(value=yson.dumps(keys)).SerializeToString()
+            case Verb.EXISTS:
+                return TRspExists(value=await self._exists(path)).SerializeToString()
+
+    async def _exists(self, path: Sequence[str]) -> bool:
+        try:
+            await self._tree.get(path)
+        except YtError as error:
+            if error.code == ErrorCode.RESOLVE:
+                return False
+            raise
+        return True
+
+
+def to_yson(value: Yson) -> Yson:
+    """A published value as the bindings write it: mappings and sequences of any kind, and unsigned numbers."""
+    attributes = {key: to_yson(attribute) for key, attribute in yson.attributes_of(value).items()}
+    match value:
+        case Unsigned():
+            result: Yson = yson.Uint64(value)
+        case Mapping():
+            result = {key: to_yson(member) for key, member in value.items()}
+        case list() | tuple():
+            result = [to_yson(member) for member in value]
+        case _:
+            return value
+    return yson.with_attributes(result, attributes) if attributes else result
+
+
+def _cut(value: Yson, limit: int) -> Yson:
+    """The first so many members, marked as incomplete if there are more."""
+    if not isinstance(value, (dict, list)) or len(value) <= limit:
+        return value
+    members = dict(list(value.items())[:limit]) if isinstance(value, dict) else value[:limit]
+    return yson.with_attributes(members, {**yson.attributes_of(value), "incomplete": True})

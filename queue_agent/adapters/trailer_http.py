@@ -1,0 +1,183 @@
+"""HTTP/1.1 requests whose trailers are read: a streamed answer that broke off says so only there."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import h11
+from multidict import CIMultiDict
+from yarl import URL
+
+_READ_SIZE = 1 << 18
+MAX_HEADER_SIZE = 1 << 20
+"""Bytes; an error with all its causes travels in a header."""
+
+_MAX_IDLE_PER_ORIGIN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A whole answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Of any case; trailers are among them and win."""
+
+    body: bytes
+
+
+class TrailerHttp:
+    """A client for few, large answers; keeps some connections open for the next request.
+
+    Args:
+        tls: for `https`.
+        connect_timeout: seconds for one TCP connection and its TLS handshake.
+        request_timeout: seconds from sending a request to the end of the answer.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None, *, connect_timeout: float, request_timeout: float) -> None:
+        self._tls = tls
+        self._connect_timeout = connect_timeout
+        self._request_timeout = request_timeout
+        self._idle: dict[URL, list[_Connection]] = defaultdict(list)
+
+    async def request(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
+        """Send a request that may safely be sent twice, and read the answer to its end.
+
+        Raises:
+            OSError: no connection, or it broke.
+            TimeoutError: the answer was not there in time.
+            h11.RemoteProtocolError: the answer is no HTTP, or ends early.
+        """
+        async with asyncio.timeout(self._request_timeout):
+            connection = self._take_idle(url.origin())
+            if connection is not None:
+                try:
+                    return await self._exchange(connection, method, url, headers, body)
+                except (OSError, h11.RemoteProtocolError):
+                    # A server may close a connection that was idle at any time: only a fresh one tells of trouble.
+                    if connection.answered:
+                        raise
+            connection = await self._connect(url)
+            return await self._exchange(connection, method, url, headers, body)
+
+    def close(self) -> None:
+        """Close the idle connections; call it when no request is under way."""
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.close()
+        self._idle.clear()
+
+    def _take_idle(self, origin: URL) -> _Connection | None:
+        connections = self._idle[origin]
+        while connections:
+            connection = connections.pop()
+            if connection.usable:
+                return connection
+            connection.close()
+        return None
+
+    async def _connect(self, url: URL) -> _Connection:
+        tls = self._tls if url.scheme == "https" else None
+        try:
+            async with asyncio.timeout(self._connect_timeout):
+                reader, writer = await asyncio.open_connection(url.host, url.port, ssl=tls)
+        except TimeoutError as error:
+            raise ConnectionError(f"no connection in {self._connect_timeout:g} s") from error
+        return _Connection(reader, writer)
+
+    async def _exchange(
+        self, connection: _Connection, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
+    ) -> HttpAnswer:
+        finished = False
+        try:
+            await connection.send(method, url, headers, body)
+            answer = await connection.receive()
+            finished = True
+            return answer
+        finally:
+            idle = self._idle[url.origin()]
+            if finished and connection.reset() and len(idle) < _MAX_IDLE_PER_ORIGIN:
+                idle.append(connection)
+            else:
+                connection.close()
+
+
+class _Connection:
+    """One connection, for one request at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._protocol = self._new_protocol()
+        self.answered = False
+        """Whether any byte of the present answer has come."""
+
+    @staticmethod
+    def _new_protocol() -> h11.Connection:
+        return h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_SIZE)
+
+    @property
+    def usable(self) -> bool:
+        return not (self._writer.is_closing() or self._reader.at_eof())
+
+    async def send(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> None:
+        self.answered = False
+        fields = [("Host", url.authority), *headers.items()]
+        if body is not None:
+            fields.append(("Content-Length", str(len(body))))
+        # h11 wants bytes where a value is more than ASCII; parameters are bytes mapped to Latin-1.
+        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in fields]
+        request = h11.Request(method=method, target=url.raw_path_qs, headers=encoded)
+        data = [self._protocol.send(request)]
+        if body:
+            data.append(self._protocol.send(h11.Data(data=body)))
+        data.append(self._protocol.send(h11.EndOfMessage()))
+        self._writer.write(b"".join(part for part in data if part))
+        await self._writer.drain()
+
+    async def receive(self) -> HttpAnswer:
+        status = 0
+        headers: CIMultiDict[str] = CIMultiDict()
+        body: list[bytes] = []
+        while True:
+            event = self._protocol.next_event()
+            match event:
+                case h11.NEED_DATA:
+                    data = await self._reader.read(_READ_SIZE)
+                    self.answered = self.answered or bool(data)
+                    self._protocol.receive_data(data)
+                case h11.Response():
+                    status = event.status_code
+                    headers.extend(_decoded(event))
+                    if "Transfer-Encoding" not in headers and "Content-Length" not in headers:
+                        raise h11.RemoteProtocolError("the answer does not tell where it ends")
+                case h11.Data():
+                    body.append(bytes(event.data))
+                case h11.EndOfMessage():
+                    headers.update(_decoded(event))
+                    return HttpAnswer(status, headers, b"".join(body))
+                case h11.ConnectionClosed():
+                    raise h11.RemoteProtocolError("the connection was closed before the answer")
+                case _:
+                    pass  # an informational response: the real one follows
+
+    def reset(self) -> bool:
+        """Make ready for the next request; False if the connection can not be used again."""
+        if self._protocol.our_state is not h11.DONE or self._protocol.their_state is not h11.DONE:
+            return False
+        if self._protocol.trailing_data[0]:
+            return False
+        self._protocol.start_next_cycle()
+        return True
+
+    def close(self) -> None:
+        self._writer.transport.abort()  # nothing is left to be sent, and a TLS peer may be slow to say goodbye
+
+
+def _decoded(event: h11.Response | h11.EndOfMessage) -> CIMultiDict[str]:
+    return CIMultiDict((name.decode("ascii"), value.decode("latin-1")) for name, value in event.headers)

@@ -1,0 +1,284 @@
+"""Cluster over HTTP API v4: what the controllers ask, as commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Final, TypeVar
+
+from queue_agent.adapters.batcher import Batcher
+from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader
+from queue_agent.adapters.queries import quote_path, split_list
+from queue_agent.adapters.yt_errors import to_cluster_error
+from queue_agent.adapters.yt_http import YtHttp
+from queue_agent.config import ClusterConfig
+from queue_agent.core.observed import (
+    ColumnDescription,
+    ConsumerOffset,
+    ObjectRevisions,
+    TableDescription,
+    TabletDescription,
+    TabletInfo,
+)
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.errors import AccessDenied, ClusterError, ObjectNotFound
+from queue_agent.ports import RequestObserver
+from queue_agent.wire import yson
+from queue_agent.wire.error import YtError
+from queue_agent.wire.guid import NULL_GUID
+
+Outcome = TypeVar("Outcome")
+
+_PEERS_KEPT_SECONDS: Final = 60.0
+_CONCURRENT_SELECTS: Final = 4
+_BATCH_CONCURRENCY: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _LightCommand:
+    """A reading command fit for a batch."""
+
+    command: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _CellHost:
+    host: str | None
+    known_until: float
+
+
+class YtCluster:
+    """`ports.Cluster`, and the commands state tables need; an async context manager.
+
+    Args:
+        name: of the cluster, as references name it.
+        config: how to reach it.
+        observer: hears of every HTTP request.
+    """
+
+    def __init__(self, name: str, config: ClusterConfig, observer: RequestObserver | None = None) -> None:
+        self._name = name
+        self._http = YtHttp(name, config, observer)
+        self._light: Batcher[None, _LightCommand, Any] = Batcher(self._execute_batch)
+        offsets_reader = OffsetsReader(self)
+        self._offsets: Batcher[tuple[str, bool], OffsetsQuestion, Mapping[int, ConsumerOffset]]
+        self._offsets = Batcher(offsets_reader.read)
+        self._cell_hosts: dict[str, _CellHost] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> YtCluster:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._http)
+            await stack.enter_async_context(self._light)
+            await stack.enter_async_context(self._offsets)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def get_object_revisions(self) -> ObjectRevisions:
+        """The master's list of queues and consumers; paths that are not UTF-8 can not be served and are left out."""
+        answer = await self._http.call("get", {"path": "//sys/@queue_agent_object_revisions"})
+        value = answer["value"]
+        return ObjectRevisions(_revisions(value.get("queues")), _revisions(value.get("consumers")))
+
+    async def get_attributes(self, path: str, names: Collection[str]) -> Mapping[str, Any]:
+        """Those of the attributes that the object has."""
+        result: Mapping[str, Any] = await self._get(f"{path}/@", attributes=list(names))
+        return result
+
+    async def get_table(self, path: str) -> TableDescription:
+        """Schema and tablets, with the address of each tablet's cell."""
+        schema, tablets = await self._get_all([f"{path}/@schema", f"{path}/@tablets"])
+        tablets = sorted(tablets, key=lambda tablet: int(tablet["index"]))
+        tablet_descriptions = [_tablet(tablet) for tablet in tablets]
+        hosts = await self._get_cell_hosts(
+            {tablet.cell_id for tablet in tablet_descriptions if tablet.cell_id and not tablet.host}
+        )
+        return TableDescription(
+            columns=[_column(column) for column in schema],
+            tablets=[
+                tablet if tablet.host or not tablet.cell_id else replace(tablet, host=hosts[tablet.cell_id])
+                for tablet in tablet_descriptions
+            ],
+            unique_keys=bool(yson.attributes_of(schema).get("unique_keys", False)),
+        )
+
+    async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
+        """By partition index; an empty request asks nothing."""
+        if not partition_indexes:
+            return {}
+        command = _LightCommand("get_tablet_infos", {"path": path, "tablet_indexes": list(partition_indexes)})
+        answer = await self._light.ask(None, command)
+        infos = answer["tablets"]
+        if len(infos) != len(partition_indexes):
+            raise ClusterError(
+                f"get_tablet_infos {path} on cluster {self._name} told of {len(infos)} tablets"
+                f" instead of {len(partition_indexes)}"
+            )
+        return {
+            index: TabletInfo(
+                int(info["total_row_count"]), int(info["trimmed_row_count"]), int(info["last_write_timestamp"])
+            )
+            for index, info in zip(partition_indexes, infos, strict=True)
+        }
+
+    async def select_row_values(
+        self, path: str, column: str, rows: Collection[tuple[int, int]]
+    ) -> Mapping[tuple[int, int], int]:
+        """An integer column of the rows (partition index, row index); see the port."""
+        pairs = [f"({partition_index}u, {row_index}u)" for partition_index, row_index in rows]
+        answers = await self.select_all(
+            path,
+            [
+                f"[$tablet_index], [$row_index], [{column}] from {quote_path(path)}"
+                f" where ([$tablet_index], [$row_index]) in ({', '.join(piece)})"
+                for piece in split_list(pairs)
+            ],
+        )
+        return {
+            (int(row["$tablet_index"]), int(row["$row_index"])): int(row[column])
+            for answer in answers
+            for row in answer
+            if not yson.is_null(row[column])
+        }
+
+    async def read_consumer_offsets(
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool
+    ) -> Mapping[int, ConsumerOffset]:
+        """Offsets of one queue; those of other queues asked for at the same moment travel in the same request."""
+        if partition_count == 0:
+            return {}
+        return await self._offsets.ask((consumer_path, with_meta), OffsetsQuestion(queue, partition_count))
+
+    async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int) -> None:
+        """Drop the rows below `trimmed_row_count` of the table with this id, whatever path it has now."""
+        await self._http.call(
+            "trim_rows",
+            {"path": f"#{object_id}", "tablet_index": partition_index, "trimmed_row_count": trimmed_row_count},
+        )
+
+    async def select_all(self, subject: str, queries: Sequence[str]) -> list[list[Mapping[str, Any]]]:
+        """Rows of several queries, run at the same time; the first failure is raised.
+
+        Args:
+            subject: what they are about, for messages.
+            queries: without the word `select`.
+        """
+        slots = asyncio.Semaphore(_CONCURRENT_SELECTS)
+
+        async def select(query: str) -> list[Any] | ClusterError:
+            async with slots:
+                try:
+                    return await self._http.read_rows("select_rows", {"query": query}, subject=subject)
+                except ClusterError as error:
+                    return error
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(select(query)) for query in queries]
+        return [_raise_error(task.result()) for task in tasks]
+
+    async def lookup_versioned(self, path: str, keys: list[Mapping[str, Any]]) -> list[Any]:
+        """Rows with these keys, as maps with the attribute `write_timestamps`, newest first."""
+        parameters = {"path": path, "versioned": True, "retention_config": {"max_data_versions": 1}}
+        return await self._http.read_rows("lookup_rows", parameters, rows=keys)
+
+    async def insert_rows(self, path: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert or replace whole rows in one transaction; columns not named become null."""
+        await self._http.call("insert_rows", {"path": path, "require_sync_replica": False}, rows=rows)
+
+    async def delete_rows(self, path: str, keys: Sequence[Mapping[str, Any]]) -> None:
+        """Delete rows by key in one transaction; keys without a row are no error."""
+        await self._http.call("delete_rows", {"path": path, "require_sync_replica": False}, rows=keys)
+
+    async def _execute_batch(self, key: None, commands: Sequence[_LightCommand]) -> list[Any]:
+        requests = [{"command": command.command, "parameters": command.parameters} for command in commands]
+        answer = await self._http.call(
+            "execute_batch", {"requests": requests, "concurrency": _BATCH_CONCURRENCY}, subject=f"of {len(requests)}"
+        )
+        results = answer["results"]
+        if len(results) != len(commands):
+            raise ClusterError(f"execute_batch on cluster {self._name} gave {len(results)} of {len(commands)} results")
+        return [
+            self._batch_error(command, result["error"]) if "error" in result else result["output"]
+            for command, result in zip(commands, results, strict=True)
+        ]
+
+    def _batch_error(self, command: _LightCommand, error: Mapping[str, Any]) -> ClusterError:
+        request = f"{command.command} {command.parameters['path']} on cluster {self._name}"
+        return to_cluster_error(YtError.from_map(error), request)
+
+    async def _get(self, path: str, **parameters: Any) -> Any:
+        answer = await self._light.ask(None, _LightCommand("get", {"path": path, **parameters}))
+        return answer["value"]
+
+    async def _get_all(self, paths: Sequence[str]) -> list[Any]:
+        outcomes = await self._light.ask_all(None, [_LightCommand("get", {"path": path}) for path in paths])
+        return [_raise_error(outcome)["value"] for outcome in outcomes]
+
+    async def _get_cell_hosts(self, cell_ids: Collection[str]) -> Mapping[str, str | None]:
+        """Addresses of leading peers by cell id, remembered for a minute; None where they can not be known."""
+        now = asyncio.get_running_loop().time()
+        self._cell_hosts = {cell: known for cell, known in self._cell_hosts.items() if known.known_until > now}
+        missing = [cell_id for cell_id in cell_ids if cell_id not in self._cell_hosts]
+        questions = [_LightCommand("get", {"path": f"//sys/tablet_cells/{cell_id}/@peers"}) for cell_id in missing]
+        for cell_id, outcome in zip(missing, await self._light.ask_all(None, questions), strict=True):
+            match outcome:
+                case ObjectNotFound() | AccessDenied():  # the agent's user need not see cells
+                    host = None
+                case Exception():
+                    raise outcome
+                case _:
+                    host = _leader_address(outcome["value"])
+            self._cell_hosts[cell_id] = _CellHost(host, now + _PEERS_KEPT_SECONDS)
+        return {cell_id: self._cell_hosts[cell_id].host for cell_id in cell_ids}
+
+
+def _revisions(value: Mapping[Any, int] | None) -> Mapping[str, int]:
+    return {path: int(revision) for path, revision in (value or {}).items() if isinstance(path, str)}
+
+
+def _column(column: Mapping[str, Any]) -> ColumnDescription:
+    type_name = column.get("type")
+    return ColumnDescription(
+        name=str(column["name"]),
+        type=str(type_name if type_name is not None else column.get("type_v3")),
+        required=bool(column.get("required", False)),
+        sort_order=column.get("sort_order"),
+    )
+
+
+def _tablet(tablet: Mapping[str, Any]) -> TabletDescription:
+    cell_id = tablet.get("cell_id")
+    leader_address = tablet.get("cell_leader_address")
+    return TabletDescription(
+        index=int(tablet["index"]),
+        tablet_id=str(tablet["tablet_id"]),
+        state=str(tablet["state"]),
+        cell_id=None if yson.is_null(cell_id) or cell_id == str(NULL_GUID) else str(cell_id),
+        host=None if yson.is_null(leader_address) else str(leader_address),
+    )
+
+
+def _raise_error(outcome: Outcome | Exception) -> Outcome:
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def _leader_address(peers: Sequence[Mapping[str, Any]]) -> str | None:
+    """Of the leading peer, or of the first that has an address: while nobody leads, or nobody says so."""
+    with_address = [peer for peer in peers if "address" in peer]
+    leading = [peer for peer in with_address if peer.get("state") == "leading"]
+    return next((str(peer["address"]) for peer in leading or with_address), None)

@@ -1,0 +1,57 @@
+"""YTsaurus's errors as the agent's own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound, TabletNotMounted
+from queue_agent.wire.error import ErrorCode, YtError
+
+PROXY_BANNED: Final = 2100
+QUEUE_SIZE_LIMIT_EXCEEDED: Final = 904
+
+RETRIABLE_CODES: Final = (
+    ErrorCode.TRANSPORT,
+    ErrorCode.UNAVAILABLE,
+    ErrorCode.REQUEST_QUEUE_SIZE_LIMIT_EXCEEDED,
+    QUEUE_SIZE_LIMIT_EXCEEDED,
+    PROXY_BANNED,
+)
+"""Codes of failures on the way: the request may succeed when it is repeated."""
+
+_KINDS: Final[dict[int, type[ClusterError]]] = {
+    ErrorCode.TIMEOUT: ClusterUnavailable,
+    **dict.fromkeys(RETRIABLE_CODES, ClusterUnavailable),
+    ErrorCode.RESOLVE: ObjectNotFound,
+    ErrorCode.NO_SUCH_TABLET: TabletNotMounted,
+    ErrorCode.TABLET_NOT_MOUNTED: TabletNotMounted,
+    ErrorCode.RPC_AUTHENTICATION: AccessDenied,
+    ErrorCode.AUTHENTICATION: AccessDenied,
+    ErrorCode.AUTHORIZATION: AccessDenied,
+}
+
+_OUTCOMES: Final[dict[type[ClusterError], str]] = {
+    ClusterUnavailable: "unavailable",
+    ObjectNotFound: "not_found",
+    TabletNotMounted: "not_mounted",
+    AccessDenied: "denied",
+}
+
+
+def to_cluster_error(error: YtError, request: str) -> ClusterError:
+    """Translate an answer; the outermost code of the tree that means anything to the agent decides on the class.
+
+    Args:
+        error: what the cluster sent.
+        request: command, path and cluster, for the message.
+    """
+    known = error.find(*_KINDS)
+    kind = ClusterError if known is None else _KINDS[known.code]
+    result = kind(f"{request} failed: {error}", (known or error).code, error.to_map())
+    result.__cause__ = error
+    return result
+
+
+def outcome_of(error: ClusterError | None) -> str:
+    """Label of a finished request: one of the words of `ports.RequestObserver`."""
+    return "ok" if error is None else _OUTCOMES.get(type(error), "error")

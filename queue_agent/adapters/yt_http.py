@@ -1,0 +1,387 @@
+"""HTTP API v4 of one cluster: commands out, YSON in; proxies, retries and errors are dealt with here."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Final, Literal
+
+import aiohttp
+import h11
+import structlog
+from yarl import URL
+
+from queue_agent.adapters.build import DISTRIBUTION, VERSION
+from queue_agent.adapters.proxy_pool import ProxyPool
+from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, TrailerHttp
+from queue_agent.adapters.yt_errors import RETRIABLE_CODES, outcome_of, to_cluster_error
+from queue_agent.config import ClusterConfig
+from queue_agent.errors import ClusterError, ClusterUnavailable, ConfigError
+from queue_agent.ports import RequestObserver
+from queue_agent.wire import http, yson
+from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.guid import Guid
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How a command travels."""
+
+    method: Literal["GET", "PUT", "POST"]
+    """PUT carries rows as its body, POST the parameters."""
+
+    heavy: bool = False
+    """Goes to a proxy the cluster told of."""
+
+    tabular: bool = False
+    """Answers a stream of rows, whose errors may come behind them."""
+
+    mutation_id: bool = False
+    """The cluster knows a repeat by its mutation id."""
+
+    repeatable: bool = True
+    """A repeat does no harm."""
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "get": Command("GET"),
+    "execute_batch": Command("POST", mutation_id=True),
+    "trim_rows": Command("POST", heavy=True, repeatable=False),
+    "insert_rows": Command("PUT", heavy=True, repeatable=False),
+    "delete_rows": Command("PUT", heavy=True, repeatable=False),
+    "select_rows": Command("GET", heavy=True, tabular=True),
+    "lookup_rows": Command("PUT", heavy=True, tabular=True),
+}
+"""The commands the agent uses; batches hold reading ones only."""
+
+_HOSTS: Final = Command("GET")
+
+BINARY_YSON: Final = yson.with_attributes("yson", {"format": "binary"})
+
+_HOSTS_REFRESH_SECONDS: Final = 60.0
+_FIRST_BACKOFF_SECONDS: Final = 0.1
+_MAX_REDIRECTS: Final = 3
+_CONNECTION_LIMIT: Final = 32
+_MAX_BYTES_BODY: Final = 1 << 20
+_TRANSPORT_ERRORS: Final = (aiohttp.ClientError, OSError, h11.RemoteProtocolError)  # TimeoutError is an OSError
+
+
+class YtHttp:
+    """A client of one cluster; an async context manager.
+
+    Args:
+        cluster: its name, for messages and metrics.
+        config: how to reach it.
+        observer: hears of every HTTP request.
+        random: for ids, delays and the choice of proxies.
+
+    Raises:
+        ConfigError: the address is not one, or the certificate file can not be used.
+    """
+
+    def __init__(
+        self, cluster: str, config: ClusterConfig, observer: RequestObserver | None = None, random: Random | None = None
+    ) -> None:
+        self._cluster = cluster
+        self._config = config
+        self._observer = observer
+        self._random = random or Random()
+        configured = _origin(cluster, config.proxy)
+        self._scheme = configured.scheme
+        self._pool = ProxyPool(str(configured), self._random)
+        self._token = TokenFile(cluster, config.token_file) if config.token_file else None
+        self._tls = _tls_context(cluster, config) if configured.scheme == "https" else None
+        self._trailer_http = TrailerHttp(
+            self._tls,
+            connect_timeout=config.connect_timeout.total_seconds(),
+            request_timeout=config.request_timeout.total_seconds(),
+        )
+        self._session: aiohttp.ClientSession | None = None
+        self._hosts_lock = asyncio.Lock()
+        self._hosts_known = False
+        self._hosts_refresh_due = 0.0 if config.discover_proxies else float("inf")
+        self._urls: dict[tuple[str, str], URL] = {}
+
+    async def __aenter__(self) -> YtHttp:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit_per_host=_CONNECTION_LIMIT, ssl=self._tls or True),
+            timeout=aiohttp.ClientTimeout(
+                total=self._config.request_timeout.total_seconds(),
+                sock_connect=self._config.connect_timeout.total_seconds(),
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            max_line_size=MAX_HEADER_SIZE,
+            max_field_size=MAX_HEADER_SIZE,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._session is not None
+        await self._session.close()
+        self._trailer_http.close()
+
+    async def call(
+        self,
+        command: str,
+        parameters: Mapping[str, Any],
+        *,
+        rows: Sequence[Any] | None = None,
+        subject: str | None = None,
+    ) -> Any:
+        """Run a command with a structured answer.
+
+        Args:
+            command: a key of `COMMANDS`.
+            parameters: without formats and ids; those are added.
+            rows: body of a PUT.
+            subject: what the request is about, for messages; the parameter `path` by default.
+
+        Returns:
+            The answer with strings as `str`; None if it is empty.
+
+        Raises:
+            ClusterError: see `ports.Cluster`.
+        """
+        body = await self._execute(command, parameters, rows, subject)
+        return self._parse(command, body) if body else None
+
+    async def read_rows(
+        self,
+        command: str,
+        parameters: Mapping[str, Any],
+        *,
+        rows: Sequence[Any] | None = None,
+        subject: str | None = None,
+    ) -> list[Any]:
+        """Run a tabular command; arguments and errors as in `call`, the answer is certain to be whole."""
+        body = await self._execute(command, parameters, rows, subject)
+        # A list fragment in brackets is a list, so rows come with their strings decoded.
+        rows_read: list[Any] = self._parse(command, b"[" + body + b"]")
+        return rows_read
+
+    def _parse(self, command: str, body: bytes) -> Any:
+        try:
+            return yson.loads(body)
+        except YtError as error:
+            raise ClusterError(
+                f"Answer to {command} of cluster {self._cluster} is malformed: {error.message}"
+            ) from error
+
+    async def _execute(
+        self, command: str, parameters: Mapping[str, Any], rows: Sequence[Any] | None, subject: str | None
+    ) -> bytes:
+        spec = COMMANDS[command]
+        clock = asyncio.get_running_loop().time
+        subject = subject or str(parameters.get("path", ""))
+        all_parameters = {**parameters, "output_format": BINARY_YSON}
+        body: bytes | None = None
+        if spec.method == "PUT":
+            all_parameters["input_format"] = BINARY_YSON
+            body = yson.dumps_rows(rows or [])
+        if spec.mutation_id:
+            all_parameters["mutation_id"] = self._new_guid()
+        headers = self._headers(spec)
+        tried: list[str] = []
+        while True:
+            if spec.method == "POST":
+                body = yson.dumps(all_parameters)
+            else:
+                headers[http.PARAMETERS] = http.encode_parameters(all_parameters)
+            if spec.heavy and clock() >= self._hosts_refresh_due:
+                await self._refresh_hosts()
+            origin = self._pool.choose(heavy=spec.heavy, now=clock(), tried=tried)
+            started = clock()
+            answer, failure, retriable = await self._attempt(spec, command, subject, origin, headers, body)
+            if self._observer is not None:
+                self._observer.request_finished(self._cluster, command, outcome_of(failure), clock() - started)
+            if failure is None:
+                return answer
+            tried.append(origin)
+            if not (retriable and spec.repeatable) or len(tried) > self._config.retry_count:
+                raise failure
+            if spec.mutation_id:
+                all_parameters["retry"] = True
+            backoff = _FIRST_BACKOFF_SECONDS * 2 ** (len(tried) - 1)
+            await asyncio.sleep(backoff * self._random.uniform(0.5, 1.5))
+
+    async def _attempt(
+        self, spec: Command, command: str, subject: str, origin: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[bytes, ClusterError | None, bool]:
+        """The answer's body; or the failure, and whether a repeat may help."""
+        try:
+            answer = await self._exchange(spec, self._url(origin, command), headers, body)
+        except _TRANSPORT_ERRORS as error:
+            timed_out = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
+            words = f"no answer in {self._config.request_timeout.total_seconds():g} s" if timed_out else _words(error)
+            self._ban(origin, words)
+            failure = ClusterUnavailable(
+                f"{self._request(command, subject)} failed: {words} ({origin})",
+                ErrorCode.TIMEOUT if timed_out else ErrorCode.TRANSPORT,
+            )
+            failure.__cause__ = error
+            return b"", failure, not timed_out  # a repeat would take just as long
+        failed = _find_error(answer)
+        if failed is None:
+            return answer.body, None, False
+        log.debug(
+            "request failed",
+            cluster=self._cluster,
+            command=command,
+            subject=subject,
+            error=str(failed),
+            correlation_id=headers[http.CORRELATION_ID],
+            request_id=answer.headers.get(http.REQUEST_ID),
+            proxy=answer.headers.get(http.PROXY, origin),
+        )
+        if answer.status >= 500:
+            self._ban(origin, f"HTTP status {answer.status}")
+        retriable = answer.status >= 500 or failed.find(*RETRIABLE_CODES) is not None
+        return b"", to_cluster_error(failed, self._request(command, subject)), retriable
+
+    async def _exchange(self, spec: Command, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
+        send = self._trailer_http.request if spec.tabular else self._request_structured
+        for _ in range(_MAX_REDIRECTS):
+            answer = await send(spec.method, url, headers, body)
+            if answer.status not in (307, 308) or "Location" not in answer.headers:
+                return answer
+            target = url.join(URL(answer.headers["Location"], encoded=True))
+            if target.scheme != url.scheme:
+                raise aiohttp.ClientError(f"redirected to {target}, which would change the protocol")
+            url = target
+        raise aiohttp.ClientError(f"redirected more than {_MAX_REDIRECTS} times")
+
+    async def _request_structured(
+        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
+    ) -> HttpAnswer:
+        assert self._session is not None, "use the client as a context manager"
+        # aiohttp warns of large bodies given as bytes, which it writes in one go.
+        data = io.BytesIO(body) if body is not None and len(body) > _MAX_BYTES_BODY else body
+        async with self._session.request(method, url, headers=headers, data=data, allow_redirects=False) as response:
+            return HttpAnswer(response.status, response.headers, await response.read())
+
+    def _headers(self, spec: Command) -> dict[str, str]:
+        headers = {
+            "User-Agent": f"{DISTRIBUTION}/{VERSION}",
+            "Accept-Encoding": "identity",
+            http.CORRELATION_ID: self._new_guid(),
+        }
+        if spec.method == "POST":
+            headers["Content-Type"] = "application/x-yt-yson-binary"
+        else:
+            headers[http.HEADER_FORMAT] = http.YSON_TEXT_HEADER_FORMAT
+        if self._token is not None:
+            headers["Authorization"] = f"OAuth {self._token.read()}"
+        return headers
+
+    def _new_guid(self) -> str:
+        return str(Guid.from_bytes(self._random.randbytes(16)))
+
+    def _url(self, origin: str, command: str) -> URL:
+        key = origin, command
+        if key not in self._urls:
+            self._urls[key] = URL(origin + http.COMMAND_PREFIX + command)
+        return self._urls[key]
+
+    def _request(self, command: str, subject: str) -> str:
+        return f"{command} {subject} on cluster {self._cluster}" if subject else f"{command} on cluster {self._cluster}"
+
+    def _ban(self, origin: str, reason: str) -> None:
+        if self._pool.ban(origin, asyncio.get_running_loop().time()):
+            log.warning("proxy banned", cluster=self._cluster, proxy=origin, reason=reason)
+
+    async def _refresh_hosts(self) -> None:
+        """Ask which proxies there are; on failure the present ones stay until the next time."""
+        if self._hosts_known and self._hosts_lock.locked():
+            return  # the present ones will do until the answer is there
+        clock = asyncio.get_running_loop().time
+        async with self._hosts_lock:
+            if clock() < self._hosts_refresh_due:
+                return
+            origin = self._pool.choose(heavy=False, now=clock())
+            try:
+                answer = await self._request_structured("GET", URL(origin + "/hosts"), self._headers(_HOSTS), None)
+                if answer.status != 200:
+                    raise aiohttp.ClientError(f"HTTP status {answer.status}")
+                origins = [str(URL(f"{self._scheme}://{host}").origin()) for host in json.loads(answer.body)]
+            except (*_TRANSPORT_ERRORS, ValueError) as error:
+                log.warning("proxies not known", cluster=self._cluster, proxy=origin, error=_words(error))
+            else:
+                self._pool.discovered(origins)
+                self._hosts_known = True
+            self._hosts_refresh_due = clock() + _HOSTS_REFRESH_SECONDS
+
+
+class TokenFile:
+    """A token that is read again when its file has changed."""
+
+    def __init__(self, cluster: str, path: Path) -> None:
+        self._cluster = cluster
+        self._path = path
+        self._stamp: tuple[int, int, int] | None = None
+        self._token = ""
+
+    def read(self) -> str:
+        """The token; ClusterError if there is none to be had."""
+        try:
+            stat = self._path.stat()
+            stamp = stat.st_ino, stat.st_mtime_ns, stat.st_size
+            if stamp != self._stamp:
+                self._token = self._path.read_text(encoding="utf-8").strip()
+                self._stamp = stamp
+        except (OSError, UnicodeDecodeError) as error:
+            raise ClusterError(f"Token of cluster {self._cluster} can not be read: {error}") from error
+        return self._token
+
+
+def _find_error(answer: HttpAnswer) -> YtError | None:
+    """The error of an answer: headers and trailers say it first, then status and body."""
+    try:
+        error = http.find_error(answer.headers)
+        if error is None and answer.status >= 400:
+            document = json.loads(answer.body)
+            if isinstance(document, dict) and "message" in document:
+                error = YtError.from_map(document)
+    except ValueError:
+        error = None
+    if error is not None or (answer.status == 200 and answer.headers.get(http.RESPONSE_CODE, "0") == "0"):
+        return error
+    code = {
+        401: ErrorCode.AUTHENTICATION,
+        403: ErrorCode.AUTHORIZATION,
+        502: ErrorCode.UNAVAILABLE,
+        503: ErrorCode.UNAVAILABLE,
+    }.get(answer.status, ErrorCode.GENERIC)
+    return YtError(f"the proxy answered HTTP status {answer.status} without an error of its own", code)
+
+
+def _origin(cluster: str, proxy: str) -> URL:
+    try:
+        url = URL(proxy if "://" in proxy else f"http://{proxy}").origin()
+    except ValueError as error:
+        raise ConfigError(f"Proxy address {proxy!r} of cluster {cluster} is not valid: {error}") from error
+    if url.scheme not in ("http", "https"):
+        raise ConfigError(f"Proxy address {proxy!r} of cluster {cluster} is neither HTTP nor HTTPS")
+    return url
+
+
+def _tls_context(cluster: str, config: ClusterConfig) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=config.ca_file)
+    except OSError as error:  # ssl.SSLError is one
+        raise ConfigError(f"CA file {config.ca_file} of cluster {cluster} can not be used: {error}") from error
+
+
+def _words(error: Exception) -> str:
+    """An error's own words; some have none but their name."""
+    return str(error) or type(error).__name__

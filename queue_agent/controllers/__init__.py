@@ -1,0 +1,1 @@
+"""What happens when: passes and the tasks that run them."""

@@ -1,0 +1,165 @@
+"""The latest of everything: snapshots of all objects, rows of the state tables, and how the agent's passes went."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from queue_agent.core import status
+from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.reconcile import Assignment
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import ConsumerRow, QueueRow, Registration, StateRows
+from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
+from queue_agent.ports import Clock
+
+AGENT = "agent"
+SYNCHRONIZER = "cypress_synchronizer"
+
+
+class Board:
+    """What controllers write for each other and for those who look at the agent; implements `StatusSource`.
+
+    Args:
+        host: published as `queue_agent_host`.
+        clock: rates are published as of now.
+    """
+
+    def __init__(self, host: str, clock: Clock) -> None:
+        self._host = host
+        self._clock = clock
+        self._queue_rows: dict[CrossClusterRef, QueueRow] = {}
+        self._consumer_rows: dict[CrossClusterRef, ConsumerRow] = {}
+        self._queue_registrations: dict[CrossClusterRef, list[Registration]] = {}
+        self._consumer_registrations: dict[CrossClusterRef, list[Registration]] = {}
+        self._queues: dict[CrossClusterRef, QueueSnapshot] = {}
+        self._consumers: dict[CrossClusterRef, ConsumerSnapshot] = {}
+        self._assignment = Assignment({}, {})
+        self._passes = {AGENT: PassFacts(), SYNCHRONIZER: PassFacts()}
+        self._alerts: dict[str, Mapping[str, ErrorInfo]] = {}
+
+    def put_registrations(self, registrations: Collection[Registration]) -> None:
+        """Replace all registrations; before rows, so that no queue is trimmed by a row newer than its consumers."""
+        self._queue_registrations, self._consumer_registrations = {}, {}
+        for registration in registrations:
+            self._queue_registrations.setdefault(registration.queue, []).append(registration)
+            self._consumer_registrations.setdefault(registration.consumer, []).append(registration)
+
+    def put_rows(self, rows: StateRows) -> None:
+        """Replace all rows of objects."""
+        self._queue_rows = {row.queue: row for row in rows.queues}
+        self._consumer_rows = {row.consumer: row for row in rows.consumers}
+
+    def find_queue_row(self, ref: CrossClusterRef) -> QueueRow | None:
+        return self._queue_rows.get(ref)
+
+    def find_consumer_row(self, ref: CrossClusterRef) -> ConsumerRow | None:
+        return self._consumer_rows.get(ref)
+
+    def registrations_of_queue(self, ref: CrossClusterRef) -> Sequence[Registration]:
+        return self._queue_registrations.get(ref, ())
+
+    def registrations_of_consumer(self, ref: CrossClusterRef) -> Sequence[Registration]:
+        return self._consumer_registrations.get(ref, ())
+
+    def put_queue(self, snapshot: QueueSnapshot) -> None:
+        self._queues[snapshot.ref] = snapshot
+
+    def put_consumer(self, snapshot: ConsumerSnapshot) -> None:
+        self._consumers[snapshot.ref] = snapshot
+
+    def find_queue(self, ref: CrossClusterRef) -> QueueSnapshot | None:
+        """Latest snapshot of a queue led, followed or in error here."""
+        return self._queues.get(ref)
+
+    @property
+    def all_queues(self) -> Mapping[CrossClusterRef, QueueSnapshot]:
+        """Latest snapshots, those of followed queues included."""
+        return self._queues
+
+    @property
+    def all_consumers(self) -> Mapping[CrossClusterRef, ConsumerSnapshot]:
+        """Latest snapshots, those of followed consumers included."""
+        return self._consumers
+
+    def put_assignment(self, assignment: Assignment) -> None:
+        """Note what this agent is concerned with, and forget all other objects; their controllers must have ended."""
+        self._assignment = assignment
+        self._queues = {ref: snapshot for ref, snapshot in self._queues.items() if ref in assignment.queues}
+        self._consumers = {ref: snapshot for ref, snapshot in self._consumers.items() if ref in assignment.consumers}
+
+    def is_served_queue(self, ref: CrossClusterRef) -> bool:
+        """Whether the queue is to be served here, though it may have no snapshot yet."""
+        return self._assignment.queues.get(ref, Role.FOLLOWING) is not Role.FOLLOWING
+
+    def is_served_consumer(self, ref: CrossClusterRef) -> bool:
+        """Whether the consumer is to be served here, though it may have no snapshot yet."""
+        return self._assignment.consumers.get(ref, Role.FOLLOWING) is not Role.FOLLOWING
+
+    def finish_pass(self, kind: str, pass_index: int, pass_instant: datetime, error: ErrorInfo | None) -> None:
+        """Note how a pass of the agent itself (`AGENT`) or of its synchronizer (`SYNCHRONIZER`) went."""
+        success = self._passes[kind].last_success_instant if error else pass_instant
+        self._passes[kind] = PassFacts(pass_index, pass_instant, error, success)
+
+    def put_alerts(self, kind: str, alerts: Mapping[str, ErrorInfo]) -> None:
+        """Replace the agent-wide alerts that passes of this kind have raised, by category."""
+        self._alerts[kind] = alerts
+
+    def queues(self) -> Mapping[CrossClusterRef, QueueSnapshot]:
+        """See `StatusSource`."""
+        return {ref: snapshot for ref, snapshot in self._queues.items() if snapshot.role is not Role.FOLLOWING}
+
+    def consumers(self) -> Mapping[CrossClusterRef, ConsumerSnapshot]:
+        """See `StatusSource`."""
+        return {ref: snapshot for ref, snapshot in self._consumers.items() if snapshot.role is not Role.FOLLOWING}
+
+    def queue_status(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """See `StatusSource`."""
+        snapshot = self._find_served_queue(ref)
+        return None if snapshot is None else status.queue_status(snapshot, self._host, self._clock.now())
+
+    def queue_partitions(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
+        """See `StatusSource`."""
+        snapshot = self._find_served_queue(ref)
+        return None if snapshot is None else status.queue_partitions(snapshot, self._clock.now())
+
+    def queue_node(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """The whole node of a queue in the agent's tree; None for one not served here."""
+        snapshot = self._find_served_queue(ref)
+        return None if snapshot is None else status.queue_node(snapshot, self._host, self._clock.now())
+
+    def consumer_status(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """See `StatusSource`."""
+        snapshot = self._find_served_consumer(ref)
+        return None if snapshot is None else status.consumer_status(snapshot, self._host, self._clock.now())
+
+    def consumer_partitions(self, ref: CrossClusterRef) -> Mapping[str, Any] | Sequence[Any] | None:
+        """See `StatusSource`."""
+        snapshot = self._find_served_consumer(ref)
+        return None if snapshot is None else status.consumer_partitions(snapshot, self._clock.now())
+
+    def consumer_node(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """The whole node of a consumer in the agent's tree; None for one not served here."""
+        snapshot = self._find_served_consumer(ref)
+        return None if snapshot is None else status.consumer_node(snapshot, self._host, self._clock.now())
+
+    def agent_pass(self) -> PassFacts:
+        """See `StatusSource`."""
+        return self._passes[AGENT]
+
+    def synchronizer_pass(self) -> PassFacts:
+        """See `StatusSource`."""
+        return self._passes[SYNCHRONIZER]
+
+    def alerts(self) -> Mapping[str, Any]:
+        """See `StatusSource`."""
+        return {category: alert.to_map() for alerts in self._alerts.values() for category, alert in alerts.items()}
+
+    def _find_served_queue(self, ref: CrossClusterRef) -> QueueSnapshot | None:
+        snapshot = self._queues.get(ref)
+        return None if snapshot is None or snapshot.role is Role.FOLLOWING else snapshot
+
+    def _find_served_consumer(self, ref: CrossClusterRef) -> ConsumerSnapshot | None:
+        snapshot = self._consumers.get(ref)
+        return None if snapshot is None or snapshot.role is Role.FOLLOWING else snapshot

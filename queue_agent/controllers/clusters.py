@@ -1,0 +1,19 @@
+"""The clusters an agent knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from queue_agent.errors import ClusterError
+from queue_agent.ports import Cluster
+
+Clusters = Mapping[str, Cluster]
+"""By name."""
+
+
+def get_cluster(clusters: Clusters, name: str) -> Cluster:
+    """The cluster of a reference; ClusterError if the agent is not configured for it."""
+    cluster = clusters.get(name)
+    if cluster is None:
+        raise ClusterError(f'Cluster "{name}" is not known to this queue agent')
+    return cluster

@@ -1,0 +1,147 @@
+"""Attributes of queues and consumers, read into rows of the state tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from queue_agent.core.error_info import OK_ERROR, ErrorInfo, Origin
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import ConsumerRow, QueueRow
+from queue_agent.core.trim_config import AutoTrimConfig
+
+QUEUE_ATTRIBUTES = (
+    "attribute_revision",
+    "type",
+    "dynamic",
+    "sorted",
+    "auto_trim_config",
+    "static_export_config",
+    "queue_agent_stage",
+    "id",
+    "queue_agent_banned",
+    "queue_profiling_tag",
+)
+CONSUMER_ATTRIBUTES = (
+    "attribute_revision",
+    "type",
+    "treat_as_queue_consumer",
+    "schema",
+    "queue_agent_stage",
+    "queue_agent_banned",
+    "queue_consumer_profiling_tag",
+)
+
+T = TypeVar("T")
+
+
+def build_queue_row(
+    ref: CrossClusterRef, attributes: Mapping[str, Any], previous: QueueRow | None, origin: Origin
+) -> QueueRow:
+    """The next row of a queue; every attribute may be absent.
+
+    Attributes that make no sense leave a row with revision, type and stage as far as these can be read, and the error:
+    such a row is looked at again when the attributes change.
+    """
+    row_revision = _next_row_revision(previous)
+    try:
+        auto_trim_config = _find_map(attributes, "auto_trim_config") or {"enable": False}
+        AutoTrimConfig.parse(auto_trim_config)
+        return QueueRow(
+            queue=ref,
+            row_revision=row_revision,
+            revision=_find(attributes, "attribute_revision", int),
+            object_type=_find(attributes, "type", str),
+            dynamic=_find(attributes, "dynamic", bool),
+            sorted=_find(attributes, "sorted", bool),
+            auto_trim_config=auto_trim_config,
+            static_export_config=_find_map(attributes, "static_export_config"),
+            queue_agent_stage=_find(attributes, "queue_agent_stage", str),
+            object_id=_find(attributes, "id", str),
+            queue_agent_banned=_find(attributes, "queue_agent_banned", bool),
+            synchronization_error=OK_ERROR,
+            queue_profiling_tag=_find(attributes, "queue_profiling_tag", str),
+        )
+    except ValueError as error:
+        return QueueRow(
+            queue=ref,
+            row_revision=row_revision,
+            revision=_find_lenient(attributes, "attribute_revision", int),
+            object_type=_find_lenient(attributes, "type", str),
+            queue_agent_stage=_find_lenient(attributes, "queue_agent_stage", str),
+            synchronization_error=origin.error(str(error)).to_map(),
+        )
+
+
+def build_consumer_row(
+    ref: CrossClusterRef, attributes: Mapping[str, Any], previous: ConsumerRow | None, origin: Origin
+) -> ConsumerRow:
+    """The next row of a consumer; revision and type have to be there, otherwise as for a queue."""
+    row_revision = _next_row_revision(previous)
+    try:
+        return ConsumerRow(
+            consumer=ref,
+            row_revision=row_revision,
+            revision=_get(attributes, "attribute_revision", int),
+            object_type=_get(attributes, "type", str),
+            treat_as_queue_consumer=_find(attributes, "treat_as_queue_consumer", bool) or False,
+            schema=_find(attributes, "schema", list),
+            queue_agent_stage=_find(attributes, "queue_agent_stage", str),
+            queue_agent_banned=_find(attributes, "queue_agent_banned", bool),
+            synchronization_error=OK_ERROR,
+            queue_consumer_profiling_tag=_find(attributes, "queue_consumer_profiling_tag", str),
+        )
+    except ValueError as error:
+        return ConsumerRow(
+            consumer=ref,
+            row_revision=row_revision,
+            revision=_find_lenient(attributes, "attribute_revision", int),
+            object_type=_find_lenient(attributes, "type", str),
+            queue_agent_stage=_find_lenient(attributes, "queue_agent_stage", str),
+            synchronization_error=origin.error(str(error)).to_map(),
+        )
+
+
+def unfetched_queue_row(ref: CrossClusterRef, error: ErrorInfo, previous: QueueRow | None) -> QueueRow:
+    """The next row of a queue whose attributes could not be fetched: without a revision, so it is tried again."""
+    return QueueRow(ref, row_revision=_next_row_revision(previous), synchronization_error=error.to_map())
+
+
+def unfetched_consumer_row(ref: CrossClusterRef, error: ErrorInfo, previous: ConsumerRow | None) -> ConsumerRow:
+    """The next row of a consumer whose attributes could not be fetched: without a revision, so it is tried again."""
+    return ConsumerRow(ref, row_revision=_next_row_revision(previous), synchronization_error=error.to_map())
+
+
+def _next_row_revision(previous: QueueRow | ConsumerRow | None) -> int:
+    return (0 if previous is None else previous.row_revision or 0) + 1
+
+
+def _get(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T:
+    value = _find(attributes, name, expected)
+    if value is None:
+        raise ValueError(f'Attribute "{name}" is not found')
+    return value
+
+
+def _find(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T | None:
+    value = attributes.get(name)
+    if value is None:
+        return None
+    # To Python a boolean is an int.
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+        raise ValueError(f'Attribute "{name}" is of an unexpected type: {value!r}')
+    return value
+
+
+def _find_map(attributes: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    value = attributes.get(name)
+    if value is not None and not isinstance(value, Mapping):
+        raise ValueError(f'Attribute "{name}" is of an unexpected type: {value!r}')
+    return value
+
+
+def _find_lenient(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T | None:
+    try:
+        return _find(attributes, name, expected)
+    except ValueError:
+        return None

@@ -1,0 +1,23 @@
+"""Where a consumer stands, compared with a queue's partition."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from queue_agent.core.snapshots import Disposition
+
+
+def disposition_of(unread_row_count: int, available_row_count: int) -> Disposition:
+    """Compare the rows a consumer has not read (negative: it is ahead) with those that are still there."""
+    if unread_row_count < 0:
+        return Disposition.AHEAD
+    if unread_row_count == 0:
+        return Disposition.UP_TO_DATE
+    if unread_row_count <= available_row_count:
+        return Disposition.PENDING_CONSUMPTION
+    return Disposition.EXPIRED
+
+
+def elapsed(since: datetime, now: datetime) -> timedelta:
+    """Time that has passed; zero if a cluster's clock is ahead of ours."""
+    return max(now - since, timedelta(0))

@@ -1,0 +1,46 @@
+"""`@auto_trim_config`: what a queue's owner wants trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class AutoTrimConfig:
+    """Wishes of a queue's owner."""
+
+    enable: bool = False
+    retained_rows: int | None = None
+    """Rows to keep in each partition; None: no such wish."""
+
+    retained_lifetime_duration: timedelta | None = None
+    """Rows younger than this are kept; whole seconds. None: no such wish."""
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any] | None) -> AutoTrimConfig:
+        """Read the attribute; None is the default. Unknown keys are ignored.
+
+        Raises:
+            ValueError: a value is of the wrong type or out of its range.
+        """
+        value = {} if value is None else value
+        enable = value.get("enable", False)
+        if not isinstance(enable, bool):
+            raise ValueError(f'Error reading "enable": expected a boolean, got {enable!r}')
+        rows = _find_count(value, "retained_rows")
+        milliseconds = _find_count(value, "retained_lifetime_duration")
+        if milliseconds is not None and milliseconds % 1000:
+            raise ValueError('The value of "retained_lifetime_duration" must be a multiple of 1000 (1 second)')
+        return cls(enable, rows, None if milliseconds is None else timedelta(milliseconds=milliseconds))
+
+
+def _find_count(value: Mapping[str, Any], name: str) -> int | None:
+    count = value.get(name)
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ValueError(f'Error reading "{name}": expected a number of at least 0, got {count!r}')
+    return int(count)

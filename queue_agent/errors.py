@@ -1,0 +1,43 @@
+"""The agent's error tree; anything else raised is a bug."""
+
+from __future__ import annotations
+
+
+class QueueAgentError(Exception):
+    """Base of all errors the agent expects."""
+
+
+class ConfigError(QueueAgentError):
+    """The configuration can not be used; raised at start only."""
+
+
+class ClusterError(QueueAgentError):
+    """A cluster answered with an error, or did not answer.
+
+    Args:
+        message: for people; names the object concerned.
+        code: YTsaurus's error code, 1 if there is none.
+        details: the whole error as YTsaurus's map `{code; message; attributes; inner_errors}`, when a server sent one.
+    """
+
+    def __init__(self, message: str, code: int = 1, details: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.details = details
+
+
+class ClusterUnavailable(ClusterError):
+    """No proxy of the cluster could be reached, or it answered that it can not serve now."""
+
+
+class ObjectNotFound(ClusterError):
+    """A path does not resolve (code 500)."""
+
+
+class TabletNotMounted(ClusterError):
+    """A tablet needed for the request is not mounted (codes 1701, 1702)."""
+
+
+class AccessDenied(ClusterError):
+    """The agent's user may not do this (codes 900, 901)."""

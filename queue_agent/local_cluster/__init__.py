@@ -1,0 +1,1 @@
+"""An embedded YTsaurus look-alike for development and tests."""

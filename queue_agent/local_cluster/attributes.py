@@ -1,0 +1,333 @@
+"""Attributes of nodes: computed ones, builtin ones that can be set, and users' own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from queue_agent.local_cluster.clock import format_instant
+from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.state import ClusterState
+from queue_agent.wire import yson
+from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.guid import NULL_GUID, Guid
+
+DEFAULT_QUEUE_AGENT_STAGE: Final = "production"
+
+OPAQUE: Final = frozenset(
+    {"tablets", "queue_status", "queue_partitions", "queue_consumer_status", "queue_consumer_partitions"}
+)
+"""Not computed unless named: `get //q/@` shows them as entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAttribute:
+    """An attribute that a queue agent answers for."""
+
+    kind: str
+    """`queue` or `consumer`."""
+
+    suffix: str
+    """`status` or `partitions`."""
+
+
+AGENT_ATTRIBUTES: Final[Mapping[str, AgentAttribute]] = {
+    "queue_status": AgentAttribute("queue", "status"),
+    "queue_partitions": AgentAttribute("queue", "partitions"),
+    "queue_consumer_status": AgentAttribute("consumer", "status"),
+    "queue_consumer_partitions": AgentAttribute("consumer", "partitions"),
+}
+
+
+def is_queue(node: Node) -> bool:
+    """Every dynamic table that is not sorted is a queue."""
+    return node.table is not None and node.table.dynamic and not node.table.schema.is_sorted
+
+
+def is_consumer(node: Node) -> bool:
+    """A dynamic sorted table somebody marked as one."""
+    return _is_sorted_dynamic(node) and node.attributes.get("treat_as_queue_consumer") is True
+
+
+def _is_sorted_dynamic(node: Node) -> bool:
+    return node.table is not None and node.table.dynamic and node.table.schema.is_sorted
+
+
+def _is_dynamic(node: Node) -> bool:
+    return node.table is not None and node.table.dynamic
+
+
+def _is_table(node: Node) -> bool:
+    return node.table is not None
+
+
+def _any(_: Node) -> bool:
+    return True
+
+
+def _one_of(*allowed: str) -> Callable[[Any], bool]:
+    return lambda value: value in allowed
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_lifetime(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Settable:
+    """A builtin attribute with a stored value."""
+
+    present: Callable[[Node], bool]
+    valid: Callable[[Any], bool]
+    default: Any = None
+    """Shown while nobody has set it; None: not shown then."""
+
+    only_unmounted: bool = False
+
+
+SETTABLE: Final[Mapping[str, Settable]] = {
+    "account": Settable(_any, _is_text, "tmp"),
+    "owner": Settable(_any, _is_text, "root"),
+    "acl": Settable(_any, _is_list, []),
+    "inherit_acl": Settable(_any, _is_bool, True),
+    "opaque": Settable(_any, _is_bool, False),
+    "expiration_time": Settable(_any, _is_lifetime),
+    "expiration_timeout": Settable(_any, _is_lifetime),
+    "optimize_for": Settable(_is_table, _one_of("lookup", "scan"), "scan"),
+    "compression_codec": Settable(_is_table, _is_text, "lz4"),
+    "erasure_codec": Settable(_is_table, _is_text, "none"),
+    "replication_factor": Settable(_is_table, lambda value: isinstance(value, int) and value > 0, 1),
+    "tablet_cell_bundle": Settable(_is_table, _is_text, "default", only_unmounted=True),
+    "atomicity": Settable(_is_dynamic, _one_of("full", "none"), "full", only_unmounted=True),
+    "commit_ordering": Settable(is_queue, _one_of("weak", "strong"), "weak", only_unmounted=True),
+    "in_memory_mode": Settable(_is_table, _one_of("none", "compressed", "uncompressed"), "none"),
+    "queue_agent_stage": Settable(_is_dynamic, _is_text, DEFAULT_QUEUE_AGENT_STAGE),
+    "treat_as_queue_consumer": Settable(_is_sorted_dynamic, _is_bool, False),
+    "treat_as_queue_producer": Settable(_is_sorted_dynamic, _is_bool, False),
+    "vital_queue_consumer": Settable(is_consumer, _is_bool, False),
+}
+
+
+class Attributes:
+    """Attributes of the nodes of one cluster."""
+
+    def __init__(self, state: ClusterState, resolver: Resolver) -> None:
+        self._state = state
+        self._resolver = resolver
+        self._computed: Mapping[str, tuple[Callable[[Node], bool], Callable[[Node], Any]]] = {
+            "id": (_any, lambda node: node.id),
+            "type": (_any, lambda node: node.type),
+            "key": (lambda node: node.parent_id is not None, lambda node: node.name),
+            "path": (_any, resolver.path_of),
+            "parent_id": (lambda node: node.parent_id is not None, lambda node: node.parent_id),
+            "creation_time": (_any, lambda node: node.creation_time),
+            "modification_time": (_any, lambda node: node.modification_time),
+            "access_time": (_any, lambda node: node.modification_time),
+            "access_counter": (_any, lambda _: 0),
+            "revision": (_any, lambda node: yson.Uint64(node.revision)),
+            "attribute_revision": (_any, lambda node: yson.Uint64(node.attribute_revision)),
+            "content_revision": (_any, lambda node: yson.Uint64(node.content_revision)),
+            "ref_counter": (_any, lambda _: 1),
+            "native_cell_tag": (_any, lambda node: yson.Uint64(Guid.parse(node.id).first >> 48)),
+            "external": (_any, lambda _: False),
+            "lock_count": (_any, lambda _: 0),
+            "lock_mode": (_any, lambda _: "none"),
+            "locks": (_any, lambda _: []),
+            "user_attribute_keys": (_any, self._user_names),
+            "count": (lambda node: node.type in ("map_node", "list_node"), self._count),
+            "target_path": (lambda node: node.type == "link", lambda node: node.value),
+            "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
+            "schema": (_is_table, lambda node: _table(node).schema.to_yson()),
+            "schema_mode": (_is_table, lambda node: "strong" if _table(node).schema.columns else "weak"),
+            "dynamic": (_is_table, lambda node: _table(node).dynamic),
+            "sorted": (_is_table, lambda node: _table(node).schema.is_sorted),
+            "key_columns": (_is_table, lambda node: [column.name for column in _table(node).schema.key_columns]),
+            "sorted_by": (
+                lambda node: _is_table(node) and _table(node).schema.is_sorted,
+                lambda node: [column.name for column in _table(node).schema.key_columns],
+            ),
+            "upstream_replica_id": (_is_dynamic, lambda _: str(NULL_GUID)),
+            "tablet_count": (_is_dynamic, lambda node: len(state.tablets(node.id))),
+            "tablet_state": (_is_dynamic, lambda node: table_tablet_state(state.tablets(node.id))),
+            "tablet_count_by_state": (
+                _is_dynamic,
+                lambda node: dict(Counter(tablet.state for tablet in state.tablets(node.id))),
+            ),
+            "tablets": (_is_dynamic, self._tablets),
+            "tablet_error_count": (_is_dynamic, lambda _: 0),
+            "tablet_errors": (_is_dynamic, lambda _: []),
+            "remount_needed_tablet_count": (_is_dynamic, lambda _: 0),
+            "last_commit_timestamp": (
+                _is_dynamic,
+                lambda node: yson.Uint64(
+                    max((tablet.last_write_timestamp for tablet in state.tablets(node.id)), default=0)
+                ),
+            ),
+        }
+
+    def names(self, node: Node) -> list[str]:
+        """All names the node has, opaque ones included."""
+        names = [name for name, (present, _) in self._computed.items() if present(node)]
+        names += [name for name in AGENT_ATTRIBUTES if self.agent_attribute(node, name)]
+        names += [
+            name
+            for name, settable in SETTABLE.items()
+            if settable.present(node) and (name in node.attributes or settable.default is not None)
+        ]
+        return names + self._user_names(node)
+
+    def find(self, node: Node, name: str) -> tuple[bool, Any]:
+        """Whether the node has the attribute, and its value (an entity for what an agent answers)."""
+        if name in self._computed:
+            present, compute = self._computed[name]
+            return (True, compute(node)) if present(node) else (False, None)
+        if self.agent_attribute(node, name):
+            return True, None
+        if name in node.attributes:
+            return True, node.attributes[name]
+        settable = SETTABLE.get(name)
+        if settable and settable.default is not None and settable.present(node):
+            return True, settable.default
+        return False, None
+
+    def get(self, node: Node, name: str, path: str) -> Any:
+        """The attribute's value; YtError 500 if the node has none of this name."""
+        found, value = self.find(node, name)
+        if not found:
+            raise self._missing(name, path)
+        return value
+
+    def agent_attribute(self, node: Node, name: str) -> AgentAttribute | None:
+        """What to ask a queue agent for, if the attribute is one of those and the node has it."""
+        attribute = AGENT_ATTRIBUTES.get(name)
+        if attribute is None:
+            return None
+        return attribute if (is_queue if attribute.kind == "queue" else is_consumer)(node) else None
+
+    def select(self, node: Node, names: Sequence[str] | None) -> dict[str, Any]:
+        """The named attributes as far as the node has them; all, opaque ones as entities, if no names are given."""
+        if names is None:
+            return {name: None if name in OPAQUE else self.find(node, name)[1] for name in self.names(node)}
+        found = ((name, self.find(node, name)) for name in names)
+        return {name: value for name, (present, value) in found if present}
+
+    def with_value(self, node: Node, name: str, value: Any) -> Node:
+        """The node with the attribute set.
+
+        Raises:
+            YtError: the attribute is builtin and can not be set, or not to this value, or not now.
+        """
+        if name in self._computed or name in AGENT_ATTRIBUTES:
+            raise YtError(f'Builtin attribute "{name}" cannot be set')
+        settable = SETTABLE.get(name)
+        if settable:
+            value = boolean(value) if settable.valid is _is_bool else value
+            self._check(node, name, value, settable)
+        if not name:
+            raise YtError("Attribute key cannot be empty")
+        return replace(node, attributes={**node.attributes, name: value})
+
+    def without(self, node: Node, name: str, path: str) -> Node:
+        """The node with the attribute removed; a builtin one that can be set gets its default back."""
+        if name in self._computed or name in AGENT_ATTRIBUTES:
+            raise YtError(f'Attribute "{name}" cannot be removed')
+        if name not in node.attributes:
+            raise self._missing(name, path)
+        return replace(node, attributes={key: value for key, value in node.attributes.items() if key != name})
+
+    def _check(self, node: Node, name: str, value: Any, settable: Settable) -> None:
+        if not settable.present(node):
+            raise YtError(f'Builtin attribute "{name}" cannot be set on {node.type} {self._resolver.path_of(node)}')
+        if not settable.valid(value):
+            raise YtError(f'Invalid value {value!r} of attribute "{name}"')
+        if settable.only_unmounted and any(tablet.state != "unmounted" for tablet in self._state.tablets(node.id)):
+            words = name.replace("_", " ")
+            raise YtError(
+                f'Cannot change table {words} mode since not all of its tablets are in "unmounted" state',
+                ErrorCode.INVALID_TABLET_STATE,
+            )
+
+    def _missing(self, name: str, path: str) -> YtError:
+        cause = YtError(f'Attribute "{name}" is not found', ErrorCode.RESOLVE)
+        return YtError(f"Error resolving path {path}", ErrorCode.RESOLVE, inner_errors=[cause])
+
+    def _user_names(self, node: Node) -> list[str]:
+        return [name for name in node.attributes if name not in SETTABLE]
+
+    def _count(self, node: Node) -> int:
+        return len(node.value) if node.type == "list_node" else len(self._state.children(node.id))
+
+    def _is_sys(self, node: Node) -> bool:
+        root = self._state.root
+        return root is not None and node.parent_id == root.id and node.name == "sys"
+
+    def _object_revisions(self) -> dict[str, dict[str, int]]:
+        tables = [(self._resolver.path_of(node), node) for node in self._state.tables()]
+        return {
+            "queues": {path: yson.Uint64(node.attribute_revision) for path, node in tables if is_queue(node)},
+            "consumers": {path: yson.Uint64(node.attribute_revision) for path, node in tables if is_consumer(node)},
+        }
+
+    def _tablets(self, node: Node) -> list[dict[str, Any]]:
+        return [self._describe(tablet, is_queue(node)) for tablet in self._state.tablets(node.id)]
+
+    def _describe(self, tablet: Tablet, ordered: bool) -> dict[str, Any]:
+        described: dict[str, Any] = {
+            "index": tablet.index,
+            "tablet_id": tablet.id,
+            "state": tablet.state,
+            "statistics": {},
+            "performance_counters": {},
+            "last_commit_timestamp": yson.Uint64(tablet.last_write_timestamp),
+            "mount_revision": yson.Uint64(tablet.mount_revision),
+            "error_count": 0,
+            "replication_error_count": 0,
+        }
+        cell = self._state.find_node(tablet.cell_id) if tablet.cell_id else None
+        if cell:
+            described["cell_id"] = cell.id
+            described["cell_leader_address"] = cell.attributes["peers"][0]["address"]
+        if ordered:
+            described["trimmed_row_count"] = tablet.trimmed_row_count
+            described["flushed_row_count"] = tablet.total_row_count
+        else:
+            described["pivot_key"] = []
+        return described
+
+
+def table_tablet_state(tablets: Sequence[Tablet]) -> str:
+    """`@tablet_state`: the state all tablets share, or `mixed`."""
+    states = {tablet.state for tablet in tablets}
+    if not states:
+        return "unmounted"
+    return states.pop() if len(states) == 1 else "mixed"
+
+
+def boolean(value: Any) -> Any:
+    """A boolean given as `true`, which in YSON is a string, as the boolean it stands for; other values as they are."""
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+def instant(state: ClusterState) -> str:
+    """The present as Cypress shows it."""
+    return format_instant(state.clock.now())
+
+
+def _table(node: Node) -> Any:
+    assert node.table is not None, "only asked of tables"
+    return node.table

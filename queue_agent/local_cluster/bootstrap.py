@@ -1,0 +1,165 @@
+"""What a cluster holds before its first user: system nodes, a tablet cell, the state tables of queue agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.registrations import TABLE_PATH as REGISTRATIONS_PATH
+from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.tablets import Tablets
+from queue_agent.wire import yson
+
+STATE_ROOT: Final = "//sys/queue_agents"
+STATE_VERSION: Final = 8
+"""Version of the state tables' schemas, as the reference numbers its migrations."""
+
+_DIRECTORIES: Final = (
+    "//sys/clusters",
+    "//sys/tablet_cells",
+    "//sys/tablet_cell_bundles",
+    "//sys/users",
+    "//sys/groups",
+    "//sys/accounts",
+    f"{STATE_ROOT}/instances",
+    "//tmp",
+    "//home",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How the clusters of one process and their agents are reached."""
+
+    proxies: Mapping[str, str]
+    """HTTP address, `host:port`, by cluster name; the first is home to shared tables."""
+
+    agents: Sequence[str] = ()
+    """RPC addresses of the queue agents."""
+
+    stage: str = "production"
+
+    def of_cluster(self, name: str) -> dict[str, Any]:
+        """Content of `//sys/@cluster_connection`."""
+        home = next(iter(self.proxies))
+        registrations = yson.with_attributes(REGISTRATIONS_PATH, {"cluster": home})
+        return {
+            "cluster_name": name,
+            "primary_master": {"addresses": [self.proxies[name]]},
+            "queue_agent": {
+                "stages": {self.stage: {"addresses": list(self.agents)}} if self.agents else {},
+                "queue_consumer_registration_manager": {
+                    "state_read_path": registrations,
+                    "state_write_path": registrations,
+                    "resolve_symlinks": True,
+                    "bypass_caching": True,
+                },
+            },
+        }
+
+
+def create_system_nodes(state: ClusterState, cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:
+    """Fill a new cluster; one that has been started before is left alone."""
+    if state.root is not None:
+        return
+    with state.change():
+        cypress.create_root()
+        for path in _DIRECTORIES:
+            cypress.create(path, "map_node", {}, recursive=True)
+        cypress.set("//sys/@cluster_name", name)
+        for user in ("root", "queue_agent", "guest"):
+            cypress.create_object("//sys/users", "user", {"name": user})
+        for account in ("sys", "tmp"):
+            cypress.create_object("//sys/accounts", "account", {"name": account})
+        cypress.create_object("//sys/tablet_cell_bundles", "tablet_cell_bundle", {"name": "default", "health": "good"})
+        cypress.create_object(
+            "//sys/tablet_cells",
+            "tablet_cell",
+            {
+                "tablet_cell_bundle": "default",
+                "health": "good",
+                "peers": [{"address": address, "state": "leading"}],
+            },
+        )
+        for table, schema in STATE_TABLES.items():
+            path = f"{STATE_ROOT}/{table}"
+            cypress.create(path, "table", {"dynamic": True, "optimize_for": "lookup", "schema": schema})
+            tablets.mount(path)
+        cypress.set(f"{STATE_ROOT}/@version", STATE_VERSION)
+
+
+def publish_connection(state: ClusterState, cypress: Cypress, name: str, connection: Connection) -> None:
+    """Tell a cluster where it, its neighbours and the agents listen now; done at every start."""
+    with state.change():
+        cypress.set("//sys/@cluster_connection", connection.of_cluster(name))
+        for other in connection.proxies:
+            path = f"//sys/clusters/{other}"
+            cypress.create(path, "document", {}, ignore_existing=True)
+            cypress.set(path, connection.of_cluster(other))
+
+
+def _schema(keys: Mapping[str, str], values: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        *({"name": name, "type": column_type, "sort_order": "ascending"} for name, column_type in keys.items()),
+        *({"name": name, "type": column_type} for name, column_type in values.items()),
+    ]
+
+
+_OBJECT: Final = {"cluster": "string", "path": "string"}
+
+STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
+    "queues": _schema(
+        _OBJECT,
+        {
+            "row_revision": "uint64",
+            "revision": "uint64",
+            "object_type": "string",
+            "dynamic": "boolean",
+            "sorted": "boolean",
+            "auto_trim_config": "any",
+            "static_export_config": "any",
+            "queue_agent_stage": "string",
+            "object_id": "string",
+            "queue_agent_banned": "boolean",
+            "synchronization_error": "any",
+            "queue_profiling_tag": "string",
+        },
+    ),
+    "consumers": _schema(
+        _OBJECT,
+        {
+            "row_revision": "uint64",
+            "revision": "uint64",
+            "object_type": "string",
+            "treat_as_queue_consumer": "boolean",
+            "schema": "any",
+            "queue_agent_stage": "string",
+            "queue_agent_banned": "boolean",
+            "synchronization_error": "any",
+            "queue_consumer_profiling_tag": "string",
+        },
+    ),
+    "queue_agent_object_mapping": _schema({"object": "string"}, {"host": "string"}),
+    "consumer_registrations": _schema(
+        {
+            "queue_cluster": "string",
+            "queue_path": "string",
+            "consumer_cluster": "string",
+            "consumer_path": "string",
+            "consumer_name": "string",
+        },
+        {"vital": "boolean", "partitions": "any"},
+    ),
+    "replicated_table_mapping": _schema(
+        _OBJECT,
+        {
+            "revision": "uint64",
+            "object_type": "string",
+            "meta": "any",
+            "synchronization_error": "any",
+        },
+    ),
+    "multi_consumer_names": _schema({**_OBJECT, "name": "string"}, {"queue_agent_stage": "string"}),
+}

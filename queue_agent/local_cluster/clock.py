@@ -1,0 +1,56 @@
+"""Time of a cluster: a clock that can be set, and timestamps that only grow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+COUNTER_BITS = 30
+"""A YTsaurus timestamp holds unix seconds above this many bits of a counter."""
+
+NULL_TIMESTAMP = 0
+
+
+class Clock:
+    """Time of day, moved by `advance`.
+
+    Args:
+        source: seconds since the epoch; the machine's clock unless a test brings its own.
+    """
+
+    def __init__(self, source: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_REALTIME)) -> None:
+        self._source = source
+        self._offset = 0.0
+
+    def advance(self, interval: timedelta) -> None:
+        """Move the clock for all who ask from now on; backwards is possible."""
+        self._offset += interval.total_seconds()
+
+    def seconds(self) -> float:
+        return self._source() + self._offset
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.seconds(), UTC)
+
+
+class TimestampGenerator:
+    """Unique, growing timestamps; a clock that goes back does not take them along.
+
+    Args:
+        clock: gives the seconds.
+        last: the last timestamp handed out before a restart.
+    """
+
+    def __init__(self, clock: Clock, last: int = NULL_TIMESTAMP) -> None:
+        self._clock = clock
+        self.last = last
+
+    def next(self) -> int:
+        self.last = max(self.last + 1, int(self._clock.seconds()) << COUNTER_BITS)
+        return self.last
+
+
+def format_instant(moment: datetime) -> str:
+    """As Cypress shows times: ISO 8601 in UTC with microseconds and `Z`."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,106 @@
+"""One local cluster, put together."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from queue_agent.local_cluster.agent_status import AgentStatus
+from queue_agent.local_cluster.attributes import Attributes
+from queue_agent.local_cluster.bootstrap import create_system_nodes
+from queue_agent.local_cluster.clock import Clock
+from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.directory import ClusterDirectory
+from queue_agent.local_cluster.documents import get_inside
+from queue_agent.local_cluster.mutations import Mutations
+from queue_agent.local_cluster.orchid_gateway import OrchidGateway
+from queue_agent.local_cluster.producers import Producers
+from queue_agent.local_cluster.queues import Queues
+from queue_agent.local_cluster.registrations import Registrations
+from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.storage import Storage
+from queue_agent.local_cluster.tables import DynamicTables
+from queue_agent.local_cluster.tablets import Tablets
+from queue_agent.wire.error import YtError
+
+if TYPE_CHECKING:
+    from queue_agent.local_cluster.commands.command import Body, Command
+
+_FIRST_CELL_TAG = 1001
+
+
+class Cluster:
+    """A cluster with its tree, its tables and its commands.
+
+    Args:
+        name: as other clusters call it.
+        address: `host:port` of its HTTP proxy.
+        file: where its state is kept; None for memory.
+        commands: what it can be asked to do.
+        directory: the clusters it knows; it adds itself.
+        gateway: its way to queue agents.
+        clock: its time.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        file: Path | None,
+        commands: Mapping[str, Command],
+        directory: ClusterDirectory,
+        gateway: OrchidGateway,
+        clock: Clock,
+    ) -> None:
+        self.name = name
+        self.http_address = address
+        self.commands = commands
+        self._storage = Storage(file)
+        self.state = ClusterState(self._storage, clock, _FIRST_CELL_TAG + len(list(directory)))
+        self.resolver = Resolver(self.state)
+        self._attributes = Attributes(self.state, self.resolver)
+        self.tablets = Tablets(self.state, self.resolver)
+        self.cypress = Cypress(self.state, self.resolver, self._attributes, self.tablets)
+        self.tables = DynamicTables(self.state, self.resolver, random.Random())
+        self.registrations = Registrations(name, self.resolver, directory)
+        self.queues = Queues(self.tables, self.registrations, directory)
+        self.producers = Producers(name, self.state, self.resolver, self.tables)
+        self._agent_status = AgentStatus(name, self.cypress, self.resolver, self._attributes, gateway)
+        self._mutations = Mutations(clock)
+        directory.add(self)
+        create_system_nodes(self.state, self.cypress, self.tablets, name, address)
+
+    def close(self) -> None:
+        self._storage.close()
+
+    def command(self, name: str) -> Command:
+        """A command by its name; YtError if there is none."""
+        command = self.commands.get(name)
+        if command is None:
+            raise YtError(f'Unknown command "{name}"')
+        return command
+
+    async def execute(self, command: Command, parameters: Mapping[str, Any], body: Body) -> Any:
+        """Run a command; one that is repeated with its mutation id gets the answer of its first time."""
+        mutation_id = parameters.get("mutation_id")
+        if mutation_id is None or not command.is_volatile:
+            return await command.execute(self, parameters, body)
+        if (known := self._mutations.find(mutation_id)) is not None:
+            return known
+        answer = await command.execute(self, parameters, body)
+        self._mutations.remember(mutation_id, answer)
+        return answer
+
+    async def get(self, path: str, names: Sequence[str] | None) -> Any:
+        """Value at a path, asking a queue agent for the attributes that are its own."""
+        target = self.resolver.resolve(path)
+        if target.attribute and not target.missing:
+            name, *keys = target.attribute
+            agent_attribute = self._attributes.agent_attribute(target.node, name)
+            if agent_attribute:
+                value = await self._agent_status.get(target.node, agent_attribute)
+                return get_inside(value, keys, f"{self.resolver.path_of(target.node)}/@{name}")
+        return self.cypress.get(path, names)

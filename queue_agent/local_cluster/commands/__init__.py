@@ -1,0 +1,14 @@
+"""The commands of the local cluster: one table serves every way in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from queue_agent.local_cluster.commands import batch, cypress, dynamic_tables, queues, service, tablets
+from queue_agent.local_cluster.commands.command import Command
+
+COMMANDS: Final[dict[str, Command]] = {
+    command.name: command
+    for module in (cypress, tablets, dynamic_tables, queues, service, batch)
+    for command in module.COMMANDS
+}

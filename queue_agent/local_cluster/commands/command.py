@@ -1,0 +1,138 @@
+"""What a command is: a name, a shape, typed parameters and a coroutine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
+
+from queue_agent.wire import yson
+from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.guid import NULL_GUID
+from queue_agent.wire.ypath import RichPath, parse_rich
+
+if TYPE_CHECKING:
+    from queue_agent.local_cluster.cluster import Cluster
+
+Kind: TypeAlias = Literal["null", "structured", "tabular", "binary"]
+
+RichPathParameter = Annotated[RichPath, PlainValidator(parse_rich)]
+"""A path with attributes such as `cluster`."""
+
+PathParameter = Annotated[str, BeforeValidator(lambda value: parse_rich(value).path)]
+"""A path on this cluster; attributes are dropped."""
+
+
+def _names(value: Any) -> Any:
+    """Attribute filters come as a list or as a map with `keys`."""
+    return value.get("keys") if isinstance(value, dict) else value
+
+
+AttributeFilter = Annotated[list[str] | None, BeforeValidator(_names)]
+
+
+class Parameters(BaseModel):
+    """Base of all parameter models; clients send more than is known, that is ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, arbitrary_types_allowed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What came in the body, already decoded."""
+
+    value: Any = None
+    rows: list[dict[bytes, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A tabular answer; None stands for a missing row."""
+
+    rows: Iterable[Mapping[str, Any] | None]
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One entry of the table.
+
+    `run` gets the cluster, the parsed parameters and the body; it returns a YSON value, or `Rows` if the output is
+    tabular.
+    """
+
+    name: str
+    input_type: Kind
+    output_type: Kind
+    is_volatile: bool
+    is_heavy: bool
+    parameters: type[Parameters]
+    run: Callable[[Cluster, Any, Body], Awaitable[Any]]
+
+    def describe(self) -> dict[str, Any]:
+        """The descriptor clients ask for at `/api/v4`."""
+        return {
+            "name": self.name,
+            "input_type": self.input_type,
+            "output_type": self.output_type,
+            "is_volatile": self.is_volatile,
+            "is_heavy": self.is_heavy,
+        }
+
+    async def execute(self, cluster: Cluster, parameters: Mapping[str, Any], body: Body) -> Any:
+        """Check the parameters and run.
+
+        Raises:
+            YtError: whatever is wrong, naming it.
+        """
+        transaction_id = parameters.get("transaction_id")
+        if transaction_id not in (None, "", str(NULL_GUID)):
+            raise YtError(f"No such transaction {transaction_id}", ErrorCode.NO_SUCH_TRANSACTION)
+        return await self.run(cluster, self._parse(parameters), body)
+
+    def _parse(self, parameters: Mapping[str, Any]) -> Parameters:
+        try:
+            return self.parameters.model_validate(dict(parameters))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            name = "/".join(str(part) for part in first["loc"])
+            if first["type"] == "missing":
+                raise YtError(f"Missing required parameter /{name}") from error
+            raise YtError(f"Error reading parameter /{name}: {first['msg']}, got {first['input']!r}") from error
+
+
+def light(name: str, parameters: type[P], run: Callable[[Cluster, P, Body], Awaitable[Any]]) -> Command:
+    """A command that only reads and answers with one value."""
+    return Command(name, "null", "structured", is_volatile=False, is_heavy=False, parameters=parameters, run=run)
+
+
+def volatile(
+    name: str,
+    parameters: type[P],
+    run: Callable[[Cluster, P, Body], Awaitable[Any]],
+    *,
+    input_type: Kind = "null",
+    is_heavy: bool = False,
+) -> Command:
+    """A command that changes something and answers with one value."""
+    return Command(name, input_type, "structured", is_volatile=True, is_heavy=is_heavy, parameters=parameters, run=run)
+
+
+def tabular(
+    name: str,
+    parameters: type[P],
+    run: Callable[[Cluster, P, Body], Awaitable[Any]],
+    *,
+    input_type: Kind = "null",
+) -> Command:
+    """A command that reads rows."""
+    return Command(name, input_type, "tabular", is_volatile=False, is_heavy=True, parameters=parameters, run=run)
+
+
+def unsigned(value: int) -> int:
+    """An `int` that is written as unsigned."""
+    return yson.Uint64(value)  # type: ignore[no-any-return] # the bindings are untyped

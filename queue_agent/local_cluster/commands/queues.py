@@ -1,0 +1,160 @@
+"""Commands of the Queue API."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from queue_agent.local_cluster.cluster import Cluster
+from queue_agent.local_cluster.commands.command import (
+    Body,
+    Command,
+    Parameters,
+    RichPathParameter,
+    Rows,
+    light,
+    tabular,
+    volatile,
+)
+from queue_agent.local_cluster.queues import BatchLimits
+
+
+class _Registration(Parameters):
+    queue_path: RichPathParameter
+    consumer_path: RichPathParameter
+
+
+class _Register(_Registration):
+    vital: bool
+    partitions: list[int] | None = None
+
+
+class _ListRegistrations(Parameters):
+    queue_path: RichPathParameter | None = None
+    consumer_path: RichPathParameter | None = None
+
+
+class _Pull(Parameters):
+    queue_path: RichPathParameter
+    partition_index: int
+    offset: int | None = None
+    max_row_count: int | None = None
+    max_data_weight: int | None = None
+    data_weight_per_row_hint: int | None = None
+
+    @property
+    def limits(self) -> BatchLimits:
+        return BatchLimits.of(self.max_row_count, self.max_data_weight, self.data_weight_per_row_hint)
+
+
+class _PullConsumer(_Pull):
+    consumer_path: RichPathParameter
+
+
+class _Advance(_Registration):
+    partition_index: int
+    new_offset: int
+    old_offset: int | None = None
+    client_side: bool = False
+
+
+class _Session(Parameters):
+    producer_path: RichPathParameter
+    queue_path: RichPathParameter
+    session_id: str
+
+
+class _CreateSession(_Session):
+    user_meta: Any = None
+
+
+class _Push(_Session):
+    epoch: int
+    sequence_number: int | None = None
+    user_meta: Any = None
+
+
+async def _register(cluster: Cluster, parameters: _Register, _: Body) -> Any:
+    cluster.registrations.register(
+        parameters.queue_path, parameters.consumer_path, vital=parameters.vital, partitions=parameters.partitions
+    )
+    return {}
+
+
+async def _unregister(cluster: Cluster, parameters: _Registration, _: Body) -> Any:
+    cluster.registrations.unregister(parameters.queue_path, parameters.consumer_path)
+    return {}
+
+
+async def _list_registrations(cluster: Cluster, parameters: _ListRegistrations, _: Body) -> Any:
+    return cluster.registrations.list(parameters.queue_path, parameters.consumer_path)
+
+
+async def _pull_queue(cluster: Cluster, parameters: _Pull, _: Body) -> Rows:
+    return Rows(
+        cluster.queues.pull(
+            parameters.queue_path, parameters.partition_index, parameters.offset or 0, parameters.limits
+        )
+    )
+
+
+async def _pull_queue_consumer(cluster: Cluster, parameters: _PullConsumer, _: Body) -> Rows:
+    return Rows(
+        cluster.queues.pull_for_consumer(
+            parameters.consumer_path,
+            parameters.queue_path,
+            parameters.partition_index,
+            parameters.offset,
+            parameters.limits,
+        )
+    )
+
+
+async def _advance(cluster: Cluster, parameters: _Advance, _: Body) -> Any:
+    cluster.queues.advance(
+        parameters.consumer_path,
+        parameters.queue_path,
+        parameters.partition_index,
+        parameters.old_offset,
+        parameters.new_offset,
+        client_side=parameters.client_side,
+    )
+    return {}
+
+
+async def _create_session(cluster: Cluster, parameters: _CreateSession, _: Body) -> Any:
+    return cluster.producers.create_session(
+        parameters.producer_path, parameters.queue_path, parameters.session_id, parameters.user_meta
+    )
+
+
+async def _remove_session(cluster: Cluster, parameters: _Session, _: Body) -> Any:
+    cluster.producers.remove_session(parameters.producer_path, parameters.queue_path, parameters.session_id)
+    return {}
+
+
+async def _push(cluster: Cluster, parameters: _Push, body: Body) -> Any:
+    return cluster.producers.push(
+        parameters.producer_path,
+        parameters.queue_path,
+        parameters.session_id,
+        parameters.epoch,
+        body.rows,
+        first_sequence_number=parameters.sequence_number,
+        user_meta=parameters.user_meta,
+    )
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    volatile("register_queue_consumer", _Register, _register),
+    volatile("unregister_queue_consumer", _Registration, _unregister),
+    light("list_queue_consumer_registrations", _ListRegistrations, _list_registrations),
+    tabular("pull_queue", _Pull, _pull_queue),
+    tabular("pull_queue_consumer", _PullConsumer, _pull_queue_consumer),
+    tabular("pull_consumer", _PullConsumer, _pull_queue_consumer),
+    volatile("advance_queue_consumer", _Advance, _advance),
+    volatile("advance_consumer", _Advance, _advance),
+    volatile("create_queue_producer_session", _CreateSession, _create_session),
+    volatile("remove_queue_producer_session", _Session, _remove_session),
+    # Declared with rows in its body, although older servers declare none: clients send them all the same.
+    volatile("push_queue_producer", _Push, _push, input_type="tabular"),
+)

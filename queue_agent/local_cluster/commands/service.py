@@ -1,0 +1,67 @@
+"""Commands about the cluster itself."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from queue_agent.local_cluster.cluster import Cluster
+from queue_agent.local_cluster.commands.command import (
+    Body,
+    Command,
+    Parameters,
+    PathParameter,
+    RichPathParameter,
+    light,
+    unsigned,
+)
+from queue_agent.wire import yson
+
+
+class _None(Parameters):
+    pass
+
+
+class _DiscoverProxies(Parameters):
+    type: str = "rpc"
+
+
+class _CheckPermission(Parameters):
+    user: str
+    permission: str
+    path: PathParameter
+
+
+class _ParsePath(Parameters):
+    path: RichPathParameter
+
+
+async def _generate_timestamp(cluster: Cluster, _: _None, __: Body) -> Any:
+    with cluster.state.change():
+        return {"timestamp": unsigned(cluster.state.timestamps.next())}
+
+
+async def _discover_proxies(cluster: Cluster, parameters: _DiscoverProxies, _: Body) -> Any:
+    return {"proxies": [cluster.http_address] if parameters.type == "http" else []}
+
+
+async def _check_permission(cluster: Cluster, parameters: _CheckPermission, _: Body) -> Any:
+    cluster.resolver.node(parameters.path)
+    return {"action": "allow"}
+
+
+async def _parse_ypath(_: Cluster, parameters: _ParsePath, __: Body) -> Any:
+    path = parameters.path
+    return {"path": yson.with_attributes(path.path, path.attributes) if path.attributes else path.path}
+
+
+async def _get_supported_features(_: Cluster, __: _None, ___: Body) -> Any:
+    return {"features": {}}
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    light("generate_timestamp", _None, _generate_timestamp),
+    light("discover_proxies", _DiscoverProxies, _discover_proxies),
+    light("check_permission", _CheckPermission, _check_permission),
+    light("parse_ypath", _ParsePath, _parse_ypath),
+    light("get_supported_features", _None, _get_supported_features),
+)

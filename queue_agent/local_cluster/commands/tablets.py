@@ -1,0 +1,81 @@
+"""Commands on the tablets of dynamic tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from queue_agent.local_cluster.cluster import Cluster
+from queue_agent.local_cluster.commands.command import Body, Command, Parameters, PathParameter, volatile
+from queue_agent.local_cluster.tablets import TabletRange
+from queue_agent.wire.error import YtError
+
+
+class _Range(Parameters):
+    path: PathParameter
+    first_tablet_index: int | None = None
+    last_tablet_index: int | None = None
+
+    @property
+    def chosen(self) -> TabletRange:
+        return TabletRange(self.first_tablet_index, self.last_tablet_index)
+
+
+class _Mount(_Range):
+    freeze: bool = False
+    cell_id: str | None = None
+
+
+class _Reshard(_Range):
+    tablet_count: int | None = None
+    pivot_keys: list[Any] | None = None
+    trimmed_row_counts: list[int] | None = None
+    cumulative_data_weights: list[int] | None = None
+
+
+class _TabletInfos(Parameters):
+    path: PathParameter
+    tablet_indexes: list[int]
+
+
+async def _mount(cluster: Cluster, parameters: _Mount, _: Body) -> Any:
+    cluster.tablets.mount(parameters.path, parameters.chosen, freeze=parameters.freeze, cell_id=parameters.cell_id)
+    return {}
+
+
+def _simple(name: str, verb: Callable[[Cluster], Callable[[str, TabletRange], None]]) -> Command:
+    async def run(cluster: Cluster, parameters: _Range, _: Body) -> Any:
+        verb(cluster)(parameters.path, parameters.chosen)
+        return {}
+
+    return volatile(name, _Range, run)
+
+
+async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
+    if (parameters.tablet_count is None) == (parameters.pivot_keys is None):
+        raise YtError('Exactly one of "tablet_count" and "pivot_keys" must be given')
+    count = len(parameters.pivot_keys) if parameters.pivot_keys is not None else parameters.tablet_count
+    assert count is not None
+    cluster.tablets.reshard(
+        parameters.path,
+        count,
+        parameters.chosen,
+        trimmed_row_counts=parameters.trimmed_row_counts,
+        cumulative_data_weights=parameters.cumulative_data_weights,
+    )
+    return {}
+
+
+async def _get_tablet_infos(cluster: Cluster, parameters: _TabletInfos, _: Body) -> Any:
+    return {"tablets": cluster.tables.tablet_infos(parameters.path, parameters.tablet_indexes)}
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    volatile("mount_table", _Mount, _mount),
+    _simple("unmount_table", lambda cluster: cluster.tablets.unmount),
+    _simple("freeze_table", lambda cluster: cluster.tablets.freeze),
+    _simple("unfreeze_table", lambda cluster: cluster.tablets.unfreeze),
+    _simple("remount_table", lambda cluster: cluster.tablets.remount),
+    volatile("reshard_table", _Reshard, _reshard),
+    volatile("get_tablet_infos", _TabletInfos, _get_tablet_infos),
+)

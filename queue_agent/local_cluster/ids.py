@@ -1,0 +1,56 @@
+"""Ids of objects; clients read the type out of them."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from queue_agent.wire.guid import Guid
+
+OBJECT_TYPES: Final = {
+    "transaction": 1,
+    "tablet_transaction": 2,
+    "nested_transaction": 4,
+    "lock": 200,
+    "string_node": 300,
+    "int64_node": 301,
+    "double_node": 302,
+    "map_node": 303,
+    "list_node": 304,
+    "boolean_node": 305,
+    "uint64_node": 306,
+    "file": 400,
+    "table": 401,
+    "orchid": 412,
+    "link": 417,
+    "document": 421,
+    "account": 500,
+    "user": 501,
+    "group": 502,
+    "tablet_cell": 700,
+    "tablet": 702,
+    "tablet_cell_bundle": 706,
+}
+"""Numbers of object types as they stand in ids and in RPC requests."""
+
+
+class IdGenerator:
+    """Fresh object ids of one cluster.
+
+    Args:
+        cell_tag: the cluster's number; ids of two clusters differ in it.
+        counter: the last number used before a restart.
+    """
+
+    def __init__(self, cell_tag: int, counter: int = 0) -> None:
+        self._cell_tag = cell_tag
+        self._hashes = random.Random(cell_tag << 32 | counter)
+        self.counter = counter
+
+    def next(self, object_type: str) -> str:
+        """An id such as `10-3e9-10191-dcd2013e` for a `table`."""
+        self.counter += 1
+        type_and_cell = self._cell_tag << 16 | OBJECT_TYPES[object_type]
+        return str(
+            Guid.from_parts(self.counter >> 32, self.counter & 0xFFFFFFFF, type_and_cell, self._hashes.getrandbits(32))
+        )

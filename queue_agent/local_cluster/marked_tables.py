@@ -1,0 +1,40 @@
+"""Consumers and producers as tables: `create queue_consumer` and `create queue_producer`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.producers import PRODUCER_SCHEMA
+from queue_agent.local_cluster.queues import CONSUMER_SCHEMA
+from queue_agent.local_cluster.tablets import Tablets
+from queue_agent.wire import yson
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedTable:
+    """A kind of table that has a creation type of its own."""
+
+    schema: yson.Yson
+    mark: str
+    """Attribute by which the table is recognised."""
+
+
+MARKED_TABLES: Final[Mapping[str, MarkedTable]] = {
+    "queue_consumer": MarkedTable(CONSUMER_SCHEMA, "treat_as_queue_consumer"),
+    "queue_producer": MarkedTable(PRODUCER_SCHEMA, "treat_as_queue_producer"),
+}
+
+
+def create_marked_table(
+    cypress: Cypress, tablets: Tablets, path: str, kind: str, attributes: Mapping[str, Any], **options: bool
+) -> str:
+    """Make such a table, mount it, and return its id; its schema and mark are not the caller's choice."""
+    marked = MARKED_TABLES[kind]
+    table_id = cypress.create(
+        path, "table", {**attributes, "dynamic": True, "schema": marked.schema, marked.mark: True}, **options
+    )
+    tablets.mount(f"#{table_id}")
+    return table_id

@@ -1,0 +1,148 @@
+"""Expressions to functions of a row."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, assert_never
+
+from queue_agent.local_cluster.keys import Row, Value
+from queue_agent.local_cluster.query.expressions import (
+    Call,
+    Compare,
+    Comparison,
+    Expression,
+    If,
+    In,
+    Literal,
+    Logic,
+    Not,
+    Reference,
+)
+
+Evaluator: TypeAlias = Callable[[Row], Any]
+"""Gives a `Value`; its type is that of the expression, or None."""
+
+_COMPARE: dict[Comparison, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def compile_expression(expression: Expression) -> Evaluator:
+    """Build the evaluator; it raises YtError where the computation fails, as a division by zero does."""
+    match expression:
+        case Literal(value):
+            return lambda _row: value
+        case Reference(index):
+            return operator.itemgetter(index)
+        case Call():
+            return _compile_call(expression)
+        case If(condition, then, otherwise):
+            return _compile_if(condition, then, otherwise)
+        case Compare():
+            return _compile_compare(expression)
+        case In(needle, haystack):
+            return _compile_in(needle, haystack)
+        case Logic(junction, operands):
+            return _compile_logic(junction == "or", operands)
+        case Not(operand):
+            inner = compile_expression(operand)
+            return lambda row: None if (value := inner(row)) is None else not value
+        case _:
+            assert_never(expression)
+
+
+def compile_row(expressions: Sequence[Expression]) -> Callable[[Row], Row]:
+    """Build the function that evaluates all of them, in order."""
+    if expressions and all(isinstance(expression, Reference) for expression in expressions):
+        indexes = [expression.index for expression in expressions if isinstance(expression, Reference)]
+        if len(indexes) > 1:
+            return operator.itemgetter(*indexes)
+        index = indexes[0]
+        return lambda row: (row[index],)
+    evaluators = [compile_expression(expression) for expression in expressions]
+    return lambda row: tuple([evaluate(row) for evaluate in evaluators])
+
+
+def sort_key(value: Value) -> tuple[bool, Any]:
+    """Orders values of one type with null before all others."""
+    return (value is not None, value)
+
+
+def _compile_call(call: Call) -> Evaluator:
+    function = call.function
+    evaluators = [compile_expression(argument) for argument in call.arguments]
+    if call.takes_null:
+        return lambda row: function(*[evaluate(row) for evaluate in evaluators])
+
+    def evaluate_call(row: Row) -> Value:
+        arguments = [evaluate(row) for evaluate in evaluators]
+        return None if None in arguments else function(*arguments)
+
+    return evaluate_call
+
+
+def _compile_if(condition: Expression, then: Expression, otherwise: Expression) -> Evaluator:
+    test, if_true, if_false = compile_expression(condition), compile_expression(then), compile_expression(otherwise)
+
+    def evaluate_if(row: Row) -> Value:
+        value = test(row)
+        if value is None:
+            return None
+        branch: Value = if_true(row) if value else if_false(row)
+        return branch
+
+    return evaluate_if
+
+
+def _compile_compare(comparison: Compare) -> Evaluator:
+    compare = _COMPARE[comparison.operator]
+    if len(comparison.left) > 1:
+        left_row, right_row = _compile_tuple_key(comparison.left), _compile_tuple_key(comparison.right)
+        return lambda row: compare(left_row(row), right_row(row))
+    left, right = compile_expression(comparison.left[0]), compile_expression(comparison.right[0])
+    if comparison.operator in ("=", "!="):
+        return lambda row: compare(left(row), right(row))
+
+    def evaluate_compare(row: Row) -> bool:
+        first, second = left(row), right(row)
+        if first is None or second is None:
+            return compare(first is not None, second is not None)
+        return compare(first, second)
+
+    return evaluate_compare
+
+
+def _compile_tuple_key(expressions: Sequence[Expression]) -> Evaluator:
+    evaluators = [compile_expression(expression) for expression in expressions]
+    return lambda row: [sort_key(evaluate(row)) for evaluate in evaluators]
+
+
+def _compile_in(needle: Sequence[Expression], haystack: frozenset[tuple[Value, ...]]) -> Evaluator:
+    if len(needle) > 1:
+        evaluate_row = compile_row(needle)
+        return lambda row: evaluate_row(row) in haystack
+    evaluate = compile_expression(needle[0])
+    values = frozenset(value for (value,) in haystack)
+    return lambda row: evaluate(row) in values
+
+
+def _compile_logic(deciding: bool, operands: Sequence[Expression]) -> Evaluator:
+    evaluators = [compile_expression(operand) for operand in operands]
+
+    def evaluate_logic(row: Row) -> bool | None:
+        result: bool | None = not deciding
+        for evaluate in evaluators:
+            value: bool | None = evaluate(row)
+            if value is deciding:
+                return deciding
+            if value is None:
+                result = None
+        return result
+
+    return evaluate_logic

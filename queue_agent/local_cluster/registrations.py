@@ -1,0 +1,137 @@
+"""Which consumers are registered with which queues, on all clusters together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from queue_agent.local_cluster.directory import ClusterDirectory
+from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.wire import yson
+from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.ypath import RichPath
+
+TABLE_PATH: Final = "//sys/queue_agents/consumer_registrations"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A table on a cluster, links resolved."""
+
+    cluster: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.cluster}:{self.path}"
+
+    @property
+    def rich_path(self) -> yson.Yson:
+        """`<cluster=hume>"//tmp/c"`."""
+        return yson.with_attributes(self.path, {"cluster": self.cluster})
+
+
+class Registrations:
+    """What the proxies of one cluster do with registrations; the rows live in a table of the home cluster."""
+
+    def __init__(self, cluster_name: str, resolver: Resolver, directory: ClusterDirectory) -> None:
+        self._cluster_name = cluster_name
+        self._resolver = resolver
+        self._directory = directory
+
+    def register(
+        self, queue_path: RichPath, consumer_path: RichPath, *, vital: bool, partitions: Sequence[int] | None
+    ) -> None:
+        """Add a registration, or replace the one there is.
+
+        Raises:
+            YtError: one of the paths leads to no table.
+        """
+        queue, consumer = self.existing_table(queue_path), self.existing_table(consumer_path)
+        row = _key(queue, consumer)
+        row[b"vital"] = vital
+        row[b"partitions"] = None if partitions is None else list(partitions)
+        self._directory.home.tables.insert_rows(TABLE_PATH, [row])
+
+    def unregister(self, queue_path: RichPath, consumer_path: RichPath) -> None:
+        """Remove a registration; objects may be gone, and so may the registration."""
+        queue, consumer = self.reference(queue_path), self.reference(consumer_path)
+        self._directory.home.tables.delete_rows(TABLE_PATH, [_key(queue, consumer)])
+
+    def list(self, queue_path: RichPath | None, consumer_path: RichPath | None) -> list[dict[str, Any]]:
+        """Registrations of a queue, of a consumer, of both, or all of them."""
+        conditions = []
+        for path, role in ((queue_path, "queue"), (consumer_path, "consumer")):
+            if path is not None:
+                reference = self.reference(path)
+                conditions.append(
+                    f"[{role}_cluster] = {_literal(reference.cluster)} and [{role}_path] = {_literal(reference.path)}"
+                )
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        rows = self._directory.home.tables.select_rows(f"* from [{TABLE_PATH}]{where}")
+        return [
+            {
+                "queue_path": _reference_of(row, "queue").rich_path,
+                "consumer_path": _reference_of(row, "consumer").rich_path,
+                "vital": bool(row["vital"]),
+                "partitions": row["partitions"],
+            }
+            for row in rows
+        ]
+
+    def check(self, queue: Reference, consumer: Reference, queue_path: RichPath, consumer_path: RichPath) -> None:
+        """YtError 901 unless the consumer is registered with the queue."""
+        found = self._directory.home.tables.lookup_rows(TABLE_PATH, [_key(queue, consumer)])
+        if not found:
+            raise YtError(
+                f"Consumer {consumer} is not registered for queue {queue}",
+                ErrorCode.AUTHORIZATION,
+                {"raw_queue": queue_path.path, "raw_consumer": consumer_path.path},
+            )
+
+    def reference(self, path: RichPath) -> Reference:
+        """The table a path means; a path that leads nowhere is taken as it is."""
+        cluster_name = path.cluster or self._cluster_name
+        cluster = self._directory.find(cluster_name)
+        resolver = cluster.resolver if cluster else self._resolver
+        try:
+            return Reference(cluster_name, resolver.path_of(resolver.node(path.bare)))
+        except YtError as error:
+            if error.code != ErrorCode.RESOLVE:
+                raise
+            return Reference(cluster_name, path.bare)
+
+    def existing_table(self, path: RichPath) -> Reference:
+        """The table a path means; YtError if there is none."""
+        reference = self.reference(path)
+        cluster = self._directory.find(reference.cluster)
+        resolver = cluster.resolver if cluster else self._resolver
+        try:
+            is_table = resolver.node(reference.path).table is not None
+            cause = [] if is_table else [YtError(f"{reference} is not a table")]
+        except YtError as error:
+            cause = [error]
+        if cause:
+            raise YtError(
+                f'Failed to get table mount info to perform registration manager resolutions for object "{reference}"',
+                inner_errors=cause,
+            )
+        return reference
+
+
+def _key(queue: Reference, consumer: Reference) -> dict[bytes, Any]:
+    return {
+        b"queue_cluster": queue.cluster.encode(),
+        b"queue_path": queue.path.encode(),
+        b"consumer_cluster": consumer.cluster.encode(),
+        b"consumer_path": consumer.path.encode(),
+        b"consumer_name": b"",
+    }
+
+
+def _reference_of(row: dict[str, Any], role: str) -> Reference:
+    return Reference(row[f"{role}_cluster"].decode(), row[f"{role}_path"].decode())
+
+
+def _literal(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

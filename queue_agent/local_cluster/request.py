@@ -1,0 +1,186 @@
+"""From an HTTP request to a command's parameters and body, whatever way the client chose to send them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from queue_agent.local_cluster.commands.command import Body, Command
+from queue_agent.local_cluster.formats import JSON_FORMAT, YSON_TEXT, Format
+from queue_agent.wire import http, yson
+from queue_agent.wire.error import YtError
+
+MAX_BODY_BYTES: Final = 2**30
+_ANY_WINDOW: Final = zlib.MAX_WBITS | 32
+"""Lets zlib tell gzip from its own format: clients say gzip and send the other."""
+
+
+class UnsupportedEncoding(YtError):
+    """A body in a compression this server does not know."""
+
+
+async def read_body(chunks: AsyncIterator[bytes], encoding: str) -> bytes:
+    """The body, decompressed.
+
+    Raises:
+        UnsupportedEncoding: not gzip, deflate or identity.
+        YtError: the compressed data is broken, or there is too much of it.
+    """
+    if encoding not in ("", "identity", "gzip", "deflate"):
+        raise UnsupportedEncoding(f'Unsupported content encoding "{encoding}"')
+    parts: list[bytes] = []
+    size = 0
+    inflater = None if encoding in ("", "identity") else _Inflater()
+    async for chunk in chunks:
+        data = inflater.feed(chunk) if inflater else chunk
+        size += len(data)
+        if size > MAX_BODY_BYTES:
+            raise YtError(f"Request body is larger than {MAX_BODY_BYTES} bytes")
+        parts.append(data)
+    if inflater:
+        inflater.check_complete()
+    return b"".join(parts)
+
+
+class _Inflater:
+    """Decompresses one or more members, one behind the other."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_ANY_WINDOW)
+        self._started = False
+
+    def feed(self, data: bytes) -> bytes:
+        out = []
+        while data:
+            self._started = True
+            try:
+                out.append(self._member.decompress(data))
+            except zlib.error as error:
+                raise YtError(f"Error decompressing request body: {error}") from error
+            data = self._member.unused_data
+            if self._member.eof:
+                self._member = zlib.decompressobj(_ANY_WINDOW)
+                self._started = bool(data)
+        return b"".join(out)
+
+    def check_complete(self) -> None:
+        if self._started:
+            raise YtError("Error decompressing request body: it ends early")
+
+
+def header_format(headers: Mapping[str, str]) -> Format:
+    """The format of parameters in headers; the header's value is YSON itself."""
+    text = headers.get(http.HEADER_FORMAT)
+    return Format.parse(yson.loads(text.encode("latin-1"))) if text else JSON_FORMAT
+
+
+def read_parameters(command: Command, query: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    """All parameters of a request; those of the query string give way to headers, and those to a POST body's.
+
+    Args:
+        command: what is asked; a body is its input unless the input is null.
+        query: of the URL, still encoded.
+        headers: of the request.
+        body: decompressed.
+    """
+    parameters = _query_parameters(query)
+    text = _header_value(headers, http.PARAMETERS)
+    if text is not None:
+        parameters = _merge(parameters, _map(header_format(headers).read_node(text), "parameters"))
+    if command.input_type == "null" and body.strip():
+        content_format = Format.of_mime_type(headers.get("Content-Type", "")) or JSON_FORMAT
+        parameters = _merge(parameters, _map(content_format.read_node(body), "parameters in the body"))
+    return parameters
+
+
+def read_input(command: Command, parameters: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> Body:
+    """What the command works on."""
+    if command.input_type == "null":
+        return Body()
+    chosen = _named_format(parameters, "input_format", headers, http.INPUT_FORMAT, "Content-Type")
+    if command.input_type == "structured":
+        return Body(value=(chosen or JSON_FORMAT).read_node(body))
+    return Body(rows=(chosen or YSON_TEXT).read_rows(body))
+
+
+def output_format(command: Command, parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Format:
+    """How the answer is to be written."""
+    chosen = _named_format(parameters, "output_format", headers, http.OUTPUT_FORMAT, "Accept")
+    return chosen or (YSON_TEXT if command.output_type == "tabular" else JSON_FORMAT)
+
+
+def _named_format(
+    parameters: Mapping[str, Any], parameter: str, headers: Mapping[str, str], header: str, mime_header: str
+) -> Format | None:
+    if parameter in parameters:
+        return Format.parse(parameters[parameter])
+    text = _header_value(headers, header)
+    if text is not None:
+        return Format.parse(header_format(headers).read_node(text))
+    return Format.of_mime_type(headers.get(mime_header, ""))
+
+
+def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:
+    """A header, or its pieces `name0`, `name1`, ... (or `name-0`, ...), which together are base64."""
+    if name in headers:
+        return headers[name].encode("latin-1", "surrogateescape")
+    for separator in ("", "-"):
+        pieces = "".join(_pieces(headers, name + separator))
+        if pieces:
+            try:
+                return base64.b64decode(pieces, validate=True)
+            except binascii.Error as error:
+                raise YtError(f"Error decoding header {name}: {error}") from error
+    return None
+
+
+def _pieces(headers: Mapping[str, str], prefix: str) -> Iterator[str]:
+    index = 0
+    while f"{prefix}{index}" in headers:
+        yield headers[f"{prefix}{index}"]
+        index += 1
+
+
+def _query_parameters(query: str) -> dict[str, Any]:
+    """Read `a=1&b[c]=x&list[]=y`."""
+    root: dict[str, Any] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        first, _, rest = name.partition("[")
+        keys = [first, *re.findall(r"([^\[\]]*)\]", rest)]
+        value: Any = int(text) if re.fullmatch(r"-?\d+", text) else text
+        for key in reversed(keys[1:]):
+            value = {key: value} if key else [value]
+        root = _merge(root, {first: value})
+    folded = _fold(root)
+    assert isinstance(folded, dict)
+    return folded
+
+
+def _merge(old: Any, new: Any) -> Any:
+    if isinstance(old, list) and isinstance(new, list):
+        return [*old, *new]
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    return {**old, **{key: _merge(old[key], value) if key in old else value for key, value in new.items()}}
+
+
+def _fold(value: Any) -> Any:
+    """Turn `{"$value": v, "$attributes": a}` into a value with attributes."""
+    if isinstance(value, list):
+        return [_fold(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$value" in value:
+        return yson.with_attributes(_fold(value["$value"]), _fold(value.get("$attributes", {})))
+    return {key: _fold(item) for key, item in value.items()}
+
+
+def _map(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise YtError(f"Request {what} must be a map, got {value!r}")
+    return dict(value)

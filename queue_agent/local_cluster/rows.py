@@ -1,0 +1,356 @@
+"""Row values: from YSON with their types checked, their weight, their stored form, and back to YSON."""
+
+from __future__ import annotations
+
+import enum
+import json
+import marshal
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from queue_agent.local_cluster.column_types import SIMPLE_TYPES, PhysicalType
+from queue_agent.local_cluster.keys import KeyEncoder, Row, Value
+from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TABLET_INDEX, TIMESTAMP, Column, TableSchema
+from queue_agent.wire import yson
+from queue_agent.wire.error import YtError
+from queue_agent.wire.yson import Yson
+
+
+class Missing(enum.Enum):
+    """Type of `MISSING`."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
+"""Stands in a partial row for a column the client did not name."""
+
+PartialRow: TypeAlias = tuple[Value | Literal[Missing.MISSING], ...]
+
+SCHEMA_VIOLATION = 307
+
+_STORAGE_VERSION = 2
+"""Of marshal: without references and interning, so equal rows are equal bytes."""
+
+_SYSTEM_COLUMNS = (TIMESTAMP, CUMULATIVE_DATA_WEIGHT)
+
+_BOUNDS: Mapping[PhysicalType, tuple[int, int]] = {
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+
+
+class RowCodec:
+    """Reads rows of one schema; make one per schema and keep it."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        self.write_columns = schema.write_columns()
+        self._computed = next((column.name for column in schema.columns if column.expression is not None), None)
+        self._key_width = len(schema.key_columns)
+        self._plan = [(column.name.encode(), _value_parser(column)) for column in self.write_columns]
+        self._key_plan = [(column.name.encode(), _value_parser(column)) for column in schema.key_columns]
+        self._key_encoder = KeyEncoder(schema.key_columns)
+        names = [column.name for column in schema.columns]
+        self._system_columns = sorted((names.index(name), name) for name in _SYSTEM_COLUMNS if name in names)
+
+    def parse_row(self, mapping: Mapping[bytes, Yson], *, allow_missing_key_columns: bool = False) -> Row:
+        """Read a row to insert: values of `write_columns`, null for those it does not name.
+
+        In ordered tables the first value is thus the tablet index, None if the client leaves the choice.
+
+        Raises:
+            YtError: an unknown column, a wrong type, a number out of range, a null in a required column.
+        """
+        values: list[Value] = []
+        absent = 0
+        get = mapping.get
+        for name, parse in self._plan:
+            value = get(name, MISSING)
+            if value is MISSING:
+                if len(values) < self._key_width and not allow_missing_key_columns:
+                    raise YtError(f'Missing key column "{name.decode()}"', SCHEMA_VIOLATION)
+                absent += 1
+                value = None
+            values.append(parse(value))
+        self._refuse_unknown(mapping, len(values) - absent)
+        return tuple(values)
+
+    def parse_partial_row(self, mapping: Mapping[bytes, Yson]) -> PartialRow:
+        """Read a row for update mode: `MISSING` where the old value stays. All key columns must be there."""
+        values: list[Value | Literal[Missing.MISSING]] = []
+        absent = 0
+        for name, parse in self._plan:
+            value = mapping.get(name, MISSING)
+            if value is not MISSING:
+                values.append(parse(value))
+            elif len(values) < self._key_width:
+                raise YtError(f'Missing key column "{name.decode()}"', SCHEMA_VIOLATION)
+            else:
+                absent += 1
+                values.append(MISSING)
+        self._refuse_unknown(mapping, len(values) - absent)
+        return tuple(values)
+
+    def parse_key(self, mapping: Mapping[bytes, Yson]) -> Row:
+        """Read a key for a lookup or deletion: all key columns and nothing else."""
+        values: list[Value] = []
+        for name, parse in self._key_plan:
+            value = mapping.get(name, MISSING)
+            if value is MISSING:
+                raise YtError(f'Missing key column "{name.decode()}"', SCHEMA_VIOLATION)
+            values.append(parse(value))
+        if len(mapping) != len(values):
+            known = {name for name, _ in self._key_plan}
+            extra = next(name for name in mapping if name not in known)
+            raise YtError(f'Column "{_text(extra)}" is not a key column', SCHEMA_VIOLATION)
+        return tuple(values)
+
+    def encode_key(self, values: Sequence[Value]) -> bytes:
+        """Bytes that sort as the key does; also of a whole row, of which the key is the beginning."""
+        return self._key_encoder.encode(values)
+
+    def complete(self, values: Row, timestamp: int, cumulative_data_weight: int) -> tuple[Row, int]:
+        """Fill in what the system adds to a row of an ordered table.
+
+        Args:
+            values: as `parse_row` returns them; the tablet index is dropped.
+            timestamp: commit timestamp of the transaction.
+            cumulative_data_weight: of the row before in the tablet.
+
+        Returns:
+            The row in the order of the stored schema, and the cumulative data weight with it.
+        """
+        stored = list(values[1:])
+        cumulative_data_weight += data_weight(stored) + 8 * len(self._system_columns)
+        for position, name in self._system_columns:
+            stored.insert(position, timestamp if name == TIMESTAMP else cumulative_data_weight)
+        return tuple(stored), cumulative_data_weight
+
+    def _refuse_unknown(self, mapping: Mapping[bytes, Yson], known_count: int) -> None:
+        if self._computed is not None:
+            raise YtError(f'Column "{self._computed}" is computed: writing to such tables is not supported')
+        if known_count != len(mapping):
+            known = {name for name, _ in self._plan}
+            name = next(name for name in mapping if name not in known)
+            raise YtError(f'No such column "{_text(name)}"', SCHEMA_VIOLATION)
+
+
+def data_weight(values: Sequence[Value]) -> int:
+    """Data weight of a row of the stored schema; all its values, system columns included, count."""
+    weight = 1
+    for value in values:
+        if type(value) is bytes:
+            weight += len(value)
+        elif value is not None:
+            weight += 1 if type(value) is bool else 8
+    return weight
+
+
+def encode_values(values: Row) -> bytes:
+    """The form rows are stored in; equal for equal rows. Values must be of the exact types of `Value`."""
+    return marshal.dumps(values, _STORAGE_VERSION)
+
+
+def decode_values(data: bytes) -> Row:
+    """Read what `encode_values` wrote; only ever give it data of our own."""
+    values = marshal.loads(data)
+    assert isinstance(values, tuple)
+    return values
+
+
+def row_mapper(columns: Sequence[Column]) -> Callable[[Sequence[Value]], dict[str, Yson]]:
+    """The function that makes maps for output of rows with these columns; make it once per result."""
+    names = [column.name for column in columns]
+    conversions: list[tuple[str, Callable[[Yson], Yson]]] = []
+    for column in columns:
+        if column.physical_type == "uint64":
+            conversions.append((column.name, yson.Uint64))
+        elif column.physical_type == "any":
+            conversions.append((column.name, yson.loads_raw))
+
+    def to_map(values: Sequence[Value]) -> dict[str, Yson]:
+        row: dict[str, Yson] = dict(zip(names, values, strict=True))
+        for name, convert in conversions:
+            value = row[name]
+            if value is not None:
+                row[name] = convert(value)
+        return row
+
+    return to_map
+
+
+def to_map(columns: Sequence[Column], values: Sequence[Value]) -> dict[str, Yson]:
+    """One row for output: unsigned numbers as `Uint64`, strings as bytes, `any` parsed with all strings as bytes."""
+    return row_mapper(columns)(values)
+
+
+def _value_parser(column: Column) -> Callable[[Yson], Value]:
+    parse = _PARSERS[column.physical_type](column)
+    if column.name == TABLET_INDEX or not column.required:
+        return parse
+
+    def parse_required(value: Yson) -> Value:
+        result = parse(value)
+        if result is None:
+            raise YtError(f'Required column "{column.name}" cannot have "null" value', SCHEMA_VIOLATION)
+        return result
+
+    return parse_required
+
+
+def _integer_parser(column: Column) -> Callable[[Yson], Value]:
+    physical_minimum, physical_maximum = _BOUNDS[column.physical_type]
+    simple = SIMPLE_TYPES[column.type]
+    minimum = physical_minimum if simple.minimum is None else int(simple.minimum)
+    maximum = physical_maximum if simple.maximum is None else int(simple.maximum)
+
+    def parse(value: Yson) -> Value:
+        if type(value) is not int:
+            value = _plain(column, value)
+            if value is None:
+                return None
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise _mismatch(column, value)
+            value = int(value)
+        number: int = value
+        if minimum <= number <= maximum:
+            return number
+        raise YtError(
+            f'Value {value} of column "{column.name}" is out of range of type "{column.type}"', SCHEMA_VIOLATION
+        )
+
+    return parse
+
+
+def _double_parser(column: Column) -> Callable[[Yson], Value]:
+    simple = SIMPLE_TYPES[column.type]
+
+    def parse(value: Yson) -> Value:
+        if type(value) is not float:
+            value = _plain(column, value)
+            if value is None:
+                return None
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise _mismatch(column, value)
+            value = float(value)
+        if math.isnan(value) and column.sort_order is not None:
+            raise YtError(f'Key column "{column.name}" cannot have NaN value', SCHEMA_VIOLATION)
+        if simple.maximum is not None and math.isfinite(value) and abs(value) > simple.maximum:
+            raise YtError(
+                f'Value {value} of column "{column.name}" is out of range of type "{column.type}"', SCHEMA_VIOLATION
+            )
+        return float(value)
+
+    return parse
+
+
+def _boolean_parser(column: Column) -> Callable[[Yson], Value]:
+    def parse(value: Yson) -> Value:
+        if type(value) is not bool:
+            value = _plain(column, value)
+            if value is not None and not isinstance(value, bool):
+                raise _mismatch(column, value)
+        result: bool | None = value
+        return result
+
+    return parse
+
+
+def _string_parser(column: Column) -> Callable[[Yson], Value]:
+    validate = _STRING_RULES.get(column.type)
+
+    def parse(value: Yson) -> Value:
+        if type(value) is not bytes:
+            value = _plain(column, value)
+            if value is None:
+                return None
+            if not yson.is_string(value):
+                raise _mismatch(column, value)
+            value = yson.bytes_of(value)
+        if validate is not None:
+            try:
+                validate(value)
+            except (ValueError, RecursionError) as error:
+                message = f'Value of column "{column.name}" is not valid for type "{column.type}"'
+                raise YtError(message, SCHEMA_VIOLATION, inner_errors=[YtError(str(error))]) from error
+        content: bytes = value
+        return content
+
+    return parse
+
+
+def _any_parser(column: Column) -> Callable[[Yson], Value]:
+    def parse(value: Yson) -> Value:
+        value = _plain(column, value)
+        return None if value is None else yson.dumps(value)
+
+    return parse
+
+
+def _null_parser(column: Column) -> Callable[[Yson], Value]:
+    def parse(value: Yson) -> Value:
+        value = _plain(column, value)
+        if value is not None:
+            raise _mismatch(column, value)
+        return None
+
+    return parse
+
+
+_PARSERS: Mapping[PhysicalType, Callable[[Column], Callable[[Yson], Value]]] = {
+    "int64": _integer_parser,
+    "uint64": _integer_parser,
+    "double": _double_parser,
+    "boolean": _boolean_parser,
+    "string": _string_parser,
+    "any": _any_parser,
+    "null": _null_parser,
+}
+
+
+def _validate_uuid(value: bytes) -> None:
+    if len(value) != 16:
+        raise ValueError(f"a uuid has 16 bytes, got {len(value)}")
+
+
+_STRING_RULES: Mapping[str, Callable[[bytes], object]] = {
+    "utf8": bytes.decode,
+    "json": json.loads,
+    "uuid": _validate_uuid,
+}
+
+
+def _plain(column: Column, value: Yson) -> Yson:
+    if yson.attributes_of(value):
+        raise YtError(f'Value of column "{column.name}" cannot have top-level attributes', SCHEMA_VIOLATION)
+    return yson.plain(value)
+
+
+def _mismatch(column: Column, value: Yson) -> YtError:
+    actual = _type_name(value)
+    return YtError(
+        f'Cannot write type "{actual}" into column "{column.name}" of type "{column.type}"',
+        SCHEMA_VIOLATION,
+        {"column": column.name, "expected_type": column.type, "actual_type": actual},
+    )
+
+
+def _type_name(value: Yson) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case yson.Uint64():
+            return "uint64"
+        case int():
+            return "int64"
+        case float():
+            return "double"
+        case list() | dict():
+            return "any"
+        case _:
+            return "string"
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="backslashreplace")

@@ -1,0 +1,179 @@
+"""The state of one cluster: records in memory, written through to the storage, undone together if a change fails."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from queue_agent.local_cluster.clock import Clock, TimestampGenerator
+from queue_agent.local_cluster.ids import IdGenerator
+from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.storage import Storage
+
+
+class ClusterState:
+    """Nodes and tablets by id, and the counters that make new ones.
+
+    Reading is free; every change happens inside `change()`.
+
+    Args:
+        storage: what was there before, and where changes go.
+        clock: time of this cluster.
+        cell_tag: number of this cluster in the ids it makes.
+    """
+
+    def __init__(self, storage: Storage, clock: Clock, cell_tag: int) -> None:
+        self.storage = storage
+        self.clock = clock
+        counters = storage.counters()
+        self.ids = IdGenerator(cell_tag, counters.get("id", 0))
+        self.timestamps = TimestampGenerator(clock, counters.get("timestamp", 0))
+        self._revision = counters.get("revision", 0)
+        self._tablet_number = counters.get("tablet", 0)
+        self._nodes: dict[str, Node] = {}
+        self._root_id: str | None = None
+        self._children: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self._tablets: defaultdict[str, dict[int, Tablet]] = defaultdict(dict)
+        self._undo: list[Callable[[], None]] | None = None
+        for record in storage.nodes():
+            self._index_node(Node.decode(record))
+        for record in storage.tablets():
+            tablet = Tablet.decode(record)
+            self._tablets[tablet.table_id][tablet.index] = tablet
+
+    @contextmanager
+    def change(self) -> Iterator[None]:
+        """Everything changed inside is kept together, or, after an exception, not at all.
+
+        A change inside another one belongs to the outer.
+        """
+        if self._undo is not None:
+            yield
+            return
+        self._undo = []
+        try:
+            with self.storage.transaction():
+                yield
+                self.storage.put_counters(
+                    [
+                        ("id", self.ids.counter),
+                        ("timestamp", self.timestamps.last),
+                        ("revision", self._revision),
+                        ("tablet", self._tablet_number),
+                    ]
+                )
+        except BaseException:
+            for undo in reversed(self._undo):
+                undo()
+            raise
+        finally:
+            self._undo = None
+
+    def next_revision(self) -> int:
+        self._revision += 1
+        return self._revision
+
+    def next_tablet_number(self) -> int:
+        self._tablet_number += 1
+        return self._tablet_number
+
+    def find_node(self, node_id: str) -> Node | None:
+        return self._nodes.get(node_id)
+
+    def node(self, node_id: str) -> Node:
+        return self._nodes[node_id]
+
+    @property
+    def root(self) -> Node | None:
+        """None before the first start of a cluster."""
+        return self._nodes.get(self._root_id) if self._root_id else None
+
+    def tables(self) -> Iterator[Node]:
+        return (node for node in self._nodes.values() if node.table)
+
+    def child(self, parent_id: str, name: str) -> Node | None:
+        child_id = self._children[parent_id].get(name) if parent_id in self._children else None
+        return self._nodes[child_id] if child_id else None
+
+    def children(self, parent_id: str) -> Sequence[Node]:
+        """In the order in which they were attached."""
+        return [self._nodes[child_id] for child_id in self._children.get(parent_id, {}).values()]
+
+    def put_node(self, node: Node) -> None:
+        """Insert, or replace the node with this id; a changed parent or name moves it."""
+        old = self._nodes.get(node.id)
+        self._replace_node(old, node)
+        self.storage.put_node(node.id, node.encode())
+        self._changes().append(lambda: self._replace_node(node, old))
+
+    def delete_node(self, node: Node) -> None:
+        """Remove one node with its tablets; its children must be gone."""
+        for tablet in self.tablets(node.id):
+            self.delete_tablet(tablet)
+        self._unindex_node(node)
+        self.storage.delete_node(node.id)
+        self._changes().append(lambda: self._index_node(node))
+
+    def tablets(self, table_id: str) -> Sequence[Tablet]:
+        """In order of their index."""
+        tablets = self._tablets.get(table_id, {})
+        return [tablets[index] for index in sorted(tablets)]
+
+    def find_tablet(self, table_id: str, index: int) -> Tablet | None:
+        return self._tablets[table_id].get(index) if table_id in self._tablets else None
+
+    def put_tablet(self, tablet: Tablet) -> None:
+        undo = self._changes()
+        old = self.find_tablet(tablet.table_id, tablet.index)
+        self._tablets[tablet.table_id][tablet.index] = tablet
+        self.storage.put_tablet(tablet.number, tablet.encode())
+
+        def restore() -> None:
+            if old:
+                self._tablets[tablet.table_id][tablet.index] = old
+            else:
+                del self._tablets[tablet.table_id][tablet.index]
+
+        undo.append(restore)
+
+    def move_tablet(self, tablet: Tablet, index: int) -> None:
+        """Give a tablet another index, which must be free; its rows stay where they are."""
+        tablets = self._tablets[tablet.table_id]
+        assert index not in tablets
+        del tablets[tablet.index]
+        self._changes().append(lambda: tablets.update({tablet.index: tablet}))
+        self.put_tablet(replace(tablet, index=index))
+
+    def delete_tablet(self, tablet: Tablet) -> None:
+        del self._tablets[tablet.table_id][tablet.index]
+        self.storage.delete_tablet(tablet.number)
+
+        def restore() -> None:
+            self._tablets[tablet.table_id][tablet.index] = tablet
+
+        self._changes().append(restore)
+
+    def _changes(self) -> list[Callable[[], None]]:
+        assert self._undo is not None, "state is changed outside of change()"
+        return self._undo
+
+    def _replace_node(self, old: Node | None, new: Node | None) -> None:
+        # A node that stays where it is keeps its place among its siblings.
+        if old and not (new and (old.parent_id, old.name) == (new.parent_id, new.name)):
+            self._unindex_node(old)
+        if new:
+            self._index_node(new)
+
+    def _index_node(self, node: Node) -> None:
+        self._nodes[node.id] = node
+        if node.parent_id is None:
+            self._root_id = node.id
+        else:
+            self._children[node.parent_id][node.name] = node.id
+
+    def _unindex_node(self, node: Node) -> None:
+        del self._nodes[node.id]
+        if node.parent_id is not None:
+            del self._children[node.parent_id][node.name]

@@ -1,0 +1,183 @@
+"""All SQL: records of nodes and tablets, rows of tables; one writer, in a file or in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS nodes (id TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tablets (number INTEGER PRIMARY KEY, record BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS ordered_rows (
+    tablet INTEGER NOT NULL,
+    row_index INTEGER NOT NULL,
+    timestamp INTEGER NOT NULL,
+    cumulative_data_weight INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (tablet, row_index)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sorted_rows (
+    tablet INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    timestamp INTEGER NOT NULL,
+    value BLOB,
+    PRIMARY KEY (tablet, key, timestamp)
+) WITHOUT ROWID;
+"""
+
+_FORMAT_VERSION = 1
+
+
+class OrderedRow(NamedTuple):
+    """One row of an ordered tablet; `value` is opaque here."""
+
+    row_index: int
+    timestamp: int
+    cumulative_data_weight: int
+    value: bytes
+
+
+class SortedRow(NamedTuple):
+    """The version of a key that is visible at some moment."""
+
+    key: bytes
+    timestamp: int
+    value: bytes
+
+
+class Storage:
+    """A SQLite database.
+
+    A change is durable when `transaction` ends: it survives the death of the process, whatever way it dies.
+
+    Args:
+        file: where to keep it; None keeps it in memory.
+    """
+
+    def __init__(self, file: Path | None) -> None:
+        # One thread only, and transactions opened by hand: the module must not start any by itself.
+        self._database = sqlite3.connect(file or ":memory:", isolation_level=None)
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        found = self._database.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, _FORMAT_VERSION):
+            raise ValueError(f"{file} has storage format {found}, this program knows {_FORMAT_VERSION}")
+        self._database.executescript(_SCHEMA)
+        self._database.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+
+    def close(self) -> None:
+        self._database.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    def counters(self) -> dict[str, int]:
+        return dict(self._database.execute("SELECT name, value FROM counters"))
+
+    def put_counters(self, values: Iterable[tuple[str, int]]) -> None:
+        self._database.executemany("INSERT OR REPLACE INTO counters VALUES (?, ?)", values)
+
+    def nodes(self) -> Iterator[bytes]:
+        return (record for (record,) in self._database.execute("SELECT record FROM nodes"))
+
+    def put_node(self, node_id: str, record: bytes) -> None:
+        self._database.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?)", (node_id, record))
+
+    def delete_node(self, node_id: str) -> None:
+        self._database.execute("DELETE FROM nodes WHERE id = ?", (node_id,))
+
+    def tablets(self) -> Iterator[bytes]:
+        return (record for (record,) in self._database.execute("SELECT record FROM tablets ORDER BY number"))
+
+    def put_tablet(self, number: int, record: bytes) -> None:
+        self._database.execute("INSERT OR REPLACE INTO tablets VALUES (?, ?)", (number, record))
+
+    def delete_tablet(self, number: int) -> None:
+        """Drop the tablet's record and all its rows."""
+        self._database.execute("DELETE FROM tablets WHERE number = ?", (number,))
+        self._database.execute("DELETE FROM ordered_rows WHERE tablet = ?", (number,))
+        self._database.execute("DELETE FROM sorted_rows WHERE tablet = ?", (number,))
+
+    def append_rows(self, tablet: int, rows: Iterable[OrderedRow]) -> None:
+        self._database.executemany("INSERT INTO ordered_rows VALUES (?, ?, ?, ?, ?)", ((tablet, *row) for row in rows))
+
+    def ordered_rows(self, tablet: int, lower: int, upper: int) -> Iterator[OrderedRow]:
+        """Rows with `lower <= row_index < upper`, in order; read as they are taken."""
+        cursor = self._database.execute(
+            "SELECT row_index, timestamp, cumulative_data_weight, value FROM ordered_rows"
+            " WHERE tablet = ? AND row_index >= ? AND row_index < ? ORDER BY row_index",
+            (tablet, lower, upper),
+        )
+        return map(OrderedRow._make, cursor)
+
+    def delete_rows_below(self, tablet: int, row_index: int) -> None:
+        self._database.execute("DELETE FROM ordered_rows WHERE tablet = ? AND row_index < ?", (tablet, row_index))
+
+    def move_ordered_rows(self, source: int, target: int, shift: int, weight_shift: int) -> None:
+        """Give rows to another tablet, `shift` added to their indexes and `weight_shift` to their weights."""
+        self._database.execute(
+            "INSERT INTO ordered_rows SELECT ?, row_index + ?, timestamp, cumulative_data_weight + ?, value"
+            " FROM ordered_rows WHERE tablet = ?",
+            (target, shift, weight_shift, source),
+        )
+
+    def copy_rows(self, source: int, target: int) -> None:
+        """Copy all rows, with every version, into an empty tablet."""
+        self._database.execute(
+            "INSERT INTO ordered_rows SELECT ?, row_index, timestamp, cumulative_data_weight, value"
+            " FROM ordered_rows WHERE tablet = ?",
+            (target, source),
+        )
+        self._database.execute(
+            "INSERT INTO sorted_rows SELECT ?, key, timestamp, value FROM sorted_rows WHERE tablet = ?",
+            (target, source),
+        )
+
+    def put_versions(self, tablet: int, timestamp: int, versions: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Write a version of each key; None marks a deletion."""
+        self._database.executemany(
+            "INSERT OR REPLACE INTO sorted_rows VALUES (?, ?, ?, ?)",
+            ((tablet, key, timestamp, value) for key, value in versions),
+        )
+
+    def drop_old_versions(self, tablet: int, keys: Iterable[bytes], horizon: int) -> None:
+        """Forget versions that were replaced before `horizon`: nobody can ask for them any more."""
+        self._database.executemany(
+            "DELETE FROM sorted_rows WHERE tablet = ?1 AND key = ?2 AND timestamp <"
+            " (SELECT max(timestamp) FROM sorted_rows WHERE tablet = ?1 AND key = ?2 AND timestamp <= ?3)",
+            ((tablet, key, horizon) for key in keys),
+        )
+
+    def find_version(self, tablet: int, key: bytes, timestamp: int) -> SortedRow | None:
+        """What was visible of the key at that timestamp; None if it did not exist."""
+        row = self._database.execute(
+            "SELECT timestamp, value FROM sorted_rows WHERE tablet = ? AND key = ? AND timestamp <= ?"
+            " ORDER BY timestamp DESC LIMIT 1",
+            (tablet, key, timestamp),
+        ).fetchone()
+        return SortedRow(key, *row) if row and row[1] is not None else None
+
+    def sorted_rows(self, tablet: int, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[SortedRow]:
+        """What was visible at a timestamp of keys with `lower <= key < upper` (None: to the end), in key order."""
+        condition = "" if upper is None else " AND key < ?4"
+        arguments = (tablet, timestamp, lower) if upper is None else (tablet, timestamp, lower, upper)
+        cursor = self._database.execute(
+            # SQLite takes the value from the row that gives the maximum.
+            "SELECT key, max(timestamp), value FROM sorted_rows WHERE tablet = ?1 AND timestamp <= ?2 AND key >= ?3"  # noqa: S608 - a constant is inserted
+            f"{condition} GROUP BY key ORDER BY key",
+            arguments,
+        )
+        return (SortedRow._make(row) for row in cursor if row[2] is not None)

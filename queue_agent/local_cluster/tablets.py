@@ -1,0 +1,224 @@
+"""Tablets of dynamic tables: where they are and in which state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.state import ClusterState
+from queue_agent.wire.error import ErrorCode, YtError
+
+
+@dataclass(frozen=True, slots=True)
+class TabletRange:
+    """Tablets a command is for, both ends included; None: from the first, to the last."""
+
+    first: int | None = None
+    last: int | None = None
+
+
+ALL_TABLETS = TabletRange()
+
+
+class Tablets:
+    """Lifecycle commands; transitions are instant, so the states in between never show."""
+
+    def __init__(self, state: ClusterState, resolver: Resolver) -> None:
+        self._state = state
+        self._resolver = resolver
+
+    def create(self, table: Node, count: int) -> None:
+        """Give a new table its unmounted tablets; part of the change that makes the table."""
+        if count < 1:
+            raise YtError('"tablet_count" must be positive')
+        self._check_count(table, count)
+        for index in range(count):
+            self._state.put_tablet(self._new_tablet(table.id, index))
+
+    def copy(self, source: Node, table_id: str) -> None:
+        """Give a copy of a table copies of its tablets with all rows."""
+        for tablet in self._state.tablets(source.id):
+            copied = tablet.moved_to(table_id, self._state.next_tablet_number(), self._state.ids.next("tablet"))
+            self._state.put_tablet(copied)
+            self._state.storage.copy_rows(tablet.number, copied.number)
+
+    def mount(
+        self, path: str, chosen: TabletRange = ALL_TABLETS, *, freeze: bool = False, cell_id: str | None = None
+    ) -> None:
+        """Make tablets serve, in the bundle's cell or the one named; mounted ones stay as they are."""
+        state = "frozen" if freeze else "mounted"
+        with self._state.change():
+            for tablet in self._chosen(path, chosen):
+                if tablet.state == "unmounted":
+                    cell = cell_id or self._choose_cell(tablet)
+                    if self._state.find_node(cell) is None:
+                        raise YtError(f"No such tablet cell {cell}", ErrorCode.RESOLVE)
+                    mounted = replace(tablet, state=state, cell_id=cell, mount_revision=self._state.next_revision())
+                    self._state.put_tablet(mounted)
+                elif tablet.state != state:
+                    verb = "unfreeze" if state == "mounted" else "freeze"
+                    raise self._wrong_state(tablet, f"mount, {verb} it instead")
+
+    def unmount(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
+        """Stop serving; rows stay."""
+        with self._state.change():
+            for tablet in self._chosen(path, chosen):
+                if tablet.state != "unmounted":
+                    self._state.put_tablet(replace(tablet, state="unmounted", cell_id=None))
+
+    def freeze(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
+        """Serve reads only."""
+        self._switch(path, chosen, "frozen", "freeze")
+
+    def unfreeze(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
+        """Serve writes again."""
+        self._switch(path, chosen, "mounted", "unfreeze")
+
+    def remount(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
+        """Apply changed attributes; they are always applied here, so only the request is checked."""
+        self._chosen(path, chosen)
+
+    def reshard(
+        self,
+        path: str,
+        tablet_count: int,
+        chosen: TabletRange = ALL_TABLETS,
+        *,
+        trimmed_row_counts: Sequence[int] | None = None,
+        cumulative_data_weights: Sequence[int] | None = None,
+    ) -> None:
+        """Replace a range of tablets of an ordered table by another number of them.
+
+        Args:
+            path: the table.
+            tablet_count: how many tablets the range has afterwards.
+            chosen: the range; all tablets by default.
+            trimmed_row_counts: first row index of each new tablet.
+            cumulative_data_weights: weight each new tablet starts from.
+
+        Raises:
+            YtError: a tablet is mounted, or a tablet to be merged away has lost only some of its rows.
+        """
+        with self._state.change():
+            table = self._table(path)
+            tablets = self._chosen(path, chosen)
+            if any(tablet.state != "unmounted" for tablet in self._state.tablets(table.id)):
+                raise YtError(
+                    'Cannot reshard table since not all of its tablets are in "unmounted" state',
+                    ErrorCode.INVALID_TABLET_STATE,
+                )
+            if tablet_count < 1:
+                raise YtError("Tablet count must be positive")
+            self._check_count(table, tablet_count)
+            added = max(tablet_count - len(tablets), 0)
+            for given, name in (
+                (trimmed_row_counts, "trimmed_row_counts"),
+                (cumulative_data_weights, "cumulative_data_weights"),
+            ):
+                if given is not None and len(given) != added:
+                    raise YtError(f'"{name}" must have one element for each of the {added} new tablets')
+            if added:
+                self._grow(table, tablets[-1].index, added, trimmed_row_counts, cumulative_data_weights)
+            else:
+                self._merge(table, tablets[tablet_count - 1 :])
+
+    def _grow(
+        self,
+        table: Node,
+        after: int,
+        added: int,
+        trimmed_row_counts: Sequence[int] | None,
+        cumulative_data_weights: Sequence[int] | None,
+    ) -> None:
+        self._renumber(table, after, added)
+        for position in range(added):
+            tablet = self._new_tablet(table.id, after + 1 + position)
+            start = trimmed_row_counts[position] if trimmed_row_counts else 0
+            weight = cumulative_data_weights[position] if cumulative_data_weights else 0
+            self._state.put_tablet(
+                replace(tablet, total_row_count=start, trimmed_row_count=start, cumulative_data_weight=weight)
+            )
+
+    def _merge(self, table: Node, tablets: Sequence[Tablet]) -> None:
+        """Append the rows of all but the first to the first."""
+        kept, *dropped = tablets
+        for tablet in dropped:
+            if 0 < tablet.trimmed_row_count < tablet.total_row_count:
+                raise YtError(
+                    f"Some chunks of tablet {tablet.id} are not fully trimmed; such a tablet cannot participate in"
+                    " resharding"
+                )
+            moved = tablet.total_row_count - tablet.trimmed_row_count
+            if moved:
+                self._state.storage.move_ordered_rows(
+                    tablet.number, kept.number, kept.total_row_count, kept.cumulative_data_weight
+                )
+                kept = replace(
+                    kept,
+                    total_row_count=kept.total_row_count + moved,
+                    cumulative_data_weight=kept.cumulative_data_weight + tablet.cumulative_data_weight,
+                    last_write_timestamp=max(kept.last_write_timestamp, tablet.last_write_timestamp),
+                )
+            self._state.delete_tablet(tablet)
+        self._state.put_tablet(kept)
+        if dropped:
+            self._renumber(table, dropped[-1].index, -len(dropped))
+
+    def _renumber(self, table: Node, after: int, shift: int) -> None:
+        """Move the indexes of all tablets behind `after`, farthest first so that none meet."""
+        behind = [tablet for tablet in self._state.tablets(table.id) if tablet.index > after]
+        for tablet in sorted(behind, key=lambda tablet: tablet.index, reverse=shift > 0):
+            self._state.move_tablet(tablet, tablet.index + shift)
+
+    def _switch(self, path: str, chosen: TabletRange, state: str, verb: str) -> None:
+        with self._state.change():
+            for tablet in self._chosen(path, chosen):
+                if tablet.state == "unmounted":
+                    raise self._wrong_state(tablet, verb)
+                if tablet.state != state:
+                    self._state.put_tablet(replace(tablet, state=state))
+
+    def _chosen(self, path: str, chosen: TabletRange) -> Sequence[Tablet]:
+        table = self._table(path)
+        tablets = self._state.tablets(table.id)
+        first = 0 if chosen.first is None else chosen.first
+        last = len(tablets) - 1 if chosen.last is None else chosen.last
+        if not 0 <= first <= last < len(tablets):
+            raise YtError(f"Invalid tablet range [{first},{last}]: table {path} has {len(tablets)} tablet(s)")
+        return tablets[first : last + 1]
+
+    def _table(self, path: str) -> Node:
+        node = self._resolver.node(path)
+        if node.table is None:
+            raise YtError(f"{path} is not a table but a {node.type}")
+        if not node.table.dynamic:
+            raise YtError(f"Table {path} is not dynamic")
+        return node
+
+    def _choose_cell(self, tablet: Tablet) -> str:
+        cells = self._state.children(self._resolver.node("//sys/tablet_cells").id)
+        if not cells:
+            raise YtError("No healthy tablet cells in bundle")
+        return cells[tablet.number % len(cells)].id
+
+    def _new_tablet(self, table_id: str, index: int) -> Tablet:
+        return Tablet(
+            number=self._state.next_tablet_number(),
+            id=self._state.ids.next("tablet"),
+            table_id=table_id,
+            index=index,
+            state="unmounted",
+            cell_id=None,
+        )
+
+    def _check_count(self, table: Node, count: int) -> None:
+        assert table.table is not None
+        if table.table.schema.is_sorted and count > 1:
+            raise YtError("The local cluster keeps a sorted table in one tablet")
+
+    def _wrong_state(self, tablet: Tablet, verb: str) -> YtError:
+        return YtError(
+            f'Cannot {verb}: tablet {tablet.id} is in "{tablet.state}" state', ErrorCode.INVALID_TABLET_STATE
+        )

@@ -1,0 +1,154 @@
+"""YPath: tokens of a path, literals and their escapes, rich paths with attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from queue_agent.wire import yson
+from queue_agent.wire.error import YtError
+
+_SPECIAL = frozenset(b"\\/@&*[{")
+_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|([\\/@&*\[\]{}]))|\\")
+
+
+@dataclass(frozen=True, slots=True)
+class RichPath:
+    """A path with its attributes, e.g. `<cluster=hume>//tmp/c`."""
+
+    path: str
+    attributes: Mapping[str, yson.Yson] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> str | None:
+        """Cluster the path names, None for the one that executes the command."""
+        return self.attributes.get("cluster")
+
+    @property
+    def columns_and_ranges(self) -> str:
+        """Text behind the path proper, such as `{a,b}[#0:#10]`; empty if there is none."""
+        return self.path[len(self.bare) :]
+
+    @property
+    def bare(self) -> str:
+        """The path without column and row selectors."""
+        return split_selectors(self.path)[0]
+
+
+def split_selectors(path: str) -> tuple[str, str]:
+    """Divide `//t{a}[#1]` into `//t` and `{a}[#1]`."""
+    escaped = False
+    for position, character in enumerate(path):
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character in "[{":
+            return path[:position], path[position:]
+    return path, ""
+
+
+def parse_rich(value: yson.Yson) -> RichPath:
+    """Read a path parameter: a string with attributes, or a string that starts with `<...>` or `cluster:`.
+
+    Raises:
+        YtError: not a string, or the prefix is not YSON.
+    """
+    if not isinstance(value, str):
+        raise YtError(f"Path must be a string, got {value!r}")
+    attributes = yson.attributes_of(value)
+    text = str(value)
+    if text.startswith("<"):
+        # The prefix is text YSON, the path behind it is not: give the parser a value in its place.
+        prefix_end = _attribute_prefix_end(text)
+        prefixed = yson.loads((text[:prefix_end] + "#").encode())
+        attributes = {**yson.attributes_of(prefixed), **attributes}
+        text = text[prefix_end:].lstrip()
+    cluster, separator, rest = text.partition("://")
+    if separator and cluster and re.fullmatch(r"[A-Za-z0-9_.-]+", cluster):
+        attributes = {"cluster": cluster, **attributes}
+        text = "//" + rest
+    return RichPath(text, attributes)
+
+
+def _attribute_prefix_end(text: str) -> int:
+    quoted = escaped = False
+    depth = 0
+    for position, character in enumerate(text):
+        if escaped:
+            escaped = False
+        elif quoted and character == "\\":
+            escaped = True
+        elif character == '"':
+            quoted = not quoted
+        elif not quoted and character in "<>":
+            depth += 1 if character == "<" else -1
+            if depth == 0:
+                return position + 1
+    raise YtError(f"Error parsing attributes of path {text!r}: unmatched <")
+
+
+def escape_literal(literal: str) -> str:
+    r"""Write a key so that it is one path component: special characters get a backslash, odd bytes `\xNN`."""
+    out = []
+    for byte in literal.encode("utf-8", "surrogateescape"):
+        if byte in _SPECIAL:
+            out.append("\\" + chr(byte))
+        elif 0x20 <= byte < 0x7F:
+            out.append(chr(byte))
+        else:
+            out.append(f"\\x{byte:02x}")
+    return "".join(out)
+
+
+def unescape_literal(text: str) -> str:
+    """Undo `escape_literal`; YtError on an escape that does not exist."""
+
+    def replace(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            return bytes([int(match[1], 16)])
+        if match[2]:
+            return match[2]
+        raise YtError(f"Error parsing YPath: unknown escape in {text!r}")
+
+    if "\\" not in text:
+        return text
+    try:
+        return _ESCAPE.sub(replace, text.encode("utf-8", "surrogateescape")).decode()
+    except UnicodeDecodeError as error:
+        raise YtError(f"Error parsing YPath: {text!r} is not UTF-8") from error
+
+
+def tokenize(path: str) -> list[str]:
+    r"""Cut a path into `/`, `@`, `&`, `*`, literals (still escaped) and a trailing selector `[...]` or `{...}`.
+
+    `//tmp/a\/b/@x` gives `["/", "/", "tmp", "/", "a\/b", "/", "@", "x"]`.
+    """
+    tokens: list[str] = []
+    literal: list[str] = []
+
+    def flush() -> None:
+        if literal:
+            tokens.append("".join(literal))
+            literal.clear()
+
+    position = 0
+    while position < len(path):
+        character = path[position]
+        if character == "\\" and position + 1 < len(path):
+            literal.append(path[position : position + 2])
+            position += 2
+            continue
+        if character in "/@&*":
+            flush()
+            tokens.append(character)
+        elif character in "[{":
+            flush()
+            tokens.append(path[position:])
+            return tokens
+        else:
+            literal.append(character)
+        position += 1
+    flush()
+    return tokens

@@ -1,0 +1,587 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+import pytest
+
+from queue_agent.adapters.orchid import OrchidServer
+from queue_agent.core.encoding import Unsigned
+from queue_agent.local_cluster.orchid_gateway import OrchidGateway, order_addresses
+from queue_agent.wire import bus, orchid, rpc, yson
+from queue_agent.wire.connection import ConnectionLimits, Reply
+from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.guid import Guid
+from queue_agent.wire.orchid import Verb, join_path, resolve
+from queue_agent.wire.proto.rpc_pb2 import TReqDiscover, TRequestHeader, TRspDiscover
+from queue_agent.wire.proto.ypath_pb2 import TReqExecute, TReqGet, TReqList, TRspGet, TYPathHeaderExt
+from queue_agent.wire.rpc_client import RpcClient, parse_address
+from queue_agent.wire.rpc_server import RpcServer
+from queue_agent.wire.scope import TaskScope
+
+QUEUE = "primary://tmp/q"
+STATUS = {"write_row_count_rate": 1.5, "partition_count": 2, "tid": Unsigned(7), "alerts": {}}
+
+
+class Tree:
+    """Serves plain values; a key of `gates` is answered when its event is set."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.value = value
+        self.gates: dict[str, asyncio.Event] = {}
+        self.waiting: list[str] = []
+        self.asked: list[str] = []
+
+    async def get(self, path: Sequence[str]) -> Any:
+        last = path[-1] if path else ""
+        self.asked.append(last)
+        if last in self.gates:
+            self.waiting.append(last)
+            try:
+                await self.gates[last].wait()
+            finally:
+                self.waiting.remove(last)
+        match last:
+            case "unmapped":
+                raise YtError("Object is not mapped", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED, {"object": "o"})
+            case "bug":
+                raise ZeroDivisionError
+        return resolve(self.value, path)
+
+    async def list(self, path: Sequence[str]) -> list[str]:
+        return list(await self.get(path))
+
+
+def make_tree() -> Tree:
+    return Tree(
+        {
+            "queue_agent": {"queues": {QUEUE: {"status": STATUS, "partitions": [{"error": None}]}}},
+            "ключ/сложный": {"日本": "値"},
+            "numbers": {str(number): number for number in range(200)},
+        }
+    )
+
+
+@asynccontextmanager
+async def serving(tree: Tree, address: str = "127.0.0.1:0") -> AsyncIterator[OrchidServer]:
+    host, port = parse_address(address)
+    async with OrchidServer(tree, host, port) as server:
+        yield server
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - not everything waited for could set an event
+            await asyncio.sleep(0.001)
+
+
+async def failure_of(call: Awaitable[Any]) -> YtError:
+    async with asyncio.timeout(10):
+        with pytest.raises(YtError) as caught:
+            await call
+    return caught.value
+
+
+class Relay:
+    """Passes bytes on to a server until the connections are cut; new ones may be made afterwards."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._scope = TaskScope()
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> Self:
+        await self._scope.__aenter__()
+        self._listener = await asyncio.start_server(
+            lambda reader, writer: void(self._scope.start(self._join(reader, writer))), "127.0.0.1", 0
+        )
+        self.address = f"127.0.0.1:{self._listener.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._listener.close()
+        self.cut()
+        await self._scope.__aexit__(None, None, None)
+
+    def cut(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        target_reader, target_writer = await asyncio.open_connection(*parse_address(self._target))
+        self._writers += [writer, target_writer]
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._pump(reader, target_writer))
+            group.create_task(self._pump(target_reader, writer))
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+        writer.transport.abort()
+
+
+def void(_: object) -> None:
+    """A callback for accepted connections must not give back anything that can be awaited."""
+
+
+async def dead_address() -> str:
+    server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    server.close()
+    await server.wait_closed()
+    return f"127.0.0.1:{port}"
+
+
+class RawPeer:
+    """A client that speaks packets and sends no handshake unless told to."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self.writer = writer
+        self._decoder = bus.Decoder()
+
+    async def receive(self) -> bus.Packet | None:
+        """The next packet, None once the server has hung up."""
+        async with asyncio.timeout(10):
+            while (packet := self._decoder.next_packet()) is None:
+                try:
+                    data = await self._reader.read(1 << 16)
+                except ConnectionResetError:
+                    return None
+                if not data:
+                    return None
+                self._decoder.feed(data)
+            return packet
+
+    async def receive_response(self) -> rpc.Response:
+        packet = await self.receive()
+        assert packet is not None
+        message = rpc.decode_message(packet.parts)
+        assert isinstance(message, rpc.Response)
+        return message
+
+    def send(self, header: TRequestHeader, body: bytes, attachments: Sequence[bus.Part] = ()) -> None:
+        self.writer.write(bus.encode_message(bytes(16), rpc.encode_request(header, body, attachments)))
+
+
+@asynccontextmanager
+async def raw_peer(address: str) -> AsyncIterator[RawPeer]:
+    reader, writer = await asyncio.open_connection(*parse_address(address))
+    try:
+        yield RawPeer(reader, writer)
+    finally:
+        writer.transport.abort()
+        await until(lambda: writer.transport.get_extra_info("socket").fileno() < 0)
+
+
+def header_of(number: int, method: str = "Execute", service: str = orchid.SERVICE, **fields: Any) -> TRequestHeader:
+    return TRequestHeader(request_id=rpc.to_proto_guid(Guid(number, 1)), service=service, method=method, **fields)
+
+
+@pytest.fixture
+async def tree() -> Tree:
+    return make_tree()
+
+
+@pytest.fixture
+async def server(tree: Tree) -> AsyncIterator[OrchidServer]:
+    async with serving(tree) as server:
+        yield server
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[OrchidGateway]:
+    async with OrchidGateway() as gateway:
+        yield gateway
+
+
+async def test_a_status_is_read_as_it_was_published(server: OrchidServer, gateway: OrchidGateway) -> None:
+    status = await gateway.get([server.address], r"//queue_agent/queues/primary:\/\/tmp\/q/status")
+    assert status == {"write_row_count_rate": 1.5, "partition_count": 2, "tid": 7, "alerts": {}}
+    assert isinstance(status["tid"], yson.Uint64)
+    assert await gateway.get([server.address], join_path(["queue_agent", "queues", QUEUE, "partitions", "0"])) == {
+        "error": None
+    }
+
+
+async def test_keys_are_listed_and_looked_for(server: OrchidServer, gateway: OrchidGateway) -> None:
+    addresses = [server.address]
+    assert await gateway.list(addresses, "/") == ["queue_agent", "ключ/сложный", "numbers"]
+    assert await gateway.list(addresses, "//queue_agent/queues") == [QUEUE]
+    assert await gateway.exists(addresses, "//queue_agent/queues")
+    assert not await gateway.exists(addresses, "//queue_agent/consumers")
+
+
+async def test_keys_that_are_not_ascii_are_found_escaped_and_plain(
+    server: OrchidServer, gateway: OrchidGateway
+) -> None:
+    assert await gateway.get([server.address], join_path(["ключ/сложный", "日本"])) == "値"
+    assert await gateway.get([server.address], r"//ключ\/сложный/日本") == "値"
+
+
+async def test_errors_of_the_tree_pass_as_they_are(server: OrchidServer, gateway: OrchidGateway) -> None:
+    missing = await failure_of(gateway.get([server.address], "//queue_agent/queues/x"))
+    assert (missing.message, missing.code) == ('Node //queue_agent/queues has no child with key "x"', 500)
+    for call in (gateway.get, gateway.list, gateway.exists):
+        unmapped = await failure_of(call([server.address], "//queue_agent/unmapped"))
+        assert (unmapped.message, unmapped.code) == ("Object is not mapped", 3105)
+        assert unmapped.attributes == {"object": "o"}
+
+
+async def test_a_path_with_attributes_is_refused_by_the_agent(server: OrchidServer, gateway: OrchidGateway) -> None:
+    error = await failure_of(gateway.get([server.address], "//queue_agent/@x"))
+    assert error.message.startswith("Error parsing path")
+
+
+async def test_a_bug_in_the_tree_fails_its_call_alone(server: OrchidServer, gateway: OrchidGateway) -> None:
+    error = await failure_of(gateway.get([server.address], "//bug"))
+    assert error.message == "Error executing Orchid request"
+    assert await gateway.get([server.address], "//numbers/1") == 1
+
+
+async def test_concurrent_calls_share_a_connection_and_do_not_mix(server: OrchidServer, tree: Tree) -> None:
+    answers: dict[int, Any] = {}
+    tree.gates["0"] = asyncio.Event()
+    connections = 0
+
+    def new_guid() -> Guid:
+        nonlocal connections
+        connections += 1
+        return Guid(connections, 2)
+
+    async def read(number: int) -> None:
+        request = orchid.encode_request(Verb.GET, f"//numbers/{number}")
+        response = await client.call(server.address, "Execute", b"", request, time_limit=10)
+        answers[number] = orchid.decode_value(Verb.GET, orchid.decode_response(response.attachments))
+
+    async with RpcClient(orchid.SERVICE, 5, new_guid=new_guid) as client, asyncio.TaskGroup() as group:
+        for number in range(200):
+            group.create_task(read(number))
+        await until(lambda: len(answers) == 199)  # the first waits, nobody waits for it
+        tree.gates["0"].set()
+    assert answers == {number: number for number in range(200)}
+    assert connections == 200 + 2  # a connection and its Discover
+
+
+async def test_a_restarted_server_is_found_by_the_very_next_call(tree: Tree, gateway: OrchidGateway) -> None:
+    address = "127.0.0.1:0"
+    for _ in range(10):
+        async with serving(tree, address) as server:
+            address = server.address
+            assert await gateway.get([address], "//numbers/1") == 1
+            assert await gateway.get([address], "//numbers/2") == 2
+
+
+async def test_calls_fail_at_once_when_the_server_is_killed_under_them(tree: Tree, gateway: OrchidGateway) -> None:
+    tree.gates["1"] = asyncio.Event()
+    async with asyncio.TaskGroup() as group, serving(tree) as server:
+        calls = [group.create_task(failure_of(gateway.get([server.address], "//numbers/1"))) for _ in range(3)]
+        await until(lambda: tree.waiting == ["1", "1", "1"])
+    for call in calls:
+        assert call.result().message == "Error executing Orchid request"
+        assert call.result().find(ErrorCode.TRANSPORT)
+    assert not tree.waiting
+
+
+async def test_a_call_whose_kept_connection_dies_is_repeated_on_a_new_one(
+    server: OrchidServer, tree: Tree, gateway: OrchidGateway
+) -> None:
+    tree.gates["1"] = asyncio.Event()
+    async with Relay(server.address) as relay, asyncio.TaskGroup() as group:
+        await gateway.get([relay.address], "//numbers/2")
+        call = group.create_task(gateway.get([relay.address], "//numbers/1"))
+        await until(lambda: "1" in tree.waiting)
+        relay.cut()
+        await until(lambda: tree.asked.count("1") == 2)
+        tree.gates["1"].set()
+        assert await call == 1
+
+
+async def test_no_agent_at_all_is_told_at_once(gateway: OrchidGateway) -> None:
+    addresses = [await dead_address(), await dead_address()]
+    error = await failure_of(gateway.get(addresses, r"//queue_agent/queues/primary:\/\/tmp\/q/status"))
+    assert (error.message, error.code) == ("Error executing Orchid request", ErrorCode.GENERIC)
+    assert error.attributes == {
+        "path": "/status",
+        "method": "Get",
+        "endpoint": ", ".join(addresses),
+        "remote_root": r"//queue_agent/queues/primary:\/\/tmp\/q",
+    }
+    [cause] = error.inner_errors
+    assert cause.code == ErrorCode.UNAVAILABLE
+    assert sorted(inner.attributes["address"] for inner in cause.inner_errors) == sorted(addresses)
+    assert {inner.code for inner in cause.inner_errors} == {ErrorCode.TRANSPORT}
+
+
+@pytest.mark.parametrize("addresses", [[], ["nonsense"], ["host:port"], ["127.0.0.1:99999"]])
+async def test_addresses_that_are_none_are_an_execution_error(gateway: OrchidGateway, addresses: list[str]) -> None:
+    error = await failure_of(gateway.get(addresses, "//a"))
+    assert error.message == "Error executing Orchid request"
+
+
+async def test_another_address_answers_for_a_dead_one(server: OrchidServer, gateway: OrchidGateway) -> None:
+    addresses = [await dead_address(), server.address]
+    for number in range(6):
+        assert await gateway.get(addresses, f"//numbers/{number}") == number
+
+
+def test_addresses_take_turns_and_those_that_failed_come_last() -> None:
+    assert order_addresses(["a", "b", "c"], 0, set()) == ["a", "b", "c"]
+    assert order_addresses(["a", "b", "c"], 4, set()) == ["b", "c", "a"]
+    assert order_addresses(["a", "b", "c"], 4, {"b"}) == ["c", "a", "b"]
+    assert order_addresses(["a"], 5, {"a"}) == ["a"]
+    assert order_addresses([], 5, {"a"}) == []
+
+
+async def test_a_server_that_never_says_hello_is_given_up_soon() -> None:
+    async def stay_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(-1)
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(stay_silent, "127.0.0.1", 0) as silent:
+        address = f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+        async with OrchidGateway(connect_timeout=0.05) as gateway:
+            error = await failure_of(gateway.get([address], "//a"))
+    assert error.message == "Error executing Orchid request"
+    assert error.inner_errors[0].message == f"Error connecting to {address}"
+
+
+async def test_a_call_out_of_time_fails_with_code_3_and_is_called_off_at_the_server(
+    server: OrchidServer, tree: Tree
+) -> None:
+    tree.gates["1"] = asyncio.Event()
+    async with OrchidGateway(call_timeout=0.1) as gateway:
+        error = await failure_of(gateway.get([server.address], "//numbers/1"))
+        assert error.message == "Error executing Orchid request"
+        assert error.inner_errors[0].code == ErrorCode.TIMEOUT
+        await until(lambda: not tree.waiting)
+        assert await gateway.get([server.address], "//numbers/2") == 2
+
+
+async def test_closing_the_gateway_ends_calls_and_refuses_later_ones(server: OrchidServer, tree: Tree) -> None:
+    tree.gates["1"] = asyncio.Event()
+    async with OrchidGateway() as gateway, asyncio.TaskGroup() as group:
+        call = group.create_task(failure_of(gateway.get([server.address], "//numbers/1")))
+        await until(lambda: "1" in tree.waiting)
+        await gateway.close()
+        later = await failure_of(gateway.get([server.address], "//numbers/2"))
+    assert call.result().find(ErrorCode.TRANSPORT)
+    assert later.find(ErrorCode.TRANSPORT)
+    await until(lambda: not tree.waiting)
+
+
+async def test_an_error_of_the_body_leaves_server_and_gateway_as_it_is(tree: Tree) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with serving(tree) as server, OrchidGateway() as gateway:
+            await gateway.get([server.address], "//numbers/1")
+            raise ZeroDivisionError
+
+
+async def test_java_gets_acks_and_answers_without_any_handshake(server: OrchidServer) -> None:
+    async with raw_peer(server.address) as peer:
+        for number in range(1, 4):
+            packet_id = bytes([number] * 16)
+            header = header_of(number, "Discover", request_codec=0, response_codec=0)
+            parts = rpc.encode_request(header, TReqDiscover().SerializeToString())
+            peer.writer.write(bus.encode_message(packet_id, parts, request_ack=True))
+            assert await peer.receive() == bus.Packet(bus.PacketType.ACK, packet_id)
+            response = await peer.receive_response()
+            assert response.request_id == Guid(number, 1)
+            assert response.header.HasField("codec")
+            assert TRspDiscover.FromString(response.body_part or b"").up
+
+
+async def test_acks_come_in_order_and_do_not_wait_for_answers(server: OrchidServer, tree: Tree) -> None:
+    tree.gates["1"] = asyncio.Event()
+    request = orchid.encode_request(Verb.GET, "//numbers/1")
+    async with raw_peer(server.address) as peer:
+        for number in range(1, 4):
+            parts = rpc.encode_request(header_of(number), TReqExecute().SerializeToString(), request)
+            peer.writer.write(bus.encode_message(bytes([number] * 16), parts, request_ack=True))
+        for number in range(1, 4):
+            assert await peer.receive() == bus.Packet(bus.PacketType.ACK, bytes([number] * 16))
+        tree.gates["1"].set()
+        for _ in range(3):
+            assert (await peer.receive_response()).error is None
+
+
+async def test_the_server_answers_a_handshake_and_only_then_sends_one(server: OrchidServer) -> None:
+    async with raw_peer(server.address) as peer:
+        peer.send(header_of(1, "Discover"), b"")
+        assert (await peer.receive_response()).error is None
+        peer.writer.write(bus.encode_handshake(Guid(1, 2)))
+        packet = await peer.receive()
+        assert packet is not None
+        assert bus.is_handshake(packet)
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        (header_of(1, service="Nobody"), ErrorCode.NO_SUCH_SERVICE),
+        (header_of(1, "Nothing"), ErrorCode.NO_SUCH_METHOD),
+        (header_of(1, "Discover", request_codec=4), ErrorCode.PROTOCOL),
+        (header_of(1, "Discover", response_codec=4), ErrorCode.PROTOCOL),
+        (header_of(1, "Execute"), ErrorCode.PROTOCOL),
+    ],
+)
+async def test_a_request_that_can_not_be_served_gets_its_error_and_nothing_else(
+    server: OrchidServer, header: TRequestHeader, code: int
+) -> None:
+    async with raw_peer(server.address) as peer:
+        peer.send(header, b"")
+        response = await peer.receive_response()
+        assert response.error is not None
+        assert response.error.code == code
+        assert response.body_part is None
+        peer.send(header_of(2, "Discover"), b"")
+        assert (await peer.receive_response()).error is None
+
+
+async def ask_inside(address: str, header: TRequestHeader, body: bytes) -> rpc.Response:
+    async with RpcClient(orchid.SERVICE, 5) as client:
+        attachments = rpc.encode_request(header, body)
+        response = await client.call(address, orchid.METHOD, b"", attachments, time_limit=10)
+    return orchid.decode_response(response.attachments)
+
+
+def inner_header(method: str, path: bytes, *, mutating: bool = False, **fields: Any) -> TRequestHeader:
+    header = TRequestHeader(service="any", method=method, **fields)
+    extension = header.Extensions[TYPathHeaderExt.ypath_header_ext]
+    extension.target_path = path
+    extension.mutating = mutating
+    return header
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (inner_header("Set", b"//a", mutating=True), "Orchid nodes are read-only"),
+        (inner_header("Frobnicate", b"//a"), "Method Frobnicate is not supported"),
+        (TRequestHeader(service="", method="Get"), "YPath request has no path"),
+        (inner_header("Get", b"//\xff"), r'Node / has no child with key "\\xff"'),
+        (inner_header("Get", b"//numbers", request_codec=4), "Codec 4 is not supported"),
+    ],
+)
+async def test_what_is_wrong_inside_is_told_inside(server: OrchidServer, header: TRequestHeader, message: str) -> None:
+    response = await ask_inside(server.address, header, b"")
+    assert response.error is not None
+    assert response.error.message == message.replace(r"\\", "\\")
+    assert response.body_part is None
+
+
+async def test_an_inner_request_with_codecs_is_answered_bare(server: OrchidServer) -> None:
+    header = inner_header("Get", b"//numbers/5", request_codec=0, response_codec=0)
+    response = await ask_inside(server.address, header, TReqGet().SerializeToString())
+    assert yson.loads(TRspGet.FromString(response.body_part or b"").value) == 5
+
+
+async def test_limits_cut_maps_and_listings_and_say_so(server: OrchidServer) -> None:
+    response = await ask_inside(server.address, inner_header("Get", b"//numbers"), TReqGet(limit=2).SerializeToString())
+    value = orchid.decode_value(Verb.GET, response)
+    assert (dict(value), yson.attributes_of(value)) == ({"0": 0, "1": 1}, {"incomplete": True})
+    response = await ask_inside(
+        server.address, inner_header("List", b"//numbers"), TReqList(limit=2).SerializeToString()
+    )
+    value = orchid.decode_value(Verb.LIST, response)
+    assert (list(value), yson.attributes_of(value)) == (["0", "1"], {"incomplete": True})
+    response = await ask_inside(
+        server.address, inner_header("Get", b"//numbers"), TReqGet(limit=200).SerializeToString()
+    )
+    assert not yson.attributes_of(orchid.decode_value(Verb.GET, response))
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"GET / HTTP/1.1\r\nHost: agent\r\n\r\n" + bytes(36),
+        bytes(100),
+        bus.encode_message(bytes(16), []),
+        bus.encode_message(bytes(16), [None]),
+        bus.encode_message(bytes(16), [b"rpci"]),
+        bus.encode_message(bytes(16), [b"rpci\xff\xff\xff"]),
+        bus.encode_message(bytes(16), [b"rpcp\x00"]),
+        bus.encode_message(bus.HANDSHAKE_PACKET_ID, [b"bush\x0a\x00"]),
+        bus.encode_message(bytes(16), [b"rpci\x0a\x00\x12\x01S\x1a\x01M"]),
+    ],
+)
+async def test_garbage_ends_its_connection_and_no_other(
+    server: OrchidServer, gateway: OrchidGateway, garbage: bytes
+) -> None:
+    assert await gateway.get([server.address], "//numbers/1") == 1
+    async with raw_peer(server.address) as peer:
+        peer.writer.write(garbage)
+        assert await peer.receive() is None
+    assert await gateway.get([server.address], "//numbers/2") == 2
+
+
+async def test_a_service_name_that_is_not_utf8_gets_an_error(server: OrchidServer) -> None:
+    async with raw_peer(server.address) as peer:
+        peer.writer.write(bus.encode_message(bytes(16), [b"rpci\x12\x01\xff\x1a\x01\xfe", bytes(8)]))
+        error = (await peer.receive_response()).error
+    assert error is not None
+    assert error.code == ErrorCode.NO_SUCH_SERVICE
+
+
+async def test_a_packet_above_the_limit_is_refused_before_it_is_read(
+    server: OrchidServer, gateway: OrchidGateway
+) -> None:
+    packet = bus.encode_message(bytes(16), rpc.encode_request(header_of(1), bytes(2 << 20)))
+    async with raw_peer(server.address) as peer:
+        peer.writer.write(packet[:100])
+        assert await peer.receive() is None
+    assert await gateway.get([server.address], "//numbers/1") == 1
+
+
+async def test_a_client_that_leaves_takes_its_requests_along(server: OrchidServer, tree: Tree) -> None:
+    tree.gates["1"] = asyncio.Event()
+    async with raw_peer(server.address) as peer:
+        peer.send(header_of(1), b"", orchid.encode_request(Verb.GET, "//numbers/1"))
+        await until(lambda: "1" in tree.waiting)
+    await until(lambda: not tree.waiting)
+
+
+async def test_a_cancelation_stops_its_request_and_an_unknown_one_nothing(server: OrchidServer, tree: Tree) -> None:
+    tree.gates["1"] = asyncio.Event()
+    async with raw_peer(server.address) as peer:
+        peer.send(header_of(1), b"", orchid.encode_request(Verb.GET, "//numbers/1"))
+        await until(lambda: "1" in tree.waiting)
+        for number in (5, 1):
+            peer.writer.write(bus.encode_message(bytes(16), rpc.encode_cancelation(header_of(number))))
+        await until(lambda: not tree.waiting)
+        peer.send(header_of(2, "Discover"), b"")
+        assert (await peer.receive_response()).request_id == Guid(2, 1)
+
+
+async def test_requests_above_the_limit_are_refused_while_the_others_go_on() -> None:
+    gate = asyncio.Event()
+
+    async def wait(request: rpc.Request) -> Reply:
+        await gate.wait()
+        return Reply(b"done")
+
+    limits = ConnectionLimits(max_concurrent_requests=2)
+    async with (
+        RpcServer({"S": {"Wait": wait}}, "127.0.0.1", 0, limits) as server,
+        raw_peer(server.address) as peer,
+    ):
+        for number in range(3):
+            peer.send(header_of(number, "Wait", "S"), b"")
+        refused = await peer.receive_response()
+        assert refused.request_id == Guid(2, 1)
+        assert refused.error is not None
+        assert refused.error.code == ErrorCode.REQUEST_QUEUE_SIZE_LIMIT_EXCEEDED
+        gate.set()
+        assert [(await peer.receive_response()).body for _ in range(2)] == [b"done"] * 2
+
+
+async def test_large_answers_arrive_whole_beside_small_ones(gateway: OrchidGateway) -> None:
+    large = {"large": "x" * (20 << 20), "small": 1}
+    async with serving(Tree(large)) as server, asyncio.TaskGroup() as group:
+        calls = [group.create_task(gateway.get([server.address], "//large")) for _ in range(3)]
+        assert await gateway.get([server.address], "//small") == 1
+    assert all(call.result() == large["large"] for call in calls)

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from queue_agent.adapters.http_api import READY_WITHIN, HttpApi
+from queue_agent.adapters.metrics import Metrics
+from queue_agent.controllers.board import AGENT, Board
+from queue_agent.controllers.orchid_tree import OrchidTree
+from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.rates import EmaCounter
+from queue_agent.core.reconcile import Assignment
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import ConsumerRow, QueueRow
+from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, QueueView, Role
+from queue_agent.wire import yson
+
+START = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
+QUEUE = CrossClusterRef("pythia", "//tmp/q")
+CONSUMER = CrossClusterRef("hume", "//tmp/c")
+
+
+class FixedClock:
+    """`ports.Clock` that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.present = START
+
+    def now(self) -> datetime:
+        return self.present
+
+    def advance(self, duration: timedelta) -> None:
+        self.present += duration
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def board(clock: FixedClock) -> Board:
+    return Board("agent-1", clock)
+
+
+class Client:
+    """Asks the API."""
+
+    def __init__(self, session: aiohttp.ClientSession, origin: str) -> None:
+        self._session = session
+        self._origin = origin
+
+    async def get(self, path: str) -> tuple[int, Any]:
+        async with self._session.get(URL(self._origin + path, encoded=True)) as response:
+            return response.status, await response.json()
+
+    async def text(self, path: str) -> tuple[str, str]:
+        async with self._session.get(self._origin + path) as response:
+            return response.headers["Content-Type"], await response.text()
+
+
+@pytest.fixture
+async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
+    tree = OrchidTree(board, synchronizer_active=True)
+    async with (
+        HttpApi(board, Metrics(board), tree, clock, "127.0.0.1", 0) as api,
+        aiohttp.ClientSession() as session,
+    ):
+        yield Client(session, f"http://127.0.0.1:{api.port}")
+
+
+def put_objects(board: Board) -> None:
+    board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
+    view = QueueView([], True, False, EmaCounter(), EmaCounter())
+    board.put_queue(QueueSnapshot(QueueRow(QUEUE), Role.LEADING, 7, START, view))
+    error = ErrorInfo("no", 5, {"path": yson.loads(b'"\\xff"')})
+    board.put_consumer(ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 3, START, error))
+
+
+async def test_an_agent_is_alive_while_it_answers(client: Client) -> None:
+    assert await client.get("/health/live") == (200, {"status": "ok"})
+
+
+async def test_an_agent_is_ready_while_its_passes_succeed(client: Client, board: Board, clock: FixedClock) -> None:
+    assert (await client.get("/health/ready"))[0] == 503
+    board.finish_pass(AGENT, 0, clock.now(), None)
+    board.finish_pass(AGENT, 1, clock.now(), ErrorInfo("once"))
+    status, document = await client.get("/health/ready")
+    assert (status, document["status"], document["agent_pass"]["error"]["message"]) == (200, "ok", "once")
+    clock.advance(READY_WITHIN + timedelta(seconds=1))
+    assert (await client.get("/health/ready"))[0] == 503
+
+
+async def test_metrics_are_served_in_the_classic_text_format(client: Client) -> None:
+    content_type, text = await client.text("/metrics")
+    assert content_type.startswith("text/plain; version=0.0.4")
+    assert "queue_agent_build_info" in text
+
+
+@pytest.mark.parametrize("path", ["%2F%2Ftmp%2Fq", "//tmp/q", "tmp/q", "tmp%2Fq"])
+async def test_a_queue_is_found_by_its_path_however_it_is_written(client: Client, board: Board, path: str) -> None:
+    put_objects(board)
+    status, document = await client.get(f"/api/v1/queues/pythia/{path}")
+    assert status == 200
+    assert (document["cluster"], document["path"], document["pass_index"]) == ("pythia", "//tmp/q", 7)
+    assert document["status"]["has_timestamp_column"] is True
+    assert document["partitions"] == []
+
+
+async def test_a_consumer_in_error_is_shown_with_its_error(client: Client, board: Board) -> None:
+    put_objects(board)
+    status, document = await client.get("/api/v1/consumers/hume/tmp/c")
+    assert status == 200
+    assert document["error"] == {"code": 5, "message": "no", "attributes": {"path": "ÿ"}}
+    assert document["status"]["error"]["message"] == "no"
+
+
+async def test_an_object_that_is_not_served_is_not_found(client: Client, board: Board) -> None:
+    put_objects(board)
+    for path in ("queues/pythia/tmp/x", "queues/hume/tmp/q", "consumers/pythia/tmp/q"):
+        status, document = await client.get(f"/api/v1/{path}")
+        assert (status, document["code"]) == (404, 3105)
+        assert set(document) == {"code", "message", "attributes", "inner_errors"}
+
+
+async def test_objects_are_listed_page_by_page(client: Client, board: Board) -> None:
+    view = QueueView([], True, False, EmaCounter(), EmaCounter())
+    for index in range(5):
+        row = QueueRow(CrossClusterRef("pythia", f"//tmp/q{index}"))
+        board.put_queue(QueueSnapshot(row, Role.LEADING, 7, START, view))
+    seen: list[str] = []
+    after = ""
+    while True:
+        status, document = await client.get(f"/api/v1/queues?limit=2{after}")
+        assert (status, document["total"]) == (200, 5)
+        seen += [queue["path"] for queue in document["queues"]]
+        if document["next"] is None:
+            break
+        after = f"&after={document['next']}"
+    assert seen == [f"//tmp/q{index}" for index in range(5)]
+    assert (await client.get("/api/v1/consumers"))[1] == {"consumers": [], "total": 0, "next": None}
+
+
+@pytest.mark.parametrize("limit", ["0", "1001", "x", "-1", "%C2%B2", "9" * 5000])
+async def test_a_limit_that_is_none_is_refused(client: Client, limit: str) -> None:
+    status, document = await client.get(f"/api/v1/queues?limit={limit}")
+    assert status == 400
+    assert "limit" in document["message"]
+
+
+async def test_the_orchid_tree_is_shown_with_keys_encoded(client: Client, board: Board) -> None:
+    put_objects(board)
+    status, document = await client.get("/orchid/queue_agent/queues/pythia%3A%2F%2Ftmp%2Fq/status/partition_count")
+    assert (status, document) == (200, 0)
+    status, document = await client.get("/orchid/queue_agent/queues?verb=list")
+    assert (status, document) == (200, ["pythia://tmp/q"])
+    status, document = await client.get("/orchid")
+    assert status == 200
+    assert "queue_agent" in document
+
+
+async def test_errors_of_the_orchid_tree_keep_their_code(client: Client) -> None:
+    status, document = await client.get("/orchid/queue_agent/nothing")
+    assert (status, document["code"]) == (404, 500)
+    status, document = await client.get("/orchid/queue_agent/queues/pythia%3A%2F%2Ftmp%2Fx")
+    assert (status, document["code"]) == (404, 3105)
+    assert (await client.get("/orchid/queue_agent?verb=set"))[0] == 400
+
+
+async def test_unknown_addresses_are_errors_in_json(client: Client) -> None:
+    status, document = await client.get("/api/v2/queues")
+    assert (status, document["code"]) == (404, 500)
