@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
+
+
+_BOOLEAN_WORDS: Final = {"true": True, "false": False}
+"""`{enable=true}` in YSON is the string "true", and YTsaurus reads it as the boolean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +31,9 @@ class AutoTrimConfig:
             ValueError: a value is of the wrong type or out of its range.
         """
         value = {} if value is None else value
-        enable = value.get("enable", False)
-        if not isinstance(enable, bool):
-            raise ValueError(f'Error reading "enable": expected a boolean, got {enable!r}')
+        enable = _BOOLEAN_WORDS.get(str(value.get("enable", False)).lower())
+        if enable is None:
+            raise ValueError(f'Error reading "enable": expected a boolean, got {value["enable"]!r}')
         rows = _find_count(value, "retained_rows")
         milliseconds = _find_count(value, "retained_lifetime_duration")
         if milliseconds is not None and milliseconds % 1000:

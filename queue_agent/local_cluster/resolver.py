@@ -95,7 +95,7 @@ class Resolver:
                 return self._inside(path, node, tokens[position:])
             child = self._state.child(node.id, unescape_literal(token))
             if child is None:
-                return Target(node, missing=_keys(path, tokens[position:], leading_slash=True))
+                return self._missing(path, node, tokens[position:])
             node = child
             position += 2
             if node.type == "link" and tokens[position : position + 1] != ["&"]:
@@ -115,6 +115,13 @@ class Resolver:
                 raise resolve_error(path, YtError(f"No such object {tokens[0][1:]}", ErrorCode.RESOLVE))
             return node, 1
         raise _malformed(path)
+
+    def _missing(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
+        if "@" not in tokens:
+            return Target(node, missing=_keys(path, tokens, leading_slash=True))
+        at = tokens.index("@")
+        attribute = _keys(path, tokens[at + 1 :], leading_slash=False)
+        return Target(node, missing=_keys(path, tokens[: at - 1], leading_slash=True), attribute=attribute)
 
     def _inside(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
         if "@" in tokens:

@@ -1,0 +1,206 @@
+"""The playground: local clusters in this process, and agents as processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+import tempfile
+from asyncio.subprocess import Process
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import structlog
+import yaml
+
+from queue_agent.errors import QueueAgentError
+from queue_agent.local_cluster.runner import LOOPBACK, LocalClusters
+
+log = structlog.get_logger(__name__)
+
+_STOP_SECONDS: Final = 5
+_READY_SECONDS: Final = 30
+_POLL_SECONDS: Final = 0.05
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class LocalError(QueueAgentError):
+    """The playground could not be set up."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """What to start."""
+
+    clusters: Mapping[str, int]
+    """HTTP port by name; the first cluster holds the agents' state. 0 chooses a free port."""
+
+    agent_count: int
+    """One agent, or none."""
+
+    data_dir: Path | None
+    """Where everything is kept; None forgets it at the end."""
+
+    rpc_port: int
+    """Of the agent."""
+
+    http_port: int
+    """Of the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAgent:
+    """One agent to run."""
+
+    number: int
+    rpc_port: int
+    http_port: int
+
+    @property
+    def rpc_address(self) -> str:
+        return f"{LOOPBACK}:{self.rpc_port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.http_port}"
+
+
+def agent_config(agent: LocalAgent, proxies: Mapping[str, str]) -> dict[str, Any]:
+    """Configuration of an agent that serves all local clusters and, their data being a playground, trims."""
+    return {
+        "stage": "production",
+        "clusters": {name: {"proxy": f"http://{address}"} for name, address in proxies.items()},
+        "state": {"cluster": next(iter(proxies))},
+        "rpc": {"host": LOOPBACK, "port": agent.rpc_port},
+        "http": {"host": LOOPBACK, "port": agent.http_port},
+        "queue_agent": {"controller": {"enable_automatic_trimming": True}},
+        "logging": {"level": "warning", "format": "console"},
+    }
+
+
+def ready_line(proxies: Mapping[str, str], agents: Sequence[LocalAgent]) -> str:
+    """The line that tells people and programs where everything is."""
+    parts = [f"{name} http://{address}" for name, address in proxies.items()]
+    parts += [f"agent {agent.url} (rpc {agent.rpc_address})" for agent in agents]
+    return f"ready: {', '.join(parts)}"
+
+
+async def run_local(options: LocalOptions, announce: Callable[[str], None]) -> None:
+    """Run until SIGINT or SIGTERM, then stop everything that was started.
+
+    Args:
+        options: what to run.
+        announce: is given the `ready` line once clusters and agents answer.
+
+    Raises:
+        LocalError: a port is taken, or an agent does not come up.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    agents = [
+        LocalAgent(number, options.rpc_port + number, options.http_port + number)
+        for number in range(options.agent_count)
+    ]
+    with ExitStack() as stack:
+        directory = options.data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="queue-agent-")))
+        directory.mkdir(parents=True, exist_ok=True)
+        clusters = LocalClusters(options.clusters, [agent.rpc_address for agent in agents], options.data_dir)
+        try:
+            await clusters.__aenter__()
+        except OSError as error:
+            raise LocalError(f"cannot start the clusters: {error}") from error
+        try:
+            processes = [await _start(agent, clusters.addresses, directory) for agent in agents]
+            try:
+                if await _all_ready(agents, processes, stop):
+                    announce(ready_line(clusters.addresses, agents))
+                    await _watch(agents, processes, stop)
+            finally:
+                await _stop(processes)
+        finally:
+            await clusters.__aexit__(None, None, None)
+
+
+async def _start(agent: LocalAgent, proxies: Mapping[str, str], directory: Path) -> Process:
+    config = directory / f"agent-{agent.number}.yaml"
+    config.write_text(yaml.safe_dump(agent_config(agent, proxies), sort_keys=False))
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "queue_agent", "run", "--config", str(config)),
+        # Ctrl-C in a terminal goes to every process of the group; the agents are stopped from here.
+        start_new_session=True,
+        preexec_fn=_die_with_parent(os.getpid()) if sys.platform == "linux" else None,
+    )
+
+
+def _die_with_parent(parent: int) -> Callable[[], None]:
+    libc = ctypes.CDLL(None)
+
+    def arrange() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it died before the arrangement was made
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return arrange
+
+
+async def _all_ready(agents: Sequence[LocalAgent], processes: Sequence[Process], stop: asyncio.Event) -> bool:
+    """Wait until every agent has done a pass; False if it is time to stop before that."""
+    async with aiohttp.ClientSession() as session:
+        try:
+            async with asyncio.timeout(_READY_SECONDS):
+                for agent, process in zip(agents, processes, strict=True):
+                    while not await _is_ready(session, agent):
+                        if process.returncode is not None:
+                            raise LocalError(f"agent {agent.number} ended with code {process.returncode}")
+                        if stop.is_set():
+                            return False
+                        await asyncio.sleep(_POLL_SECONDS)
+        except TimeoutError as error:
+            raise LocalError(f"the agents were not ready within {_READY_SECONDS} s") from error
+    return True
+
+
+async def _is_ready(session: aiohttp.ClientSession, agent: LocalAgent) -> bool:
+    try:
+        async with session.get(f"{agent.url}/health/ready") as response:
+            return response.status == 200
+    except aiohttp.ClientConnectionError:
+        return False
+
+
+async def _watch(agents: Sequence[LocalAgent], processes: Sequence[Process], stop: asyncio.Event) -> None:
+    """Wait for the signal; an agent may end before it, the clusters go on."""
+
+    async def report(agent: LocalAgent, process: Process) -> None:
+        code = await process.wait()
+        if not stop.is_set():
+            log.warning("agent ended", agent=agent.rpc_address, code=code)
+
+    async with asyncio.TaskGroup() as group:
+        reports = [
+            group.create_task(report(agent, process)) for agent, process in zip(agents, processes, strict=True)
+        ]
+        await stop.wait()
+        for task in reports:
+            task.cancel()
+
+
+async def _stop(processes: Sequence[Process]) -> None:
+    for process in processes:
+        if process.returncode is None:
+            process.terminate()
+    for process in processes:
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
