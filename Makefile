@@ -30,10 +30,9 @@ bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster_rows
 	$(BIN)/python -m benchmarks.client_requests
 
-$(UV): requirements-uv.txt
+$(UV):
 	$(PYTHON) -m venv --clear $(UV_HOME)
 	$(UV_HOME)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
-	@touch $@
 
 .venv/run.installed: requirements.txt pyproject.toml | $(UV)
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
