@@ -11,7 +11,7 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
-.PHONY: run test check bench lock proto clean
+.PHONY: run test check bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local
@@ -49,6 +49,9 @@ lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin
 	    --no-header -o requirements.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml requirements-build.in
+
+docs: .venv/dev.installed  ## generate the reference pages
+	$(BIN)/python -m queue_agent.reference
 
 proto: .venv/dev.installed  ## generate the Python code of the protobuf messages
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. queue_agent/wire/proto/*.proto

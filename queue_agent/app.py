@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -21,7 +20,7 @@ from queue_agent.adapters.metrics import Metrics
 from queue_agent.adapters.orchid import OrchidServer
 from queue_agent.adapters.state_tables import StateTables
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import AgentConfig, LoggingConfig
+from queue_agent.config import AgentConfig
 from queue_agent.controllers.agent import Agent
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.consumer_controller import ConsumerController
@@ -134,22 +133,3 @@ async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], 
         await stop.wait()
         log.info("stopping")
         agent.cancel()
-
-
-def configure_logging(config: LoggingConfig) -> None:
-    """Write log lines to standard error: an event with its fields, and those bound to the task."""
-    processors: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    if config.format == "json":
-        processors += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    else:
-        processors.append(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()))
-    structlog.configure(
-        processors=processors,
-        wrapper_class=structlog.make_filtering_bound_logger(config.level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
 """`{enable=true}` in YSON is the string "true", and YTsaurus reads it as the boolean."""
 

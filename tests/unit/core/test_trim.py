@@ -317,3 +317,8 @@ def test_a_config_that_makes_no_sense_is_refused(value: Mapping[str, Any]) -> No
 def test_a_config_that_is_absent_does_not_trim() -> None:
     assert AutoTrimConfig.parse(None) == AutoTrimConfig.parse({}) == AutoTrimConfig(enable=False)
     assert AutoTrimConfig.parse({"enable": True, "retained_rows": None}) == AutoTrimConfig(enable=True)
+
+
+def test_a_boolean_may_be_written_as_a_word() -> None:
+    assert AutoTrimConfig.parse({"enable": "true"}).enable
+    assert not AutoTrimConfig.parse({"enable": "false"}).enable

@@ -1,0 +1,1 @@
+"""Figures about speed, each printed next to a baseline of the same run."""

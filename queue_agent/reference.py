@@ -1,0 +1,96 @@
+"""Reference pages that are made from the code: `python -m queue_agent.reference` writes them into `docs/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from queue_agent.config import AgentConfig, ConfigModel
+from queue_agent.local_cluster.commands import COMMANDS
+
+DOCS: Final = Path(__file__).parent.parent / "docs"
+
+
+def pages() -> Mapping[str, str]:
+    """Content of every generated page by its file name in `docs/`."""
+    return {"configuration.md": _configuration(), "local-cluster-commands.md": _commands()}
+
+
+def write_pages() -> None:
+    for name, content in pages().items():
+        (DOCS / name).write_text(content)
+
+
+def _configuration() -> str:
+    lines = [
+        "# Configuration of `queue-agent run`",
+        "",
+        "Generated from the code (`make docs`). Files are YAML (`.yaml`, `.yml`) or YSON (`.yson`). A bare number given for",
+        "a duration means milliseconds; `1m30s` may be written as the ISO 8601 duration `PT1M30S`. Unknown keys are refused.",
+        "",
+        "| field | default | meaning |",
+        "| --- | --- | --- |",
+        *_rows(AgentConfig, ""),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _rows(model: type[ConfigModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        section, nested_prefix = _section(field, path)
+        default = "" if section else _default(field)
+        yield f"| `{path}` | {default} | {_one_line(field.description or '')} |"
+        if section:
+            yield from _rows(section, nested_prefix)
+
+
+def _section(field: FieldInfo, path: str) -> tuple[type[ConfigModel] | None, str]:
+    """The model a field holds, itself or as the values of a map."""
+    candidates = [(field.annotation, f"{path}.")]
+    candidates += [(argument, f"{path}.NAME.") for argument in get_args(field.annotation)]
+    for annotation, prefix in candidates:
+        if isinstance(annotation, type) and issubclass(annotation, ConfigModel):
+            return annotation, prefix
+    return None, ""
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return "see right"
+    default: Any = field.default
+    if default is PydanticUndefined:
+        return "required"
+    if isinstance(default, timedelta):
+        return f"{default / timedelta(milliseconds=1):g}"
+    return f"`{default}`" if default is not None else "none"
+
+
+def _commands() -> str:
+    lines = [
+        "# Commands of the local cluster",
+        "",
+        "Generated from the code (`make docs`). Parameters that are not listed are ignored, as a real proxy ignores what it",
+        "does not know; a command that is not listed is answered with 404.",
+        "",
+        "| command | input | output | parameters |",
+        "| --- | --- | --- | --- |",
+    ]
+    for command in COMMANDS.values():
+        parameters = ", ".join(f"`{name}`" for name in command.parameters.model_fields)
+        lines.append(f"| `{command.name}` | {command.input_type} | {command.output_type} | {parameters} |")
+    return "\n".join([*lines, ""])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    write_pages()
