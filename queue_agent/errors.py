@@ -8,7 +8,7 @@ class QueueAgentError(Exception):
 
 
 class ConfigError(QueueAgentError):
-    """The configuration can not be used; raised at start only."""
+    """The configuration can not be used."""
 
 
 class ClusterError(QueueAgentError):

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from queue_agent.local_cluster.clock import format_instant
-from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.model import Node, TableState, Tablet
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.table_sizes import TableSize, measure_table, measure_tablet
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import NULL_GUID, Guid
@@ -18,7 +19,15 @@ from queue_agent.wire.guid import NULL_GUID, Guid
 DEFAULT_QUEUE_AGENT_STAGE: Final = "production"
 
 OPAQUE: Final = frozenset(
-    {"tablets", "queue_status", "queue_partitions", "queue_consumer_status", "queue_consumer_partitions"}
+    {
+        "path",
+        "tablets",
+        "user_attributes",
+        "queue_status",
+        "queue_partitions",
+        "queue_consumer_status",
+        "queue_consumer_partitions",
+    }
 )
 """Not computed unless named: `get //q/@` shows them as entities."""
 
@@ -60,8 +69,16 @@ def _is_dynamic(node: Node) -> bool:
     return node.table is not None and node.table.dynamic
 
 
+def _is_static(node: Node) -> bool:
+    return node.table is not None and not node.table.dynamic
+
+
 def _is_table(node: Node) -> bool:
     return node.table is not None
+
+
+def _is_link(node: Node) -> bool:
+    return node.type == "link"
 
 
 def _any(_: Node) -> bool:
@@ -123,6 +140,12 @@ SETTABLE: Final[Mapping[str, Settable]] = {
 }
 
 
+_PERMANENT: Final = frozenset(
+    name for name, settable in SETTABLE.items() if settable.default is not None and name != "opaque"
+)
+"""Always there: they can be changed, not removed."""
+
+
 class Attributes:
     """Attributes of the nodes of one cluster."""
 
@@ -149,8 +172,11 @@ class Attributes:
             "lock_mode": (_any, lambda _: "none"),
             "locks": (_any, lambda _: []),
             "user_attribute_keys": (_any, self._user_names),
+            "user_attributes": (_any, lambda node: {name: node.attributes[name] for name in self._user_names(node)}),
+            "opaque_attribute_keys": (_any, lambda node: [name for name in self.names(node) if name in OPAQUE]),
             "count": (lambda node: node.type in ("map_node", "list_node"), self._count),
-            "target_path": (lambda node: node.type == "link", lambda node: node.value),
+            "target_path": (_is_link, lambda node: node.value),
+            "broken": (_is_link, self._is_broken),
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
             "schema": (_is_table, lambda node: _table(node).schema.to_yson()),
             "schema_mode": (_is_table, lambda node: "strong" if _table(node).schema.columns else "weak"),
@@ -169,6 +195,15 @@ class Attributes:
                 lambda node: dict(Counter(tablet.state for tablet in state.tablets(node.id))),
             ),
             "tablets": (_is_dynamic, self._tablets),
+            "row_count": (_is_static, lambda _: 0),
+            "chunk_row_count": (_is_table, lambda node: self._size(node).row_count),
+            "unmerged_row_count": (_is_sorted_dynamic, lambda node: self._size(node).row_count),
+            "chunk_count": (_is_table, lambda node: self._size(node).chunk_count),
+            "data_weight": (_is_table, lambda node: self._size(node).data_weight),
+            "uncompressed_data_size": (_is_table, lambda node: self._size(node).data_weight),
+            "compressed_data_size": (_is_table, lambda node: self._size(node).data_weight),
+            "tablet_statistics": (_is_dynamic, lambda node: self._size(node).statistics()),
+            "pivot_keys": (_is_sorted_dynamic, lambda node: [[] for _ in state.tablets(node.id)]),
             "tablet_error_count": (_is_dynamic, lambda _: 0),
             "tablet_errors": (_is_dynamic, lambda _: []),
             "remount_needed_tablet_count": (_is_dynamic, lambda _: 0),
@@ -244,11 +279,20 @@ class Attributes:
 
     def without(self, node: Node, name: str, path: str) -> Node:
         """The node with the attribute removed; a builtin one that can be set gets its default back."""
-        if name in self._computed or name in AGENT_ATTRIBUTES:
-            raise YtError(f'Attribute "{name}" cannot be removed')
+        self.check_removable(name)
         if name not in node.attributes:
             raise self._missing(name, path)
         return replace(node, attributes={key: value for key, value in node.attributes.items() if key != name})
+
+    def without_all(self, node: Node) -> Node:
+        """The node with no attributes but those that cannot be removed."""
+        kept = {name: value for name, value in node.attributes.items() if name in _PERMANENT}
+        return replace(node, attributes=kept)
+
+    def check_removable(self, name: str) -> None:
+        """YtError unless an attribute of this name could be removed."""
+        if name in self._computed or name in AGENT_ATTRIBUTES or name in _PERMANENT:
+            raise YtError(f'Attribute "{name}" cannot be removed')
 
     def _check(self, node: Node, name: str, value: Any, settable: Settable) -> None:
         if not settable.present(node):
@@ -270,7 +314,14 @@ class Attributes:
         return [name for name in node.attributes if name not in SETTABLE]
 
     def _count(self, node: Node) -> int:
-        return len(node.value) if node.type == "list_node" else len(self._state.children(node.id))
+        return len(node.value) if node.type == "list_node" else self._state.child_count(node.id)
+
+    def _is_broken(self, node: Node) -> bool:
+        try:
+            target = self._resolver.resolve(f"#{node.id}")
+        except YtError:
+            return True
+        return bool(target.missing)
 
     def _is_sys(self, node: Node) -> bool:
         root = self._state.root
@@ -284,14 +335,17 @@ class Attributes:
         }
 
     def _tablets(self, node: Node) -> list[dict[str, Any]]:
-        return [self._describe(tablet, is_queue(node)) for tablet in self._state.tablets(node.id)]
+        return [self._describe(node, tablet) for tablet in self._state.tablets(node.id)]
 
-    def _describe(self, tablet: Tablet, ordered: bool) -> dict[str, Any]:
+    def _size(self, node: Node) -> TableSize:
+        return measure_table(self._state.storage, _table(node).schema, self._state.tablets(node.id))
+
+    def _describe(self, node: Node, tablet: Tablet) -> dict[str, Any]:
         described: dict[str, Any] = {
             "index": tablet.index,
             "tablet_id": tablet.id,
             "state": tablet.state,
-            "statistics": {},
+            "statistics": measure_tablet(self._state.storage, _table(node).schema, tablet).statistics(),
             "performance_counters": {},
             "last_commit_timestamp": yson.Uint64(tablet.last_write_timestamp),
             "mount_revision": yson.Uint64(tablet.mount_revision),
@@ -302,7 +356,7 @@ class Attributes:
         if cell:
             described["cell_id"] = cell.id
             described["cell_leader_address"] = cell.attributes["peers"][0]["address"]
-        if ordered:
+        if is_queue(node):
             described["trimmed_row_count"] = tablet.trimmed_row_count
             described["flushed_row_count"] = tablet.total_row_count
         else:
@@ -328,6 +382,6 @@ def instant(state: ClusterState) -> str:
     return format_instant(state.clock.now())
 
 
-def _table(node: Node) -> Any:
+def _table(node: Node) -> TableState:
     assert node.table is not None, "only asked of tables"
     return node.table

@@ -94,8 +94,8 @@ class Cluster:
         self._mutations.remember(mutation_id, answer)
         return answer
 
-    async def get(self, path: str, names: Sequence[str] | None) -> Any:
-        """Value at a path, asking a queue agent for the attributes that are its own."""
+    async def get(self, path: str, names: Sequence[str] | None, max_size: int | None = None) -> Any:
+        """Value at a path, as `Cypress.get`, asking a queue agent for the attributes that are its own."""
         target = self.resolver.resolve(path)
         if target.attribute and not target.missing:
             name, *keys = target.attribute
@@ -103,4 +103,4 @@ class Cluster:
             if agent_attribute:
                 value = await self._agent_status.get(target.node, agent_attribute)
                 return get_inside(value, keys, f"{self.resolver.path_of(target.node)}/@{name}")
-        return self.cypress.get(path, names)
+        return self.cypress.get(path, names, max_size)

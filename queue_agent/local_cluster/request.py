@@ -7,6 +7,7 @@ import binascii
 import re
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -76,7 +77,13 @@ class _Inflater:
 def header_format(headers: Mapping[str, str]) -> Format:
     """The format of parameters in headers; the header's value is YSON itself."""
     text = headers.get(http.HEADER_FORMAT)
-    return Format.parse(yson.loads(text.encode("latin-1"))) if text else JSON_FORMAT
+    return _parse_header_format(text) if text else JSON_FORMAT
+
+
+@lru_cache(maxsize=64)
+def _parse_header_format(text: str) -> Format:
+    """Clients name the same few formats in every request."""
+    return Format.parse(yson.loads(_raw(text)))
 
 
 def read_parameters(command: Command, query: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
@@ -128,7 +135,7 @@ def _named_format(
 def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:
     """A header, or its pieces `name0`, `name1`, ... (or `name-0`, ...), which together are base64."""
     if name in headers:
-        return headers[name].encode("latin-1", "surrogateescape")
+        return _raw(headers[name])
     for separator in ("", "-"):
         pieces = "".join(_pieces(headers, name + separator))
         if pieces:
@@ -137,6 +144,11 @@ def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:
             except binascii.Error as error:
                 raise YtError(f"Error decoding header {name}: {error}") from error
     return None
+
+
+def _raw(text: str) -> bytes:
+    """The bytes of a header as they were sent; aiohttp has decoded them."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _pieces(headers: Mapping[str, str], prefix: str) -> Iterator[str]:
@@ -152,21 +164,23 @@ def _query_parameters(query: str) -> dict[str, Any]:
     for name, text in parse_qsl(query, keep_blank_values=True):
         first, _, rest = name.partition("[")
         keys = [first, *re.findall(r"([^\[\]]*)\]", rest)]
-        value: Any = int(text) if re.fullmatch(r"-?\d+", text) else text
+        value: Any = int(text) if re.fullmatch(r"-?\d{1,20}", text) else text
         for key in reversed(keys[1:]):
             value = {key: value} if key else [value]
-        root = _merge(root, {first: value})
+        root = _merge(root, {first: value}, append=True)
     folded = _fold(root)
     assert isinstance(folded, dict)
     return folded
 
 
-def _merge(old: Any, new: Any) -> Any:
-    if isinstance(old, list) and isinstance(new, list):
+def _merge(old: Any, new: Any, *, append: bool = False) -> Any:
+    """Later values win, maps are merged; within a query string the pieces of a list are put together."""
+    if append and isinstance(old, list) and isinstance(new, list):
         return [*old, *new]
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return new
-    return {**old, **{key: _merge(old[key], value) if key in old else value for key, value in new.items()}}
+    merged = {key: _merge(old[key], value, append=append) if key in old else value for key, value in new.items()}
+    return {**old, **merged}
 
 
 def _fold(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from queue_agent.local_cluster.documents import AttributeKey
 from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.wire.error import ErrorCode, YtError
@@ -24,13 +25,13 @@ class Target:
     """Keys below `node` that do not exist, if it is a map."""
 
     inside: Sequence[str] = ()
-    """Keys inside the value of a document, list or scalar."""
+    """Keys inside the value of a document or list."""
 
     attribute: Sequence[str] | None = None
     """`[]` for `/@`, `[name, keys...]` for `/@name/keys`; None if the path has no `@`."""
 
     wildcard: bool = False
-    """The path ends in `/*`."""
+    """The path ends in `/*`: all children, or after `/@` all attributes."""
 
 
 class Resolver:
@@ -39,13 +40,18 @@ class Resolver:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
 
-    def resolve(self, path: str) -> Target:
+    def resolve(self, path: str, *, follow_last: bool = True) -> Target:
         """Follow a path as far as it goes.
 
+        Args:
+            path: where to go.
+            follow_last: whether a link at the very end stands for its target: not for commands that put something in
+                its place or remove it.
+
         Raises:
-            YtError: the path is malformed, an id is unknown, or a link leads nowhere.
+            YtError: the path is malformed, an id is unknown, or links go round in circles.
         """
-        return self._follow(path, 0)
+        return self._follow(path, follow_last, 0)
 
     def existing(self, path: str) -> Target:
         """Like `resolve`, and everything named is there, save a document's inside or an attribute.
@@ -56,6 +62,8 @@ class Resolver:
         target = self.resolve(path)
         if target.missing:
             raise missing_child(path, self.path_of(target.node), target.missing[0])
+        if target.wildcard:
+            raise resolve_error(path, YtError("Unexpected wildcard in YPath", ErrorCode.RESOLVE))
         return target
 
     def node(self, path: str) -> Node:
@@ -73,38 +81,42 @@ class Resolver:
             node = self._state.node(node.parent_id)
         return "/" + "".join("/" + name for name in reversed(names))
 
-    def _follow(self, path: str, links: int) -> Target:
+    def _follow(self, path: str, follow_last: bool, links: int) -> Target:
         if links > _MAX_LINKS:
-            raise YtError(f"Error resolving path {path}: too many links", ErrorCode.RESOLVE)
+            raise resolve_error(path, YtError("Number of resolve iterations exceeded", ErrorCode.RESOLVE))
         tokens = tokenize(split_selectors(path)[0])
         node, position = self._start(path, tokens)
-        while position < len(tokens):
-            if tokens[position] == "&":
+        while True:
+            rest = tokens[position:]
+            if rest[:1] == ["&"]:
+                rest = rest[1:]
                 position += 1
-                continue
-            if tokens[position] != "/" or position + 1 == len(tokens):
-                raise _malformed(path)
-            token = tokens[position + 1]
-            if token == "@":
-                return Target(node, attribute=_keys(path, tokens[position + 2 :], leading_slash=False))
-            if token == "*" and position + 2 == len(tokens):
+            elif node.type == "link" and (rest or follow_last):
+                return self._follow(node.value + "".join(rest), follow_last, links + 1)
+            if not rest:
+                return Target(node)
+            if rest[0] != "/":
+                raise _malformed(path, f'Expected "slash" in YPath but found "{rest[0]}"')
+            if len(rest) == 1 or rest[1] in "/&":
+                found = f'"slash" token "{rest[1]}"' if len(rest) > 1 else "its end"
+                raise _malformed(path, f"Expected a key in YPath but found {found}")
+            if rest[1] == "@":
+                return self._attribute(path, node, rest[2:])
+            if rest[1] == "*":
+                if len(rest) > 2:
+                    raise _malformed(path, "A wildcard must end a YPath")
                 return Target(node, wildcard=True)
-            if token in "/&*@":
-                raise _malformed(path)
             if node.type != "map_node":
-                return self._inside(path, node, tokens[position:])
-            child = self._state.child(node.id, unescape_literal(token))
+                return self._inside(path, node, rest)
+            child = self._state.child(node.id, unescape_literal(rest[1]))
             if child is None:
-                return self._missing(path, node, tokens[position:])
+                return self._missing(path, node, rest)
             node = child
             position += 2
-            if node.type == "link" and tokens[position : position + 1] != ["&"]:
-                return self._follow(node.value + "".join(tokens[position:]), links + 1)
-        return Target(node)
 
     def _start(self, path: str, tokens: Sequence[str]) -> tuple[Node, int]:
         if not tokens:
-            raise YtError("YPath cannot be empty", ErrorCode.RESOLVE)
+            raise _malformed(path, "YPath cannot be empty")
         if tokens[0] == "/":
             root = self._state.root
             assert root is not None, "a started cluster has a root"
@@ -114,22 +126,24 @@ class Resolver:
             if node is None:
                 raise resolve_error(path, YtError(f"No such object {tokens[0][1:]}", ErrorCode.RESOLVE))
             return node, 1
-        raise _malformed(path)
+        raise _malformed(path, f'Path "{path}" does not start with a valid root-designator')
+
+    def _attribute(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
+        if list(tokens) == ["*"]:
+            return Target(node, attribute=[], wildcard=True)
+        return Target(node, attribute=_attribute_keys(path, tokens))
 
     def _missing(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
         if "@" not in tokens:
-            return Target(node, missing=_keys(path, tokens, leading_slash=True))
+            return Target(node, missing=_keys(path, tokens))
         at = tokens.index("@")
-        attribute = _keys(path, tokens[at + 1 :], leading_slash=False)
-        return Target(node, missing=_keys(path, tokens[: at - 1], leading_slash=True), attribute=attribute)
+        attribute = _attribute_keys(path, tokens[at + 1 :])
+        return Target(node, missing=_keys(path, tokens[: at - 1]), attribute=attribute)
 
     def _inside(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
-        if "@" in tokens:
-            raise _malformed(path)
-        keys = _keys(path, tokens, leading_slash=True)
         if node.type not in ("document", "list_node"):
             raise resolve_error(path, YtError(f"Node {self.path_of(node)} cannot have children", ErrorCode.RESOLVE))
-        return Target(node, inside=keys)
+        return Target(node, inside=_keys(path, tokens))
 
 
 def resolve_error(path: str, cause: YtError) -> YtError:
@@ -141,12 +155,31 @@ def missing_child(path: str, parent_path: str, key: str) -> YtError:
     return resolve_error(path, YtError(f'Node {parent_path} has no child with key "{key}"', ErrorCode.RESOLVE))
 
 
-def _malformed(path: str) -> YtError:
-    return YtError(f"Error parsing YPath {path!r}: it must begin with / or #<id>, with keys divided by /")
+def _malformed(path: str, reason: str) -> YtError:
+    return YtError(f"Error parsing YPath {path!r}: {reason}")
 
 
-def _keys(path: str, tokens: Sequence[str], *, leading_slash: bool) -> list[str]:
-    rest = list(tokens) if leading_slash or not tokens else ["/", *tokens]
-    if len(rest) % 2 or any(token != "/" for token in rest[::2]) or any(token in "/@&*" for token in rest[1::2]):
-        raise _malformed(path)
-    return [unescape_literal(token) for token in rest[1::2]]
+def _attribute_keys(path: str, tokens: Sequence[str]) -> list[str]:
+    """Keys behind the first `@` of a path."""
+    return _keys(path, ["/", *tokens]) if tokens else []
+
+
+def _keys(path: str, tokens: Sequence[str]) -> list[str]:
+    """Read `/a/b/@c`; names behind an `@` become `AttributeKey`."""
+    keys: list[str] = []
+    rest = list(tokens)
+    while rest:
+        if rest[0] != "/":
+            raise _malformed(path, f'Expected "slash" in YPath but found "{rest[0]}"')
+        kind: type[str] = str
+        rest = rest[1:]
+        if rest[:1] == ["@"]:
+            kind = AttributeKey
+            rest = rest[1:]
+        if rest and rest[0] not in "/@&*":
+            keys.append(kind(unescape_literal(rest.pop(0))))
+        elif not rest and kind is AttributeKey:
+            keys.append(AttributeKey())
+        else:
+            raise _malformed(path, f"Expected a key in YPath but found {rest[0]!r}" if rest else "it ends in a slash")
+    return keys

@@ -49,6 +49,11 @@ class RowCodec:
         self._computed = next((column.name for column in schema.columns if column.expression is not None), None)
         self._key_width = len(schema.key_columns)
         self._plan = [(column.name.encode(), _value_parser(column)) for column in self.write_columns]
+        # Most values of most rows are of a type that needs no look at the value itself.
+        self._row_plan = [
+            (name, _accepted_type(column), _takes_null(column), parse)
+            for column, (name, parse) in zip(self.write_columns, self._plan, strict=True)
+        ]
         self._key_plan = [(column.name.encode(), _value_parser(column)) for column in schema.key_columns]
         self._key_encoder = KeyEncoder(schema.key_columns)
         names = [column.name for column in schema.columns]
@@ -65,14 +70,17 @@ class RowCodec:
         values: list[Value] = []
         absent = 0
         get = mapping.get
-        for name, parse in self._plan:
-            value = get(name, MISSING)
-            if value is MISSING:
+        for name, accepted_type, takes_null, parse in self._row_plan:
+            value: Yson = get(name, MISSING)
+            if type(value) is accepted_type:
+                values.append(value)
+            elif value is MISSING:
                 if len(values) < self._key_width and not allow_missing_key_columns:
                     raise YtError(f'Missing key column "{name.decode()}"', SCHEMA_VIOLATION)
                 absent += 1
-                value = None
-            values.append(parse(value))
+                values.append(None if takes_null else parse(None))
+            else:
+                values.append(parse(value))
         self._refuse_unknown(mapping, len(values) - absent)
         return tuple(values)
 
@@ -185,9 +193,27 @@ def to_map(columns: Sequence[Column], values: Sequence[Value]) -> dict[str, Yson
     return row_mapper(columns)(values)
 
 
+def _accepted_type(column: Column) -> type[bytes] | type[bool] | type[float] | None:
+    """The type every value of which fits the column as it is; None if there is no such type."""
+    simple = SIMPLE_TYPES[column.type]
+    match column.physical_type:
+        case "string" if column.type not in _STRING_RULES:
+            return bytes
+        case "boolean":
+            return bool
+        case "double" if column.sort_order is None and simple.maximum is None:
+            return float
+        case _:
+            return None
+
+
+def _takes_null(column: Column) -> bool:
+    return column.name == TABLET_INDEX or not column.required
+
+
 def _value_parser(column: Column) -> Callable[[Yson], Value]:
     parse = _PARSERS[column.physical_type](column)
-    if column.name == TABLET_INDEX or not column.required:
+    if _takes_null(column):
         return parse
 
     def parse_required(value: Yson) -> Value:

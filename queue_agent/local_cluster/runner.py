@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -23,7 +24,8 @@ class LocalClusters:
     """Any number of clusters, serving while entered.
 
     Args:
-        ports: HTTP port by cluster name, in order; the first is home to shared tables. 0 chooses a free port.
+        ports: HTTP port by cluster name, in order; the first is home to shared tables. 0 chooses a free port, and in
+            place of a port a socket may be given that listens already; it is closed at the end.
         agents: RPC addresses of the queue agents that answer for statuses.
         data_dir: where states are kept, a file a cluster; None for memory.
         clock: time of all of them.
@@ -31,7 +33,7 @@ class LocalClusters:
 
     def __init__(
         self,
-        ports: Mapping[str, int],
+        ports: Mapping[str, int | socket.socket],
         agents: Sequence[str] = (),
         data_dir: Path | None = None,
         clock: Clock | None = None,
@@ -46,9 +48,8 @@ class LocalClusters:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             gateway = await stack.enter_async_context(OrchidGateway())
-            proxies = {name: HttpProxy(LOOPBACK, port) for name, port in self._ports.items()}
+            proxies = {name: HttpProxy(stack.enter_context(_listener(port))) for name, port in self._ports.items()}
             for name, proxy in proxies.items():
-                proxy.bind()
                 cluster = Cluster(
                     name, proxy.address, self._file(name), COMMANDS, self._directory, gateway, self._clock
                 )
@@ -80,3 +81,7 @@ class LocalClusters:
 
     def _file(self, name: str) -> Path | None:
         return self._data_dir / f"{name}.sqlite" if self._data_dir else None
+
+
+def _listener(port: int | socket.socket) -> socket.socket:
+    return socket.create_server((LOOPBACK, port)) if isinstance(port, int) else port

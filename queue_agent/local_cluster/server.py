@@ -38,30 +38,21 @@ class HttpProxy:
     """Serves one cluster at one address.
 
     Args:
-        host: address to listen at.
-        port: port to listen at; 0 for a free one.
+        listener: a socket that listens there; whoever made it closes it.
     """
 
-    def __init__(self, host: str, port: int) -> None:
-        self._host = host
-        self._port = port
-        self._socket: socket.socket | None = None
+    def __init__(self, listener: socket.socket) -> None:
+        self._socket = listener
         self._runner: web.ServerRunner | None = None
-
-    def bind(self) -> None:
-        """Take the port, without serving yet; OSError if it is taken."""
-        self._socket = socket.create_server((self._host, self._port))
 
     @property
     def address(self) -> str:
-        """`host:port`, known once bound."""
-        assert self._socket is not None, "not bound"
+        """`host:port`."""
         host, port = self._socket.getsockname()[:2]
         return f"{host}:{port}"
 
     async def serve(self, cluster: Cluster) -> None:
         """Answer requests from now on."""
-        assert self._socket is not None, "not bound"
         server = _Server(
             _Handling(cluster).handle,
             auto_decompress=False,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from queue_agent.local_cluster.clock import Clock, TimestampGenerator
 from queue_agent.local_cluster.ids import IdGenerator
@@ -98,23 +97,27 @@ class ClusterState:
         return self._nodes[child_id] if child_id else None
 
     def children(self, parent_id: str) -> Sequence[Node]:
-        """In the order in which they were attached."""
-        return [self._nodes[child_id] for child_id in self._children.get(parent_id, {}).values()]
+        """Sorted by name: an order that neither a restart nor an undone change can touch."""
+        return [self._nodes[child_id] for _, child_id in sorted(self._children.get(parent_id, {}).items())]
+
+    def child_count(self, parent_id: str) -> int:
+        return len(self._children.get(parent_id, {}))
 
     def put_node(self, node: Node) -> None:
         """Insert, or replace the node with this id; a changed parent or name moves it."""
+        # Whatever can fail comes first: memory changes only together with the note how to undo it.
         old = self._nodes.get(node.id)
-        self._replace_node(old, node)
         self.storage.put_node(node.id, node.encode())
         self._changes().append(lambda: self._replace_node(node, old))
+        self._replace_node(old, node)
 
     def delete_node(self, node: Node) -> None:
         """Remove one node with its tablets; its children must be gone."""
         for tablet in self.tablets(node.id):
             self.delete_tablet(tablet)
-        self._unindex_node(node)
         self.storage.delete_node(node.id)
         self._changes().append(lambda: self._index_node(node))
+        self._unindex_node(node)
 
     def tablets(self, table_id: str) -> Sequence[Tablet]:
         """In order of their index."""
@@ -125,43 +128,41 @@ class ClusterState:
         return self._tablets[table_id].get(index) if table_id in self._tablets else None
 
     def put_tablet(self, tablet: Tablet) -> None:
-        undo = self._changes()
-        old = self.find_tablet(tablet.table_id, tablet.index)
-        self._tablets[tablet.table_id][tablet.index] = tablet
+        """Insert, or replace the tablet at this index of its table."""
+        tablets = self._tablets[tablet.table_id]
+        old = tablets.get(tablet.index)
         self.storage.put_tablet(tablet.number, tablet.encode())
 
         def restore() -> None:
             if old:
-                self._tablets[tablet.table_id][tablet.index] = old
+                tablets[tablet.index] = old
             else:
-                del self._tablets[tablet.table_id][tablet.index]
-
-        undo.append(restore)
-
-    def move_tablet(self, tablet: Tablet, index: int) -> None:
-        """Give a tablet another index, which must be free; its rows stay where they are."""
-        tablets = self._tablets[tablet.table_id]
-        assert index not in tablets
-        del tablets[tablet.index]
-        self._changes().append(lambda: tablets.update({tablet.index: tablet}))
-        self.put_tablet(replace(tablet, index=index))
-
-    def delete_tablet(self, tablet: Tablet) -> None:
-        del self._tablets[tablet.table_id][tablet.index]
-        self.storage.delete_tablet(tablet.number)
-
-        def restore() -> None:
-            self._tablets[tablet.table_id][tablet.index] = tablet
+                del tablets[tablet.index]
 
         self._changes().append(restore)
+        tablets[tablet.index] = tablet
+
+    def move_tablet(self, tablet: Tablet, moved: Tablet) -> None:
+        """Put a tablet under another index, or another table, where there must be none; its rows come along."""
+        assert moved.number == tablet.number and self.find_tablet(moved.table_id, moved.index) is None
+        self._forget_tablet(tablet)
+        self.put_tablet(moved)
+
+    def delete_tablet(self, tablet: Tablet) -> None:
+        self.storage.delete_tablet(tablet.number)
+        self._forget_tablet(tablet)
+
+    def _forget_tablet(self, tablet: Tablet) -> None:
+        tablets = self._tablets[tablet.table_id]
+        self._changes().append(lambda: tablets.update({tablet.index: tablet}))
+        del tablets[tablet.index]
 
     def _changes(self) -> list[Callable[[], None]]:
         assert self._undo is not None, "state is changed outside of change()"
         return self._undo
 
     def _replace_node(self, old: Node | None, new: Node | None) -> None:
-        # A node that stays where it is keeps its place among its siblings.
-        if old and not (new and (old.parent_id, old.name) == (new.parent_id, new.name)):
+        if old:
             self._unindex_node(old)
         if new:
             self._index_node(new)

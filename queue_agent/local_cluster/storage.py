@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS sorted_rows (
 """
 
 _FORMAT_VERSION = 1
+_LOCK_SECONDS = 2
 
 
 class OrderedRow(NamedTuple):
@@ -49,6 +50,10 @@ class SortedRow(NamedTuple):
     value: bytes
 
 
+class StorageError(Exception):
+    """A file can not be used as storage; the message names it."""
+
+
 class Storage:
     """A SQLite database.
 
@@ -56,19 +61,16 @@ class Storage:
 
     Args:
         file: where to keep it; None keeps it in memory.
+
+    Raises:
+        StorageError: the file can not be used; another process that uses it is waited for, for two seconds.
     """
 
     def __init__(self, file: Path | None) -> None:
-        # One thread only, and transactions opened by hand: the module must not start any by itself.
-        self._database = sqlite3.connect(file or ":memory:", isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = NORMAL")
-        self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        found = self._database.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, _FORMAT_VERSION):
-            raise ValueError(f"{file} has storage format {found}, this program knows {_FORMAT_VERSION}")
-        self._database.executescript(_SCHEMA)
-        self._database.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+        try:
+            self._database = _open(file)
+        except (sqlite3.Error, StorageError) as error:
+            raise StorageError(f"{file}: {error}") from error
 
     def close(self) -> None:
         self._database.close()
@@ -79,10 +81,11 @@ class Storage:
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._database.execute("COMMIT")
         except BaseException:
-            self._database.execute("ROLLBACK")
+            if self._database.in_transaction:  # some failures of a commit have ended it already
+                self._database.execute("ROLLBACK")
             raise
-        self._database.execute("COMMIT")
 
     def counters(self) -> dict[str, int]:
         return dict(self._database.execute("SELECT name, value FROM counters"))
@@ -181,3 +184,21 @@ class Storage:
             arguments,
         )
         return (SortedRow._make(row) for row in cursor if row[2] is not None)
+
+
+def _open(file: Path | None) -> sqlite3.Connection:
+    # One thread only, and transactions opened by hand: the module must not start any by itself.
+    database = sqlite3.connect(file or ":memory:", timeout=_LOCK_SECONDS, isolation_level=None)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        found = database.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, _FORMAT_VERSION):
+            raise StorageError(f"it has storage format {found}, this program knows {_FORMAT_VERSION}")
+        database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")
+    except BaseException:
+        database.close()
+        raise
+    return database

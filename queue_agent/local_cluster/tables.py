@@ -250,11 +250,12 @@ class DynamicTables:
     def read_ordered(self, table: Table, index: int, lower: int, upper: int = MAX_ROW_INDEX) -> Iterator[Row]:
         """Available rows of one tablet with `lower <= row index < upper`, values in the order of the query columns."""
         tablet = self._readable_tablet(table, index)
-        system = _system_positions(table.schema)
-        for row in self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper):
-            values: list[Any] = [index, row.row_index, *decode_values(row.value)]
-            for position, name in system:
-                values.insert(position + 2, row.timestamp if name == TIMESTAMP else row.cumulative_data_weight)
+        system = [(position + 2, name == TIMESTAMP) for position, name in _system_positions(table.schema)]
+        rows = self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
+        for row_index, timestamp, cumulative_data_weight, value in rows:
+            values: list[Any] = [index, row_index, *decode_values(value)]
+            for position, is_timestamp in system:
+                values.insert(position, timestamp if is_timestamp else cumulative_data_weight)
             yield tuple(values)
 
     def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[Row]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.resolver import Resolver
@@ -21,6 +22,10 @@ class TabletRange:
 
 ALL_TABLETS = TabletRange()
 
+_MAX_TABLET_COUNT: Final = 10_000
+_MAX_START: Final = 2**60
+"""Leaves room for rows behind it in 63 bits."""
+
 
 class Tablets:
     """Lifecycle commands; transitions are instant, so the states in between never show."""
@@ -29,13 +34,28 @@ class Tablets:
         self._state = state
         self._resolver = resolver
 
-    def create(self, table: Node, count: int) -> None:
-        """Give a new table its unmounted tablets; part of the change that makes the table."""
-        if count < 1:
-            raise YtError('"tablet_count" must be positive')
+    def create(self, table: Node, attributes: Mapping[str, Any]) -> None:
+        """Give a new table its unmounted tablets; part of the change that makes the table.
+
+        Args:
+            table: the table, with no tablets yet.
+            attributes: of its creation; `tablet_count` or `pivot_keys`, and with the former `trimmed_row_counts` and
+                `cumulative_data_weights`, say what tablets there are.
+        """
+        count = _integer(attributes, "tablet_count", 1)
+        pivot_keys = attributes.get("pivot_keys")
+        if pivot_keys is not None:
+            if "tablet_count" in attributes:
+                raise YtError('Cannot specify both "tablet_count" and "pivot_keys"')
+            if not isinstance(pivot_keys, list):
+                raise YtError('"pivot_keys" must be a list')
+            count = len(pivot_keys)
         self._check_count(table, count)
-        for index in range(count):
-            self._state.put_tablet(self._new_tablet(table.id, index))
+        starts = _starts(
+            count, _integers(attributes, "trimmed_row_counts"), _integers(attributes, "cumulative_data_weights")
+        )
+        for index, (row_index, weight) in enumerate(starts):
+            self._add(table.id, index, row_index, weight)
 
     def copy(self, source: Node, table_id: str) -> None:
         """Give a copy of a table copies of its tablets with all rows."""
@@ -43,6 +63,11 @@ class Tablets:
             copied = tablet.moved_to(table_id, self._state.next_tablet_number(), self._state.ids.next("tablet"))
             self._state.put_tablet(copied)
             self._state.storage.copy_rows(tablet.number, copied.number)
+
+    def move(self, source: Node, table_id: str) -> None:
+        """Hand all tablets of a table over to another that has none; the tablets get new ids."""
+        for tablet in self._state.tablets(source.id):
+            self._state.move_tablet(tablet, tablet.moved_to(table_id, tablet.number, self._state.ids.next("tablet")))
 
     def mount(
         self, path: str, chosen: TabletRange = ALL_TABLETS, *, freeze: bool = False, cell_id: str | None = None
@@ -109,37 +134,18 @@ class Tablets:
                     'Cannot reshard table since not all of its tablets are in "unmounted" state',
                     ErrorCode.INVALID_TABLET_STATE,
                 )
-            if tablet_count < 1:
-                raise YtError("Tablet count must be positive")
             self._check_count(table, tablet_count)
             added = max(tablet_count - len(tablets), 0)
-            for given, name in (
-                (trimmed_row_counts, "trimmed_row_counts"),
-                (cumulative_data_weights, "cumulative_data_weights"),
-            ):
-                if given is not None and len(given) != added:
-                    raise YtError(f'"{name}" must have one element for each of the {added} new tablets')
+            starts = _starts(added, trimmed_row_counts, cumulative_data_weights)
             if added:
-                self._grow(table, tablets[-1].index, added, trimmed_row_counts, cumulative_data_weights)
+                self._grow(table, tablets[-1].index, starts)
             else:
                 self._merge(table, tablets[tablet_count - 1 :])
 
-    def _grow(
-        self,
-        table: Node,
-        after: int,
-        added: int,
-        trimmed_row_counts: Sequence[int] | None,
-        cumulative_data_weights: Sequence[int] | None,
-    ) -> None:
-        self._renumber(table, after, added)
-        for position in range(added):
-            tablet = self._new_tablet(table.id, after + 1 + position)
-            start = trimmed_row_counts[position] if trimmed_row_counts else 0
-            weight = cumulative_data_weights[position] if cumulative_data_weights else 0
-            self._state.put_tablet(
-                replace(tablet, total_row_count=start, trimmed_row_count=start, cumulative_data_weight=weight)
-            )
+    def _grow(self, table: Node, after: int, starts: Sequence[tuple[int, int]]) -> None:
+        self._renumber(table, after, len(starts))
+        for index, (row_index, weight) in enumerate(starts, start=after + 1):
+            self._add(table.id, index, row_index, weight)
 
     def _merge(self, table: Node, tablets: Sequence[Tablet]) -> None:
         """Append the rows of all but the first to the first."""
@@ -170,7 +176,7 @@ class Tablets:
         """Move the indexes of all tablets behind `after`, farthest first so that none meet."""
         behind = [tablet for tablet in self._state.tablets(table.id) if tablet.index > after]
         for tablet in sorted(behind, key=lambda tablet: tablet.index, reverse=shift > 0):
-            self._state.move_tablet(tablet, tablet.index + shift)
+            self._state.move_tablet(tablet, replace(tablet, index=tablet.index + shift))
 
     def _switch(self, path: str, chosen: TabletRange, state: str, verb: str) -> None:
         with self._state.change():
@@ -203,18 +209,25 @@ class Tablets:
             raise YtError("No healthy tablet cells in bundle")
         return cells[tablet.number % len(cells)].id
 
-    def _new_tablet(self, table_id: str, index: int) -> Tablet:
-        return Tablet(
-            number=self._state.next_tablet_number(),
-            id=self._state.ids.next("tablet"),
-            table_id=table_id,
-            index=index,
-            state="unmounted",
-            cell_id=None,
+    def _add(self, table_id: str, index: int, row_index: int, weight: int) -> None:
+        self._state.put_tablet(
+            Tablet(
+                number=self._state.next_tablet_number(),
+                id=self._state.ids.next("tablet"),
+                table_id=table_id,
+                index=index,
+                state="unmounted",
+                cell_id=None,
+                total_row_count=row_index,
+                trimmed_row_count=row_index,
+                cumulative_data_weight=weight,
+            )
         )
 
     def _check_count(self, table: Node, count: int) -> None:
         assert table.table is not None
+        if not 1 <= count <= _MAX_TABLET_COUNT:
+            raise YtError(f"Tablet count must be between 1 and {_MAX_TABLET_COUNT}, got {count}")
         if table.table.schema.is_sorted and count > 1:
             raise YtError("The local cluster keeps a sorted table in one tablet")
 
@@ -222,3 +235,32 @@ class Tablets:
         return YtError(
             f'Cannot {verb}: tablet {tablet.id} is in "{tablet.state}" state', ErrorCode.INVALID_TABLET_STATE
         )
+
+
+def _starts(
+    count: int, row_indexes: Sequence[int] | None, cumulative_data_weights: Sequence[int] | None
+) -> list[tuple[int, int]]:
+    """First row index and weight so far of each of so many new tablets; 0 unless given."""
+    given = {"trimmed_row_counts": row_indexes, "cumulative_data_weights": cumulative_data_weights}
+    for name, values in given.items():
+        if values is not None and len(values) != count:
+            raise YtError(f'"{name}" must have one element for each of the {count} new tablets, got {len(values)}')
+        if values is not None and any(not 0 <= value < _MAX_START for value in values):
+            raise YtError(f'"{name}" must not be negative or above {_MAX_START}, got {list(values)}')
+    return list(zip(row_indexes or [0] * count, cumulative_data_weights or [0] * count, strict=True))
+
+
+def _integer(attributes: Mapping[str, Any], name: str, default: int) -> int:
+    value = attributes.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise YtError(f'Attribute "{name}" must be an integer, got {value!r}')
+    return int(value)
+
+
+def _integers(attributes: Mapping[str, Any], name: str) -> Sequence[int] | None:
+    values = attributes.get(name)
+    if values is None:
+        return None
+    if not isinstance(values, list) or any(isinstance(item, bool) or not isinstance(item, int) for item in values):
+        raise YtError(f'Attribute "{name}" must be a list of integers, got {values!r}')
+    return [int(item) for item in values]

@@ -25,6 +25,12 @@ YSON_TEXT_HEADER_FORMAT: Final = "<format=text>yson"
 
 COMMAND_PREFIX: Final = "/api/v4/"
 
+_MAX_ERROR_LENGTH: Final = 7000
+"""Of an error in a header; aiohttp as a client takes no header above 8190 bytes, others take 64 KiB."""
+
+_SHORT_MESSAGE: Final = 250
+"""Characters; each may take six in JSON."""
+
 
 def encode_parameters(parameters: Mapping[str, yson.Yson]) -> str:
     """Parameters as a header value in text YSON; bytes are mapped one to one to Latin-1."""
@@ -32,12 +38,25 @@ def encode_parameters(parameters: Mapping[str, yson.Yson]) -> str:
 
 
 def error_headers(error: YtError) -> dict[str, str]:
-    """Headers that carry an error next to, or in place of, a body."""
+    """Headers that carry an error next to, or in place of, a body.
+
+    A header that is too long for clients would hide the error from them: then messages are cut and attributes left out.
+    """
+    text = error.to_json()
+    if len(text) > _MAX_ERROR_LENGTH:
+        error = _shortened(error, depth=3)
+        text = error.to_json()
     return {
-        ERROR: error.to_json(),
+        ERROR: text,
         RESPONSE_CODE: str(error.code),
         RESPONSE_MESSAGE: json.dumps(error.message)[1:-1],
     }
+
+
+def _shortened(error: YtError, depth: int) -> YtError:
+    message = error.message if len(error.message) <= _SHORT_MESSAGE else error.message[:_SHORT_MESSAGE] + "..."
+    inner_errors = [_shortened(inner, depth - 1) for inner in error.inner_errors[:1]] if depth else []
+    return YtError(message, error.code, inner_errors=inner_errors)
 
 
 def find_error(headers: Mapping[str, str]) -> YtError | None:

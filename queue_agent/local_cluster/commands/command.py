@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
@@ -23,6 +23,10 @@ RichPathParameter = Annotated[RichPath, PlainValidator(parse_rich)]
 
 PathParameter = Annotated[str, BeforeValidator(lambda value: parse_rich(value).path)]
 """A path on this cluster; attributes are dropped."""
+
+
+Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""Numbers of parameters are 64 bits wide, other than Python's."""
 
 
 def _names(value: Any) -> Any:

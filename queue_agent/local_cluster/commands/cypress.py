@@ -17,12 +17,14 @@ from queue_agent.local_cluster.commands.command import (
     volatile,
 )
 from queue_agent.local_cluster.marked_tables import MARKED_TABLES, create_marked_table
+from queue_agent.local_cluster.subtrees import CopyOptions
 from queue_agent.wire.error import YtError
 
 
 class _Read(Parameters):
     path: PathParameter
     attributes: AttributeFilter = None
+    max_size: int | None = Field(default=None, ge=0)
     return_only_value: bool = False
 
 
@@ -58,6 +60,13 @@ class _Copy(Parameters):
     recursive: bool = False
     force: bool = False
     ignore_existing: bool = False
+    preserve_account: bool = False
+    preserve_owner: bool = False
+    preserve_acl: bool = False
+    preserve_creation_time: bool | None = None
+    preserve_modification_time: bool = False
+    preserve_expiration_time: bool = False
+    preserve_expiration_timeout: bool = False
 
 
 class _Link(Parameters):
@@ -69,12 +78,12 @@ class _Link(Parameters):
 
 
 async def _get(cluster: Cluster, parameters: _Read, _: Body) -> Any:
-    value = await cluster.get(parameters.path, parameters.attributes)
+    value = await cluster.get(parameters.path, parameters.attributes, parameters.max_size)
     return value if parameters.return_only_value else {"value": value}
 
 
 async def _list(cluster: Cluster, parameters: _Read, _: Body) -> Any:
-    names = cluster.cypress.list(parameters.path, parameters.attributes)
+    names = cluster.cypress.list(parameters.path, parameters.attributes, parameters.max_size)
     return names if parameters.return_only_value else {"value": names}
 
 
@@ -131,15 +140,23 @@ async def _move(cluster: Cluster, parameters: _Copy, _: Body) -> Any:
 
 
 def _copied(cluster: Cluster, parameters: _Copy, *, move: bool) -> Any:
-    node_id = cluster.cypress.copy(
-        parameters.source_path,
-        parameters.destination_path,
+    kept = {
+        "account": parameters.preserve_account,
+        "owner": parameters.preserve_owner,
+        "acl": parameters.preserve_acl or move,
+        "inherit_acl": parameters.preserve_acl or move,
+        "creation_time": move if parameters.preserve_creation_time is None else parameters.preserve_creation_time,
+        "modification_time": parameters.preserve_modification_time,
+        "expiration_time": parameters.preserve_expiration_time,
+        "expiration_timeout": parameters.preserve_expiration_timeout,
+    }
+    options = CopyOptions(
         recursive=parameters.recursive,
         force=parameters.force,
         ignore_existing=parameters.ignore_existing,
-        move=move,
+        keep={name for name, wanted in kept.items() if wanted},
     )
-    return {"node_id": node_id}
+    return {"node_id": cluster.cypress.copy(parameters.source_path, parameters.destination_path, options, move=move)}
 
 
 async def _link(cluster: Cluster, parameters: _Link, _: Body) -> Any:

@@ -8,6 +8,7 @@ from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import (
     Body,
     Command,
+    Int64,
     Parameters,
     PathParameter,
     RichPathParameter,
@@ -33,21 +34,21 @@ class _Lookup(Parameters):
     column_names: list[str] | None = None
     versioned: bool = False
     keep_missing_rows: bool = False
-    timestamp: int | None = None
+    timestamp: Int64 | None = None
 
 
 class _Select(Parameters):
     query: str
-    input_row_limit: int | None = None
-    output_row_limit: int | None = None
+    input_row_limit: Int64 | None = None
+    output_row_limit: Int64 | None = None
     placeholder_values: dict[str, Any] | None = None
-    timestamp: int | None = None
+    timestamp: Int64 | None = None
 
 
 class _Trim(Parameters):
     path: PathParameter
-    tablet_index: int
-    trimmed_row_count: int
+    tablet_index: Int64
+    trimmed_row_count: Int64
 
 
 async def _insert_rows(cluster: Cluster, parameters: _Insert, body: Body) -> Any:

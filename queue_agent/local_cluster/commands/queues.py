@@ -8,6 +8,7 @@ from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import (
     Body,
     Command,
+    Int64,
     Parameters,
     RichPathParameter,
     Rows,
@@ -25,7 +26,7 @@ class _Registration(Parameters):
 
 class _Register(_Registration):
     vital: bool
-    partitions: list[int] | None = None
+    partitions: list[Int64] | None = None
 
 
 class _ListRegistrations(Parameters):
@@ -35,11 +36,11 @@ class _ListRegistrations(Parameters):
 
 class _Pull(Parameters):
     queue_path: RichPathParameter
-    partition_index: int
-    offset: int | None = None
-    max_row_count: int | None = None
-    max_data_weight: int | None = None
-    data_weight_per_row_hint: int | None = None
+    partition_index: Int64
+    offset: Int64 | None = None
+    max_row_count: Int64 | None = None
+    max_data_weight: Int64 | None = None
+    data_weight_per_row_hint: Int64 | None = None
 
     @property
     def limits(self) -> BatchLimits:
@@ -51,9 +52,9 @@ class _PullConsumer(_Pull):
 
 
 class _Advance(_Registration):
-    partition_index: int
-    new_offset: int
-    old_offset: int | None = None
+    partition_index: Int64
+    new_offset: Int64
+    old_offset: Int64 | None = None
     client_side: bool = False
 
 
@@ -68,8 +69,8 @@ class _CreateSession(_Session):
 
 
 class _Push(_Session):
-    epoch: int
-    sequence_number: int | None = None
+    epoch: Int64
+    sequence_number: Int64 | None = None
     user_meta: Any = None
 
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.commands.command import Body, Command, Parameters, PathParameter, volatile
+from queue_agent.local_cluster.commands.command import Body, Command, Int64, Parameters, PathParameter, volatile
 from queue_agent.local_cluster.tablets import TabletRange
 from queue_agent.wire.error import YtError
 
 
 class _Range(Parameters):
     path: PathParameter
-    first_tablet_index: int | None = None
-    last_tablet_index: int | None = None
+    first_tablet_index: Int64 | None = None
+    last_tablet_index: Int64 | None = None
 
     @property
     def chosen(self) -> TabletRange:
@@ -27,15 +27,20 @@ class _Mount(_Range):
 
 
 class _Reshard(_Range):
-    tablet_count: int | None = None
+    tablet_count: Int64 | None = None
     pivot_keys: list[Any] | None = None
-    trimmed_row_counts: list[int] | None = None
-    cumulative_data_weights: list[int] | None = None
+    trimmed_row_counts: list[Int64] | None = None
+    cumulative_data_weights: list[Int64] | None = None
 
 
 class _TabletInfos(Parameters):
     path: PathParameter
-    tablet_indexes: list[int]
+    tablet_indexes: list[Int64]
+    request_errors: bool = False
+
+
+class _Path(Parameters):
+    path: PathParameter
 
 
 async def _mount(cluster: Cluster, parameters: _Mount, _: Body) -> Any:
@@ -67,7 +72,14 @@ async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
 
 
 async def _get_tablet_infos(cluster: Cluster, parameters: _TabletInfos, _: Body) -> Any:
-    return {"tablets": cluster.tables.tablet_infos(parameters.path, parameters.tablet_indexes)}
+    infos = cluster.tables.tablet_infos(parameters.path, parameters.tablet_indexes)
+    errors: dict[str, Any] = {"tablet_errors": []} if parameters.request_errors else {}
+    return {"tablets": [{**info, **errors} for info in infos]}
+
+
+async def _get_tablet_errors(cluster: Cluster, parameters: _Path, _: Body) -> Any:
+    cluster.tables.open(parameters.path)
+    return {"tablet_errors": {}, "replication_errors": {}}
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -78,4 +90,5 @@ COMMANDS: Final[tuple[Command, ...]] = (
     _simple("remount_table", lambda cluster: cluster.tablets.remount),
     volatile("reshard_table", _Reshard, _reshard),
     volatile("get_tablet_infos", _TabletInfos, _get_tablet_infos),
+    volatile("get_tablet_errors", _Path, _get_tablet_errors),
 )

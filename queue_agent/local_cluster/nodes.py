@@ -1,0 +1,108 @@
+"""New nodes, and the values they may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from queue_agent.local_cluster.attributes import boolean, instant
+from queue_agent.local_cluster.ids import OBJECT_TYPES
+from queue_agent.local_cluster.model import Node, TableState
+from queue_agent.local_cluster.schema import TableSchema, parse_schema
+from queue_agent.local_cluster.state import ClusterState
+from queue_agent.wire import yson
+from queue_agent.wire.error import YtError
+
+SCALARS: Final = {
+    "string_node": "",
+    "int64_node": 0,
+    "uint64_node": yson.Uint64(0),
+    "double_node": 0.0,
+    "boolean_node": False,
+}
+CREATABLE: Final = frozenset({*SCALARS, "map_node", "list_node", "document", "table", "link"})
+CREATION_ONLY: Final = frozenset(
+    {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
+)
+
+
+def new_node(state: ClusterState, node_type: str, parent_id: str | None, name: str) -> Node:
+    """A node of the type with an empty value; not attached yet."""
+    assert node_type in OBJECT_TYPES
+    revision = state.next_revision()
+    now = instant(state)
+    value = [] if node_type == "list_node" else SCALARS.get(node_type)
+    return Node(
+        id=state.ids.next(node_type),
+        type=node_type,
+        parent_id=parent_id,
+        name=name,
+        creation_time=now,
+        modification_time=now,
+        revision=revision,
+        attribute_revision=revision,
+        content_revision=revision,
+        value=value,
+    )
+
+
+def node_type_of(value: Any) -> str:
+    """Type of the node that `set` makes of a value; YtError if there is none."""
+    match yson.plain(value):  # a boolean with attributes is no bool
+        case bool():
+            return "boolean_node"
+        case yson.Uint64():
+            return "uint64_node"
+        case int():
+            return "int64_node"
+        case float():
+            return "double_node"
+        case dict():
+            return "map_node"
+        case list():
+            return "list_node"
+    if yson.is_string(value):
+        return "string_node"
+    raise YtError("Entity nodes cannot be created")
+
+
+def target_path(attributes: Mapping[str, Any]) -> str:
+    """Where a link that is created with these attributes leads."""
+    path = attributes.get("target_path")
+    if not isinstance(path, str):
+        raise YtError('Attribute "target_path" of a link must be a string')
+    return str(path)
+
+
+def child_name(key: Any) -> str:
+    """A key of a map as name of a node; YtError if it can be none."""
+    if not isinstance(key, str) or not key:
+        raise YtError(f"A node cannot have the name {key!r}")
+    return key
+
+
+def checked_value(node_type: str, value: Any) -> Any:
+    """The value for a node of the type; YtError if it is of another one."""
+    if node_type == "document":
+        return value
+    if node_type != "map_node" and node_type_of(value) == node_type:
+        return yson.plain(value)
+    raise YtError(f"A value of type {node_type_of(value)} cannot be given to a node of type {node_type}")
+
+
+def table_state(attributes: Mapping[str, Any]) -> TableState:
+    """What a table that is created with these attributes is like; YtError if it cannot be so."""
+    dynamic = boolean(attributes.get("dynamic", False))
+    if not isinstance(dynamic, bool):
+        raise YtError('Attribute "dynamic" must be a boolean')
+    given = attributes.get("schema")
+    if given is None and dynamic:
+        raise YtError('"schema" is mandatory for dynamic tables')
+    schema = parse_schema(given) if given is not None else TableSchema(columns=(), strict=False, unique_keys=False)
+    if dynamic:
+        if schema.is_sorted and "unique_keys" not in yson.attributes_of(given):
+            # Keys of dynamic tables are unique anyway, a schema need not say so.
+            schema = replace(schema, unique_keys=True)
+        schema.validate_dynamic()
+    return TableState(schema=schema, dynamic=dynamic)

@@ -1,0 +1,245 @@
+"""`queue-agent local` as a process of its own, and ways to talk to it as strangers do."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.request import urlopen
+
+import pytest
+from yt.wrapper import YtClient, http_helpers
+
+SOURCES: Final = Path(__file__).parents[2]
+CLUSTERS: Final = ("pythia", "hume")
+
+START_SECONDS: Final = 30
+STOP_SECONDS: Final = 5
+
+_READY: Final = re.compile(r"ready: (.+)\n")
+_CLUSTER: Final = re.compile(r"(\S+) (http://127\.0\.0\.1:\d+)")
+_AGENT: Final = re.compile(r"agent (http://127\.0\.0\.1:\d+) \(rpc (127\.0\.0\.1:\d+)\)")
+_PORT: Final = re.compile(r"127\.0\.0\.1:(\d+)")
+_PORTS: Final = range(20000, 32768)
+"""Below those that systems give to connections, so that none takes a port between its choice and its use."""
+
+
+class Playground:
+    """A started `queue-agent local`; `wait_ready` says where everything is.
+
+    Args:
+        directory: of this playground alone; one that is started after its end may use it again.
+        options: of the command, after ports and clusters.
+        clusters: their names; they get free ports.
+    """
+
+    def __init__(self, directory: Path, *options: str, clusters: tuple[str, ...] = CLUSTERS) -> None:
+        self._temporary = Path(tempfile.mkdtemp(prefix="tmp-", dir=directory))
+        self._log = directory / "stderr"
+        self._home = directory / "home"
+        self._home.mkdir(exist_ok=True)
+        self.ready_line = ""
+        self.clusters: dict[str, str] = {}
+        self.agent_url = ""
+        self.rpc_address = ""
+        rpc_port, http_port = free_ports(2)
+        ports = [f"--rpc-port={rpc_port}", f"--http-port={http_port}"]
+        self._ports = [rpc_port, http_port]
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command(*ports, *(f"--cluster={name}=0" for name in clusters), *options),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=directory,
+                env=environment(TMPDIR=str(self._temporary)),
+                start_new_session=True,  # a group of its own, as a shell with job control gives to a command
+            )
+
+    def wait_ready(self) -> None:
+        """Read the ready line, and the addresses from it."""
+        assert self.process.stdout is not None
+        readable, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
+        line = self.process.stdout.readline().decode() if readable else "nothing"
+        match = _READY.fullmatch(line)
+        assert match, f"expected the ready line, got {line!r}; standard error: {self.errors()}"
+        self.ready_line = match[1]
+        for part in match[1].split(", "):
+            if agent := _AGENT.fullmatch(part):
+                self.agent_url, self.rpc_address = agent[1], agent[2]
+            else:
+                cluster = _CLUSTER.fullmatch(part)
+                assert cluster, part
+                self.clusters[cluster[1]] = cluster[2]
+        self._ports += [int(port) for port in _PORT.findall(match[1])]
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal; the playground must end with code 0, without a word, and leave nothing."""
+        self.process.send_signal(number)
+        self.check_stopped()
+        assert self.errors() == ""
+
+    def interrupt(self) -> None:
+        """Do what Ctrl-C in a terminal does: SIGINT to the whole process group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def check_stopped(self) -> None:
+        """Wait for the end; the code must be 0, and nothing may be left."""
+        assert self.process.wait(STOP_SECONDS) == 0
+        assert self.output() == ""
+        self.check_nothing_left()
+        assert list(self._temporary.iterdir()) == []
+
+    def check_nothing_left(self) -> None:
+        """No process runs, and all ports can be taken again."""
+        assert self.processes() == []
+        for port in self._ports:
+            socket.create_server(("127.0.0.1", port)).close()
+
+    def kill(self) -> None:
+        """End everything that still runs, whatever way."""
+        self.process.kill()
+        self.process.wait()
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def output(self) -> str:
+        """The rest of standard output; to be asked after the end."""
+        assert self.process.stdout is not None
+        return self.process.stdout.read().decode()
+
+    def errors(self) -> str:
+        """Standard error up to now."""
+        return self._log.read_text()
+
+    def processes(self) -> list[int]:
+        """Those of this playground that run, recognised by their environment."""
+        marker = f"TMPDIR={self._temporary}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    variables = (entry / "environ").read_bytes().split(b"\0")
+                except OSError:  # it has ended just now, or is somebody else's
+                    continue
+                if marker in variables:
+                    found.append(int(entry.name))
+        return found
+
+    def agent_process(self) -> int:
+        """Id of the process of the agent; AssertionError if none runs."""
+        agents = [pid for pid in self.processes() if pid != self.process.pid]
+        assert len(agents) == 1
+        return agents[0]
+
+    def shell(self, script: str) -> subprocess.CompletedProcess[str]:
+        """Run what bob types; `yt` is the unmodified client, and clusters go by their names."""
+        aliases = "".join(f'{name}="{url}";' for name, url in self.clusters.items())
+        return subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+            cwd=self._home,
+            env={
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "HOME": str(self._home),
+                "USER": "bob",
+                "YT_PROXY_URL_ALIASING_CONFIG": f"{{{aliases}}}",
+            },
+        )
+
+    def ask_agent(self, path: str) -> Any:
+        """An answer of the agent's HTTP interface."""
+        with urlopen(self.agent_url + path, timeout=10) as response:
+            return json.load(response)
+
+
+@contextmanager
+def running(directory: Path, *options: str, clusters: tuple[str, ...] = CLUSTERS) -> Iterator[Playground]:
+    """A playground that is ready; whatever was done with it, it must end well."""
+    with started(directory, *options, clusters=clusters) as playground:
+        playground.wait_ready()
+        yield playground
+        playground.stop()
+
+
+@contextmanager
+def started(directory: Path, *options: str, clusters: tuple[str, ...] = CLUSTERS) -> Iterator[Playground]:
+    """A playground that may not be ready yet; it is killed at the end if it still runs."""
+    playground = Playground(directory, *options, clusters=clusters)
+    try:
+        yield playground
+    finally:
+        playground.kill()
+
+
+@contextmanager
+def connected(url: str) -> Iterator[YtClient]:
+    """The unmodified Python client, which does not try again."""
+    never = {"retries": {"enable": False}}
+    client = YtClient(proxy=url, config={"proxy": never, "dynamic_table_retries": {"enable": False}})
+    try:
+        yield client
+    finally:
+        http_helpers._get_session(client).close()
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line of `queue-agent local`."""
+    return [sys.executable, "-m", "queue_agent", "local", *arguments]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """For processes that run the command, whether the package is installed or not."""
+    return {**os.environ, "PYTHONPATH": str(SOURCES), **variables}
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on."""
+    found: list[int] = []
+    with ExitStack() as stack:
+        for port in random.sample(_PORTS, 100):
+            try:
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+            found.append(port)
+            if len(found) == count:
+                return found
+    pytest.fail("no free ports")
+
+
+def eventually(check: Callable[[], Any], seconds: float = 15) -> Any:
+    """Do a check until it does not fail any more; its last failure if it has failed for so long.
+
+    Args:
+        check: fails by AssertionError.
+        seconds: for how long.
+
+    Returns:
+        What the check returned.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return check()
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
