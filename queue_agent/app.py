@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any, Final
 
 import structlog
 
+from queue_agent.adapters.build import VERSION
+from queue_agent.adapters.config_document import ConfigDocument
 from queue_agent.adapters.http_api import HttpApi
 from queue_agent.adapters.metrics import Metrics
 from queue_agent.adapters.orchid import OrchidServer
-from queue_agent.adapters.state_tables import StateTables
+from queue_agent.adapters.state_tables import StateTable, StateTables
+from queue_agent.adapters.trim_journal import TrimJournalTable
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config import AgentConfig
-from queue_agent.controllers.agent import Agent
-from queue_agent.controllers.board import Board
+from queue_agent.controllers.agent import Agent, Fleets
+from queue_agent.controllers.board import SYNCHRONIZER, Board
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
+from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.fleet import Fleet
-from queue_agent.controllers.orchid_tree import OrchidTree
+from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
+from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.pass_loop import Schedule, run_passes
 from queue_agent.controllers.queue_controller import QueueController
+from queue_agent.controllers.trim_journal import JOURNAL_PERIOD, JournalKeeper
+from queue_agent.controllers.trim_preview import TrimPreviewer
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import Role
+from queue_agent.ports import Clock
 
 log = structlog.get_logger(__name__)
+
+_GARBAGE_THRESHOLDS: Final = (20_000, 20, 100)
 
 
 class SystemClock:
@@ -55,67 +67,168 @@ class Addresses:
     """`host:port` as bound."""
 
 
-async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None]) -> None:
+async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clock: Clock | None = None) -> None:
     """Run one agent until cancelled.
 
     Args:
         config: the whole of it.
         ready: called once, when both servers listen; passes begin after it.
+        clock: time of day; the machine's by default.
 
     Raises:
         OSError: a port can not be bound.
     """
     randomness = random.Random()
     async with AsyncExitStack() as stack:
-        clock = SystemClock()
+        clock = clock or SystemClock()
         board = Board(config.host, clock)
         metrics = Metrics(board)
         clusters = {
             name: await stack.enter_async_context(YtCluster(name, cluster, metrics))
             for name, cluster in config.clusters.items()
         }
-        store = StateTables(clusters[config.state.cluster], config.state.root)
-        tree = OrchidTree(board, synchronizer_active=config.cypress_synchronizer.enable)
-        rpc = await stack.enter_async_context(OrchidServer(tree, config.rpc.host, config.rpc.port))
-        http = await stack.enter_async_context(HttpApi(board, metrics, tree, clock, config.http.host, config.http.port))
-        process = Process(config.host, os.getpid(), threading.get_native_id())
-        context = ControllerContext(board, clusters, clock, metrics, config.queue_agent.controller)
-        jitter = partial(randomness.uniform, 0.75, 1.25)
-        controller_schedule = Schedule(
-            config.queue_agent.controller.pass_period, config.queue_agent.controller.pass_timeout
+        registrations, mapping = (
+            StateTable(clusters[table.cluster], table.path)
+            for table in (config.state.registrations, config.state.mapping)
         )
+        store = StateTables(clusters[config.state.cluster], config.state.root, registrations, mapping)
+        process = Process(config.host, os.getpid(), threading.get_native_id())
+        control = Origins(process, "Control:0", randomness)
+        written = asyncio.Event()
+        synchronizer = Synchronizer(
+            clusters, config.cypress_synchronizer, store, board, written, clock, control, metrics
+        )
+        journal = JournalKeeper(
+            TrimJournalTable(clusters[config.state.cluster], config.state.root), board, clock, control, metrics
+        )
+        context = ControllerContext(
+            board, clusters, clock, metrics, config.queue_agent.controller, config.trimming, journal
+        )
+        schedules = _schedules(config)
+
+        def apply(changed: AgentConfig) -> None:
+            nonlocal schedules
+            schedules = _schedules(changed)
+            context.config = changed.queue_agent.controller
+            synchronizer.configure(changed.cypress_synchronizer)
+
+        document = ConfigDocument(clusters[config.state.cluster], config.dynamic_config_path)
+        dynamic = DynamicConfig(config, document, apply, board, clock, control, metrics)
+        apply(dynamic.current)
+        facts = TreeFacts(
+            version=VERSION,
+            synchronizer_active=lambda: schedules.synchronizer.enable,
+            display_limit=lambda: dynamic.current.queue_agent.inactive_object_display_limit,
+            nodes=_config_nodes(config, dynamic) if config.expose_config_in_orchid else {},
+        )
+        tree = OrchidTree(board, facts, clock)
+        rpc = await stack.enter_async_context(OrchidServer(tree, config.rpc.host, config.rpc.port))
+        planner = TrimPreviewer(context, control)
+        http = await stack.enter_async_context(
+            HttpApi(board, metrics, tree, clock, config.http.host, config.http.port, planner)
+        )
+        jitter = partial(randomness.uniform, 0.75, 1.25)
+        journal_schedule = Schedule(JOURNAL_PERIOD, config.queue_agent.pass_timeout)
+        await stack.enter_async_context(
+            journal.writing(
+                lambda: run_passes(journal.do_pass, lambda: journal_schedule, journal.pass_finished, jitter)
+            )
+        )
+
+        async def run_controller(controller: QueueController | ConsumerController | MultiConsumerController) -> None:
+            await run_passes(
+                controller.do_pass,
+                lambda: schedules.controller,
+                controller.pass_finished,
+                jitter,
+                splay=randomness.random,
+            )
 
         async def run_queue(ref: CrossClusterRef, role: Role) -> None:
             structlog.contextvars.bind_contextvars(cluster=ref.cluster, path=ref.path)
             controller = QueueController(ref, role, context, Origins(process, "Controller:0", randomness))
-            await run_passes(controller.do_pass, controller_schedule, controller.pass_finished, jitter)
+            await run_controller(controller)
 
         async def run_consumer(ref: CrossClusterRef, role: Role) -> None:
             structlog.contextvars.bind_contextvars(cluster=ref.cluster, path=ref.path)
             controller = ConsumerController(ref, role, context, Origins(process, "Controller:0", randomness))
-            await run_passes(controller.do_pass, controller_schedule, controller.pass_finished, jitter)
+            await run_controller(controller)
 
-        control = Origins(process, "Control:0", randomness)
+        async def run_multi_consumer(ref: CrossClusterRef, role: Role) -> None:
+            structlog.contextvars.bind_contextvars(cluster=ref.cluster, path=ref.path)
+            controller = MultiConsumerController(ref, store, context, Origins(process, "Controller:0", randomness))
+            await run_controller(controller)
+
         ready(Addresses(rpc.address, f"{config.http.host}:{http.port}"))
         async with asyncio.TaskGroup() as group:
-            written = asyncio.Event()
-            if config.cypress_synchronizer.enable:
-                watched = {name: clusters[name] for name in config.watched_clusters}
-                synchronizer = Synchronizer(watched, store, board, written, clock, control, metrics)
-                schedule = Schedule(config.cypress_synchronizer.pass_period, config.cypress_synchronizer.pass_timeout)
-                group.create_task(run_passes(synchronizer.do_pass, schedule, synchronizer.pass_finished, jitter))
+            if config.dynamic_config_manager.enable:
+                await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)
+            group.create_task(
+                run_passes(
+                    synchronizer.do_pass,
+                    lambda: schedules.synchronizer,
+                    synchronizer.pass_finished,
+                    jitter,
+                    # What nobody looks at any more is no cause for alarm.
+                    disabled=lambda: board.put_alerts(SYNCHRONIZER, {}),
+                )
+            )
             agent = Agent(
                 config.stage,
                 store,
                 board,
-                Fleet(group, run_queue),
-                Fleet(group, run_consumer),
+                Fleets(Fleet(group, run_queue), Fleet(group, run_consumer), Fleet(group, run_multi_consumer)),
                 clock,
                 control,
                 metrics,
+                lambda: dynamic.current.queue_agent.handle_replicated_objects,
             )
-            schedule = Schedule(config.queue_agent.pass_period, config.queue_agent.pass_timeout)
-            group.create_task(run_passes(agent.do_pass, schedule, agent.pass_finished, jitter, written))
+            group.create_task(run_passes(agent.do_pass, lambda: schedules.agent, agent.pass_finished, jitter, written))
+
+
+async def _start_dynamic_config(
+    group: asyncio.TaskGroup,
+    dynamic: DynamicConfig,
+    find_schedule: Callable[[], Schedule],
+    jitter: Callable[[], float],
+) -> None:
+    """Keep the dynamic configuration in force; returns after the first look at it, so that all else begins with it."""
+    looked = asyncio.Event()
+
+    def finished(pass_index: int, seconds: float, error: Exception | None) -> None:
+        dynamic.pass_finished(pass_index, seconds, error)
+        looked.set()
+
+    group.create_task(run_passes(dynamic.do_pass, find_schedule, finished, jitter))
+    await looked.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedules:
+    """When passes of each kind happen."""
+
+    agent: Schedule
+    controller: Schedule
+    synchronizer: Schedule
+    dynamic_config: Schedule
+
+
+def _schedules(config: AgentConfig) -> _Schedules:
+    agent, controller, synchronizer = (
+        Schedule(section.pass_period, section.pass_timeout)
+        for section in (config.queue_agent, config.queue_agent.controller, config.cypress_synchronizer)
+    )
+    return _Schedules(
+        agent=agent,
+        controller=controller,
+        synchronizer=replace(synchronizer, enable=config.cypress_synchronizer.enable),
+        dynamic_config=Schedule(config.dynamic_config_manager.update_period, config.queue_agent.pass_timeout),
+    )
+
+
+def _config_nodes(config: AgentConfig, dynamic: DynamicConfig) -> Mapping[str, Callable[[], Any]]:
+    """Nodes of the agent's tree."""
+    return {"config": lambda: config.model_dump(mode="json"), "dynamic_config_manager": dynamic.node}
 
 
 async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], None]) -> None:
@@ -124,6 +237,7 @@ async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], 
     Raises:
         ExceptionGroup: of what `run_agent` raises.
     """
+    _tune_garbage_collector()
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -133,3 +247,13 @@ async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], 
         await stop.wait()
         log.info("stopping")
         agent.cancel()
+
+
+def _tune_garbage_collector() -> None:
+    """Look through all that is in memory rarely: with very many objects it takes a second, in which nobody is served.
+
+    What a pass leaves behind is freed by reference counts; young cycles, such as those of exceptions, are still found.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)

@@ -15,6 +15,7 @@ from queue_agent.errors import ConfigError
 from queue_agent.local import LocalError, LocalOptions, run_local
 
 DEFAULT_CLUSTERS: Final = ("pythia=8001", "hume=8002")
+DEFAULT_AGENT: Final = "http://127.0.0.1:10030"
 
 _CLUSTER: Final = re.compile(r"([A-Za-z0-9_-]+)=([0-9]{1,5})")
 
@@ -24,6 +25,10 @@ application = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+trim_application = typer.Typer(help="Look at trimming.", no_args_is_help=True)
+application.add_typer(trim_application, name="trim")
 
 
 @application.command()
@@ -73,6 +78,84 @@ def local(
         asyncio.run(run_local(options, typer.echo, partial(typer.echo, err=True)))
     except LocalError as error:
         _fail(str(error))
+
+
+@application.command("init-state")
+def init_state(
+    proxy: Annotated[str | None, typer.Option(help="HTTP proxy of the cluster that holds the state.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Take cluster and root from this configuration file.")] = None,
+    root: Annotated[str | None, typer.Option(help="Directory of the tables; //sys/queue_agents by default.")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File with an OAuth token, with --proxy.")] = None,
+    target_version: Annotated[
+        int | None, typer.Option(help="Version of the tables; the latest by default.", show_default=False)
+    ] = None,
+    latest: Annotated[bool, typer.Option("--latest", help="The latest version, as by default.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+) -> None:
+    """Create the state tables, or bring older ones to a newer version; may be run again at any time."""
+    from queue_agent.adapters.logs import configure_logging
+    from queue_agent.config import ClusterConfig, StateConfig
+    from queue_agent.core.state_migration import MigrationError
+    from queue_agent.core.state_schema import LATEST_VERSION
+    from queue_agent.errors import ClusterError
+    from queue_agent.state_command import CLUSTER_NAME, StateLocation, location_in
+    from queue_agent.state_command import init_state as do_init_state
+
+    if latest and target_version is not None:
+        _fail("--latest and --target-version both say which version is wanted")
+    try:
+        if proxy is not None and config is None:
+            default_root = StateConfig.model_fields["root"].default
+            cluster = ClusterConfig(proxy=proxy, token_file=token_file)
+            location = StateLocation(CLUSTER_NAME, cluster, root or default_root)
+        elif config is not None and proxy is None and token_file is None:
+            location = location_in(config, root)
+        else:
+            _fail("either --proxy, with or without --token-file, or --config says where the state is")
+        configure_logging("warning", "console")
+        version = LATEST_VERSION if target_version is None else target_version
+        asyncio.run(do_init_state(location, version, dry_run, typer.echo))
+    except (ConfigError, MigrationError) as error:
+        _fail(str(error))
+    except ClusterError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+
+
+@trim_application.command("plan")
+def plan_trim(
+    queue: Annotated[str, typer.Argument(help="The queue: cluster://path or <cluster=...>//path.")],
+    config: Annotated[
+        str | None,
+        typer.Option(help="Policy in the form of @auto_trim_config, JSON or YSON; by default the queue's own."),
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help=f"HTTP address of an agent; {DEFAULT_AGENT} by default.")] = None,
+    config_file: Annotated[
+        Path | None, typer.Option(help="Ask the agent with this configuration file on this machine.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Show what trimming by a policy would do to a queue, without doing it."""
+    import json
+
+    from queue_agent.trim_command import (
+        TrimCommandError,
+        address_in,
+        fetch_plan,
+        parse_policy,
+        parse_queue,
+        render_plan,
+    )
+
+    if agent is not None and config_file is not None:
+        _fail("--agent and --config-file both say which agent to ask")
+    try:
+        address = address_in(config_file) if config_file is not None else agent or DEFAULT_AGENT
+        policy = None if config is None else parse_policy(config)
+        plan = asyncio.run(fetch_plan(address, parse_queue(queue), policy))
+    except (ConfigError, TrimCommandError) as error:
+        _fail(str(error))
+    typer.echo(json.dumps(plan, indent=2) if as_json else render_plan(plan))
 
 
 def main() -> None:

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ConfigError
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
+from queue_agent.wire.ypath import parse_rich
+
+DYNAMIC_SECTIONS: Final = ("cypress_synchronizer", "queue_agent")
+"""What a document on the cluster can change; the names are those of the C++ agent's document."""
+
+
+Trimming = Literal["allowed", "observe", "never"]
+"""What an agent may do at most."""
 
 
 class ConfigModel(BaseModel):
@@ -25,8 +46,43 @@ def _from_milliseconds(value: Any) -> Any:
     return timedelta(milliseconds=value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-Duration = Annotated[timedelta, BeforeValidator(_from_milliseconds), Field(gt=timedelta(0))]
+def _to_milliseconds(value: timedelta) -> int:
+    return value // timedelta(milliseconds=1)
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_from_milliseconds),
+    PlainSerializer(_to_milliseconds, when_used="json"),
+    Field(gt=timedelta(0)),
+]
 """A bare number means milliseconds, as in YTsaurus itself; pydantic alone would say seconds."""
+
+
+class TablePath(NamedTuple):
+    """A table, on a cluster of its own or on that of the other state tables."""
+
+    cluster: str | None
+    path: str
+
+    def __str__(self) -> str:
+        return self.path if self.cluster is None else f"<cluster={self.cluster}>{self.path}"
+
+
+def _parse_table_path(value: Any) -> Any:
+    if value is None or isinstance(value, TablePath):
+        return value
+    try:
+        rich = parse_rich(value)
+    except YtError as error:
+        raise ValueError(error.message) from error
+    if not rich.path.startswith("//") or set(rich.attributes) - {"cluster"}:
+        raise ValueError("must be a path that starts with //, with no attribute but cluster")
+    return TablePath(rich.cluster, rich.path)
+
+
+RichTablePath = Annotated[TablePath, PlainValidator(_parse_table_path), PlainSerializer(str)]
+"""A path that may name a cluster: `<cluster=NAME>//path` or `NAME://path`."""
 
 
 class ClusterConfig(ConfigModel):
@@ -62,6 +118,29 @@ class StateConfig(ConfigModel):
 
     root: str = "//sys/queue_agents"
     """Directory of the tables."""
+
+    consumer_registration_table_path: RichTablePath | None = None
+    """Table of registrations, which proxies write; `consumer_registrations` in `root` by default. May be a rich path
+    that names one of `clusters`: `<cluster=NAME>//path`."""
+
+    replicated_table_mapping_table_path: RichTablePath | None = None
+    """Table of the replicas of replicated tables; `replicated_table_mapping` in `root` by default. May name a cluster
+    as well."""
+
+    @property
+    def registrations(self) -> CrossClusterRef:
+        """Where registrations are."""
+        return self._table(self.consumer_registration_table_path, "consumer_registrations")
+
+    @property
+    def mapping(self) -> CrossClusterRef:
+        """Where the replicated table mapping is."""
+        return self._table(self.replicated_table_mapping_table_path, "replicated_table_mapping")
+
+    def _table(self, given: TablePath | None, name: str) -> CrossClusterRef:
+        if given is None:
+            return CrossClusterRef(self.cluster, f"{self.root}/{name}")
+        return CrossClusterRef(given.cluster or self.cluster, given.path)
 
 
 class ListenConfig(ConfigModel):
@@ -100,8 +179,21 @@ class CypressSynchronizerConfig(ConfigModel):
     enable: bool = True
     """Off: the tables are kept by somebody else."""
 
+    policy: Literal["polling", "watching"] = "polling"
+    """`watching`: keep a row for every queue and consumer of `clusters`. `polling`: only keep the rows up to date that
+    somebody else has put into the tables, of whatever cluster."""
+
     clusters: tuple[str, ...] | None = None
-    """Whose objects are watched; all of `clusters` by default."""
+    """Whose objects are watched with the policy `watching`; all of `clusters` by default."""
+
+    write_replicated_table_mapping: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("write_replicated_table_mapping", "write_registration_table_mapping"),
+    )
+    """Keep the table of the replicas of replicated tables, too; with the policy `watching` only."""
+
+    chaos_replicated_table_queue_agent_stage: str = Field(default="production", min_length=1)
+    """Stage of chaos replicated tables that have no `@queue_agent_stage`."""
 
 
 class ControllerConfig(ConfigModel):
@@ -119,6 +211,9 @@ class ControllerConfig(ConfigModel):
     trimming_period: Duration | None = None
     """How often a queue is trimmed, rounded up to whole passes; every pass by default."""
 
+    trim_journal: bool = True
+    """Write down every trim in the table `trim_journal` beside the state tables, if there is one."""
+
 
 class QueueAgentConfig(ConfigModel):
     """The pass that reads the state tables, and the passes over the objects found there."""
@@ -129,8 +224,27 @@ class QueueAgentConfig(ConfigModel):
     pass_timeout: Duration = timedelta(seconds=60)
     """A pass that takes longer has failed."""
 
+    inactive_object_display_limit: int = Field(default=10, ge=0)
+    """How many objects of each kind `controller_info` lists, those not looked at for longest first."""
+
+    handle_replicated_objects: bool = False
+    """Lead queues and consumers that are replicated tables; without it they are only followed where others need it."""
+
     controller: ControllerConfig = ControllerConfig()
     """Passes over one object."""
+
+
+class DynamicConfigManagerConfig(ConfigModel):
+    """The document on the state's cluster that changes `cypress_synchronizer` and `queue_agent` of a running agent."""
+
+    enable: bool = True
+    """Off: this file alone counts."""
+
+    path: str | None = None
+    """Of the document; `config` in `state.root` by default. A document that does not exist changes nothing."""
+
+    update_period: Duration = timedelta(seconds=5)
+    """How often the document is read."""
 
 
 class LoggingConfig(ConfigModel):
@@ -170,12 +284,28 @@ class AgentConfig(ConfigModel):
     queue_agent: QueueAgentConfig = QueueAgentConfig()
     """The pass that reads the state tables, and the passes over the objects found there."""
 
+    dynamic_config_manager: DynamicConfigManagerConfig = DynamicConfigManagerConfig()
+    """The document on the state's cluster that changes `cypress_synchronizer` and `queue_agent` of a running agent."""
+
+    trimming: Trimming = "allowed"
+    """What this agent may do at most, whatever a document on the cluster says: `allowed` trims if
+    `queue_agent.controller.enable_automatic_trimming` says so; `observe` decides and publishes what it would trim, and
+    trims nothing; `never` does neither."""
+
+    expose_config_in_orchid: bool = True
+    """Show the configuration under `/orchid/config` and `/orchid/dynamic_config_manager`; it holds no secrets."""
+
     logging: LoggingConfig = LoggingConfig()
     """Log lines on standard error."""
 
     @model_validator(mode="after")
     def _clusters_exist(self) -> Self:
-        named = {"state.cluster": (self.state.cluster,), "cypress_synchronizer.clusters": self.watched_clusters}
+        named = {
+            "state.cluster": (self.state.cluster,),
+            "state.consumer_registration_table_path": (self.state.registrations.cluster,),
+            "state.replicated_table_mapping_table_path": (self.state.mapping.cluster,),
+            "cypress_synchronizer.clusters": self.watched_clusters,
+        }
         for field, names in named.items():
             unknown = sorted(set(names) - set(self.clusters))
             if unknown:
@@ -188,6 +318,26 @@ class AgentConfig(ConfigModel):
         chosen = self.cypress_synchronizer.clusters
         return tuple(self.clusters) if chosen is None else chosen
 
+    @property
+    def dynamic_config_path(self) -> str:
+        """Of the document on the state's cluster."""
+        return self.dynamic_config_manager.path or f"{self.state.root}/config"
+
+    def sections(self) -> dict[str, Any]:
+        """The sections a dynamic document can change, every option in them."""
+        return self.model_dump(include=set(DYNAMIC_SECTIONS))
+
+    def with_sections(self, sections: Mapping[str, Any]) -> Self:
+        """The same configuration with other sections.
+
+        Raises:
+            ConfigError: names every option that is wrong.
+        """
+        try:
+            return self.model_validate({**self.model_dump(), **sections})
+        except ValidationError as error:
+            raise ConfigError("; ".join(_problems(error))) from error
+
 
 def load_config(path: Path) -> AgentConfig:
     """Read a file, YSON if it ends in `.yson`, YAML if in `.yaml` or `.yml`.
@@ -196,14 +346,35 @@ def load_config(path: Path) -> AgentConfig:
         ConfigError: names the file, and every field that is wrong.
     """
     try:
-        return AgentConfig.model_validate(_read(path))
+        config = AgentConfig.model_validate(_read(path))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except (YtError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
     except ValidationError as error:
-        problems = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
-        raise ConfigError("\n".join(f"{path}: {problem.removeprefix(': ')}" for problem in problems)) from error
+        raise ConfigError("\n".join(f"{path}: {problem}" for problem in _problems(error))) from error
+    if config.trimming != "allowed" and config.queue_agent.controller.enable_automatic_trimming:
+        # A document on the cluster may well say so, but one file should not say both.
+        raise ConfigError(
+            f"{path}: trimming: {config.trimming} contradicts queue_agent.controller.enable_automatic_trimming: true"
+        )
+    return config
+
+
+def trimming_mode(trimming: Trimming, config: ControllerConfig) -> TrimmingMode:
+    """What comes of both options together."""
+    match trimming:
+        case "never":
+            return TrimmingMode.OFF
+        case "observe":
+            return TrimmingMode.OBSERVE
+        case "allowed":
+            return TrimmingMode.TRIM if config.enable_automatic_trimming else TrimmingMode.OFF
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors():
+        yield f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}".removeprefix(": ")
 
 
 def _read(path: Path) -> Any:

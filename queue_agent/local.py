@@ -83,6 +83,7 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str]) -> dict[str, Any
         "state": {"cluster": next(iter(proxies))},
         "rpc": {"host": LOOPBACK, "port": agent.rpc_port},
         "http": {"host": LOOPBACK, "port": agent.http_port},
+        "cypress_synchronizer": {"policy": "watching"},
         "queue_agent": {"controller": {"enable_automatic_trimming": True}},
         "logging": {"level": "warning", "format": "console"},
     }

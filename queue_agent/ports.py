@@ -6,10 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from queue_agent.core.observed import ConsumerOffset, ObjectRevisions, TableDescription, TabletInfo
+from queue_agent.core.observed import ConsumerOffset, Glance, ObjectRevisions, TableDescription, TabletInfo
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, StateRows
+from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.core.trim_ages import RowFound
+from queue_agent.core.trim_journal import TrimRecord
+from queue_agent.core.trim_preview import TrimPreview
 
 
 class Cluster(Protocol):
@@ -30,6 +33,13 @@ class Cluster(Protocol):
         """Those of the attributes that the object has."""
         ...
 
+    async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
+        """Ask cheaply whether something has happened to a table, or in some of its tablets.
+
+        The facts are not younger than what the other methods answer afterwards.
+        """
+        ...
+
     async def get_table(self, path: str) -> TableDescription:
         """Schema and tablets, with the address of each tablet's cell."""
         ...
@@ -48,9 +58,27 @@ class Cluster(Protocol):
         ...
 
     async def read_consumer_offsets(
-        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
     ) -> Mapping[int, ConsumerOffset]:
-        """Offsets of one queue by partition index, below `partition_count`; partitions without a row are absent."""
+        """Offsets of one queue by partition index, below `partition_count`; partitions without a row are absent.
+
+        `name` is that of the consumer in a multi-consumer, empty for a consumer that is alone in its table.
+        """
+        ...
+
+    async def read_consumer_names(self, path: str) -> Collection[str]:
+        """The names in use in a multi-consumer."""
+        ...
+
+    async def generate_timestamp(self) -> int:
+        """A timestamp of the cluster's clock, as of now."""
+        ...
+
+    async def find_young_row(self, object_id: str, partition_index: int, rows: range, limit: int) -> RowFound | None:
+        """The first of some rows whose `$timestamp` is at least `limit` or null; see `core.trim_ages.learn`.
+
+        If there is none, the last of the rows; None if that one is not there. The table must have the column.
+        """
         ...
 
     async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int) -> None:
@@ -62,23 +90,90 @@ class StateStore(Protocol):
     """The dynamic state tables; raises `ClusterError` like a cluster."""
 
     async def read(self) -> StateRows:
-        """Every row of queues, consumers and registrations."""
+        """Every row of all tables; see there which tables need not be read."""
         ...
 
-    async def write_objects(self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow]) -> None:
+    async def write_objects(
+        self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow], mappings: Collection[MappingRow] = ()
+    ) -> None:
         """Insert or replace whole rows."""
         ...
 
     async def delete_objects(
-        self, queues: Collection[CrossClusterRef], consumers: Collection[CrossClusterRef]
+        self,
+        queues: Collection[CrossClusterRef],
+        consumers: Collection[CrossClusterRef],
+        mappings: Collection[CrossClusterRef] = (),
     ) -> None: ...
+
+    async def write_consumer_names(self, names: Collection[ConsumerNameRow]) -> None: ...
+
+    async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None: ...
+
+
+class ConfigSource(Protocol):
+    """Where the dynamic configuration is kept; raises `ClusterError` like a cluster."""
+
+    async def find(self) -> Any:
+        """The document as it is now, of plain Python values, not checked in any way; None if there is none."""
+        ...
+
+
+class TrimJournalStore(Protocol):
+    """Where the journal of trims is kept; raises `ClusterError` like a cluster."""
+
+    async def write(self, records: Collection[TrimRecord]) -> None:
+        """Add records; one that is there already is no error."""
+        ...
+
+
+class TrimJournal(Protocol):
+    """Takes notes of trims."""
+
+    def note(self, record: TrimRecord) -> None:
+        """Remember a trim that was done; it will be written soon, if it can be."""
+        ...
+
+
+class TrimPlanner(Protocol):
+    """Tells what trimming would do, and does nothing."""
+
+    async def preview(self, ref: CrossClusterRef, policy: Mapping[str, Any] | None) -> TrimPreview | None:
+        """What a policy would do to a queue now.
+
+        Args:
+            ref: the queue.
+            policy: in place of the queue's own `@auto_trim_config`; None: its own.
+
+        Returns:
+            None for a queue not served here.
+        """
+        ...
+
+
+class JournalObserver(Protocol):
+    """Hears of the journal of trims; metrics do."""
+
+    def journal_written(self, count: int) -> None:
+        """So many records were written."""
+        ...
+
+    def journal_dropped(self, count: int) -> None:
+        """So many records could not be written for too long."""
+        ...
+
+    def journal_failed(self) -> None:
+        """Writing failed; it will be tried again."""
+        ...
 
 
 class PassObserver(Protocol):
     """Hears of every finished pass; metrics do."""
 
     def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
-        """`kind` is `queue_controller`, `consumer_controller`, `agent` or `cypress_synchronizer`."""
+        """`kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
+        `cypress_synchronizer` or `dynamic_config`.
+        """
         ...
 
 
@@ -102,8 +197,8 @@ class StatusSource(Protocol):
     """Everything there is to be published, as of now: what HTTP and metrics read. No method does I/O.
 
     The published forms are built anew on every call, from plain Python values: None, bool, int, float, str, list, dict,
-    and `core.encoding.Unsigned`, to be written as uint64. What came from a cluster (error attributes, schemas) stays as
-    it came.
+    `core.encoding.Unsigned`, to be written as uint64, and `core.encoding.Entity`, to be written as `<...>#`. What came
+    from a cluster (error attributes, schemas) stays as it came.
     """
 
     def queues(self) -> Mapping[CrossClusterRef, QueueSnapshot]:

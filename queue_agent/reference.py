@@ -30,8 +30,9 @@ def _configuration() -> str:
     lines = [
         "# Configuration of `queue-agent run`",
         "",
-        "Generated from the code (`make docs`). Files are YAML (`.yaml`, `.yml`) or YSON (`.yson`). A bare number given for",
-        "a duration means milliseconds; `1m30s` may be written as the ISO 8601 duration `PT1M30S`. Unknown keys are refused.",
+        "Generated from the code (`make docs`). Files are YAML (`.yaml`, `.yml`) or YSON (`.yson`). A bare number",
+        "given for a duration means milliseconds; an ISO 8601 duration such as `PT1M30S` may stand in its place.",
+        "Unknown keys are refused.",
         "",
         "| field | default | meaning |",
         "| --- | --- | --- |",
@@ -76,14 +77,14 @@ def _commands() -> str:
     lines = [
         "# Commands of the local cluster",
         "",
-        "Generated from the code (`make docs`). Parameters that are not listed are ignored, as a real proxy ignores what it",
-        "does not know; a command that is not listed is answered with 404.",
+        "Generated from the code (`make docs`). Parameters that are not listed are ignored, as a real proxy ignores",
+        "what it does not know; a command that is not listed is answered with 404.",
         "",
         "| command | input | output | parameters |",
         "| --- | --- | --- | --- |",
     ]
     for command in COMMANDS.values():
-        parameters = ", ".join(f"`{name}`" for name in command.parameters.model_fields)
+        parameters = ", ".join(f"`{field.alias or name}`" for name, field in command.parameters.model_fields.items())
         lines.append(f"| `{command.name}` | {command.input_type} | {command.output_type} | {parameters} |")
     return "\n".join([*lines, ""])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from queue_agent.adapters.queries import quote_path, quote_string, split_list
 from queue_agent.core.observed import ConsumerOffset
@@ -13,6 +13,17 @@ from queue_agent.errors import ClusterError
 from queue_agent.wire import yson
 
 _META_KEYS = ("cumulative_data_weight", "offset_timestamp")
+
+
+class OffsetsTable(NamedTuple):
+    """A consumer's table, as far as its offsets are concerned."""
+
+    path: str
+    with_meta: bool
+    """Whether it has the column `meta`."""
+
+    name: str = ""
+    """Of the consumer, in a table that holds several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,35 +52,36 @@ class OffsetsReader:
         self._tables = tables
 
     async def read(
-        self, consumer: tuple[str, bool], questions: Sequence[OffsetsQuestion]
+        self, table: OffsetsTable, questions: Sequence[OffsetsQuestion]
     ) -> list[Mapping[int, ConsumerOffset] | ClusterError]:
         """Answers in order of the questions.
 
         Args:
-            consumer: path of the table, and whether it has the column `meta`.
+            table: the consumer's.
             questions: about one queue each; the same queue may come twice.
         """
-        path, with_meta = consumer
-        rows = await self._select(path, with_meta, questions)
-        write_timestamps = await self._look_up_write_timestamps(path, rows)
-        return [self._answer(path, question, rows, write_timestamps) for question in questions]
+        rows = await self._select(table, questions)
+        write_timestamps = await self._look_up_write_timestamps(table, rows)
+        return [self._answer(question, rows, write_timestamps) for question in questions]
 
     async def _select(
-        self, path: str, with_meta: bool, questions: Sequence[OffsetsQuestion]
+        self, table: OffsetsTable, questions: Sequence[OffsetsQuestion]
     ) -> Mapping[CrossClusterRef, Mapping[int, Mapping[str, Any]]]:
         """Rows by queue and partition index."""
-        columns = "[queue_cluster], [queue_path], [partition_index], [offset]" + (", [meta]" if with_meta else "")
+        columns = "[queue_cluster], [queue_path], [partition_index], [offset]" + (", [meta]" if table.with_meta else "")
         last_partition_index = max(question.partition_count for question in questions) - 1
         refs = dict.fromkeys(
             f"({quote_string(question.queue.cluster)}, {quote_string(question.queue.path)})" for question in questions
         )
+        named = f"[queue_consumer_name] = {quote_string(table.name)} and " if table.name else ""
         queries = [
-            f"{columns} from {quote_path(path)} where ([partition_index] between 0u and {last_partition_index}u)"
+            f"{columns} from {quote_path(table.path)}"
+            f" where {named}([partition_index] between 0u and {last_partition_index}u)"
             f" and ([queue_cluster], [queue_path]) in ({', '.join(piece)})"
             for piece in split_list(refs)
         ]
         rows: dict[CrossClusterRef, dict[int, Mapping[str, Any]]] = {}
-        for answer in await self._tables.select_all(path, queries):
+        for answer in await self._tables.select_all(table.path, queries):
             for row in answer:
                 if not yson.is_null(row["partition_index"]):
                     ref = CrossClusterRef(row["queue_cluster"], row["queue_path"])
@@ -77,16 +89,22 @@ class OffsetsReader:
         return rows
 
     async def _look_up_write_timestamps(
-        self, path: str, rows: Mapping[CrossClusterRef, Mapping[int, Mapping[str, Any]]]
+        self, table: OffsetsTable, rows: Mapping[CrossClusterRef, Mapping[int, Mapping[str, Any]]]
     ) -> Mapping[tuple[CrossClusterRef, int], int]:
         """The newest by queue and partition index, of rows that are still there."""
+        name = {"queue_consumer_name": table.name} if table.name else {}
         keys: list[Mapping[str, Any]] = [
-            {"queue_cluster": ref.cluster, "queue_path": ref.path, "partition_index": yson.Uint64(partition_index)}
+            {
+                **name,
+                "queue_cluster": ref.cluster,
+                "queue_path": ref.path,
+                "partition_index": yson.Uint64(partition_index),
+            }
             for ref, by_partition_index in rows.items()
             for partition_index in by_partition_index
         ]
         result: dict[tuple[CrossClusterRef, int], int] = {}
-        for row in await self._tables.lookup_versioned(path, keys) if keys else []:
+        for row in await self._tables.lookup_versioned(table.path, keys) if keys else []:
             timestamps = yson.attributes_of(row).get("write_timestamps")
             if timestamps:
                 ref = CrossClusterRef(row["queue_cluster"], row["queue_path"])
@@ -95,7 +113,6 @@ class OffsetsReader:
 
     def _answer(
         self,
-        path: str,
         question: OffsetsQuestion,
         rows: Mapping[CrossClusterRef, Mapping[int, Mapping[str, Any]]],
         write_timestamps: Mapping[tuple[CrossClusterRef, int], int],

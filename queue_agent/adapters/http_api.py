@@ -18,7 +18,8 @@ from queue_agent.adapters.orchid import OrchidTree
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
-from queue_agent.ports import Clock, StatusSource
+from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.ports import Clock, StatusSource, TrimPlanner
 from queue_agent.wire.error import ErrorCode, YtError
 
 log = structlog.get_logger(__name__)
@@ -42,10 +43,18 @@ class HttpApi:
         tree: shown at `/orchid`.
         clock: readiness is a matter of time.
         host, port: address to listen on; with port 0 see `port`.
+        planner: tells what trimming would do; without one nobody does.
     """
 
     def __init__(
-        self, source: StatusSource, metrics: Metrics, tree: OrchidTree, clock: Clock, host: str, port: int
+        self,
+        source: StatusSource,
+        metrics: Metrics,
+        tree: OrchidTree,
+        clock: Clock,
+        host: str,
+        port: int,
+        planner: TrimPlanner | None = None,
     ) -> None:
         self._source = source
         self._metrics = metrics
@@ -53,6 +62,7 @@ class HttpApi:
         self._clock = clock
         self._host = host
         self._port = port
+        self._planner = planner
         application = web.Application(middlewares=[_errors_as_json])
         application.add_routes(
             [
@@ -63,6 +73,7 @@ class HttpApi:
                 web.get(_ORCHID + "/{path:.*}", self._orchid),
                 web.get("/api/v1/queues", self._list_queues),
                 web.get("/api/v1/queues/{cluster}/{path:.+}", self._show_queue),
+                web.post("/api/v1/queues/{cluster}/{path:.+}/trim-plan", self._plan_trim),
                 web.get("/api/v1/consumers", self._list_consumers),
                 web.get("/api/v1/consumers/{cluster}/{path:.+}", self._show_consumer),
             ]
@@ -88,11 +99,13 @@ class HttpApi:
         return _json_response({"status": "ok"})
 
     async def _ready(self, request: web.Request) -> web.Response:
-        facts = self._source.agent_pass()
-        last_success = facts.last_success_instant
-        ready = last_success is not None and self._clock.now() - last_success <= READY_WITHIN
-        document = {"status": "ok" if ready else "not ready", "agent_pass": _facts(facts)}
+        ready = self._is_ready()
+        document = {"status": "ok" if ready else "not ready", "agent_pass": _facts(self._source.agent_pass())}
         return _json_response(document, 200 if ready else 503)
+
+    def _is_ready(self) -> bool:
+        last_success = self._source.agent_pass().last_success_instant
+        return last_success is not None and self._clock.now() - last_success <= READY_WITHIN
 
     async def _show_metrics(self, request: web.Request) -> web.Response:
         return web.Response(body=await self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
@@ -106,7 +119,9 @@ class HttpApi:
             return _json_response(list(await self._tree.list(path)))
         if verb != "get":
             raise YtError(f'Verb "{verb}" is not one of "get" and "list"')
-        return _json_response(await self._tree.get(path))
+        # Kubernetes asks here whether a C++ agent is ready.
+        status = 503 if path == ["service"] and not self._is_ready() else 200
+        return _json_response(await self._tree.get(path), status)
 
     async def _list_queues(self, request: web.Request) -> web.Response:
         return _json_response(_page(request, "queues", self._source.queues()))
@@ -120,6 +135,15 @@ class HttpApi:
         status, partitions = self._source.queue_status(ref), self._source.queue_partitions(ref)
         return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
 
+    async def _plan_trim(self, request: web.Request) -> web.Response:
+        """The body is empty, or a policy in the form of `@auto_trim_config`; one that does not say so is enabled."""
+        ref = _ref(request)
+        policy = _policy(await request.read())
+        preview = None if self._planner is None else await self._planner.preview(ref, policy)
+        if preview is None:
+            raise _not_served(ref)
+        return _json_response(preview.to_map())
+
     async def _show_consumer(self, request: web.Request) -> web.Response:
         ref = _ref(request)
         snapshot = _find(self._source.consumers(), ref)
@@ -128,7 +152,8 @@ class HttpApi:
 
 
 def _ref(request: web.Request) -> CrossClusterRef:
-    return CrossClusterRef(request.match_info["cluster"], "//" + request.match_info["path"].lstrip("/"))
+    path = "//" + request.match_info["path"].lstrip("/")
+    return CrossClusterRef(request.match_info["cluster"], path, request.query.get("name", ""))
 
 
 def _find(
@@ -136,8 +161,29 @@ def _find(
     ref: CrossClusterRef,
 ) -> QueueSnapshot | ConsumerSnapshot:
     if ref not in snapshots:
-        raise YtError(f"Object {ref} is not served by this queue agent", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
+        raise _not_served(ref)
     return snapshots[ref]
+
+
+def _not_served(ref: CrossClusterRef) -> YtError:
+    return YtError(f"Object {ref} is not served by this queue agent", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
+
+
+def _policy(body: bytes) -> Mapping[str, Any] | None:
+    if not body.strip():
+        return None
+    try:
+        value = json.loads(body)
+    except ValueError as error:
+        raise YtError(f"The policy is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise YtError("The policy is not a map")
+    policy = {"enable": True, **value}
+    try:
+        AutoTrimConfig.parse(policy)
+    except ValueError as error:
+        raise YtError(f"The policy makes no sense: {error}") from error
+    return policy
 
 
 def _page(
@@ -173,6 +219,7 @@ def _summary(snapshot: QueueSnapshot | ConsumerSnapshot) -> dict[str, Any]:
     return {
         "cluster": snapshot.ref.cluster,
         "path": snapshot.ref.path,
+        **({"name": snapshot.ref.name} if snapshot.ref.name else {}),
         "role": snapshot.role.value,
         "pass_index": snapshot.pass_index,
         "pass_instant": encode_instant(snapshot.pass_instant),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from queue_agent.core.encoding import Entity
 from queue_agent.wire import yson
 
 
@@ -15,6 +16,8 @@ def to_json(value: Any) -> Any:
     Attributes are told as `{"$attributes": ..., "$value": ...}`, bytes that are no UTF-8 as Latin-1, and what is no
     number as null.
     """
+    if isinstance(value, Entity):
+        return {"$attributes": to_json(value.attributes), "$value": None}
     attributes = yson.attributes_of(value)
     if attributes:
         return {"$attributes": to_json(attributes), "$value": _to_json_without_attributes(value)}

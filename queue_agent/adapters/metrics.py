@@ -33,7 +33,7 @@ _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 
 class Metrics:
-    """`ports.PassObserver` and `ports.RequestObserver`, and the page of all metrics.
+    """`ports.PassObserver`, `RequestObserver` and `JournalObserver`, and the page of all metrics.
 
     Args:
         source: the objects served, and the agent's own passes.
@@ -68,6 +68,15 @@ class Metrics:
             buckets=_REQUEST_SECONDS,
             registry=registry,
         )
+        self._journal_records = Counter(
+            "queue_agent_trim_journal_records",
+            "Records of trims: written to the journal, or dropped because that failed for too long.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._journal_errors = Counter(
+            "queue_agent_trim_journal_errors", "Failed attempts to write to the journal of trims.", registry=registry
+        )
         Gauge("queue_agent_build_info", "Always 1; the label tells the build.", ["version"], registry=registry).labels(
             VERSION
         ).set(1)
@@ -83,6 +92,18 @@ class Metrics:
         """See `ports.RequestObserver`."""
         self._requests.labels(cluster, command, outcome).inc()
         self._request_duration.labels(cluster, command).observe(seconds)
+
+    def journal_written(self, count: int) -> None:
+        """See `ports.JournalObserver`."""
+        self._journal_records.labels("written").inc(count)
+
+    def journal_dropped(self, count: int) -> None:
+        """See `ports.JournalObserver`."""
+        self._journal_records.labels("dropped").inc(count)
+
+    def journal_failed(self) -> None:
+        """See `ports.JournalObserver`."""
+        self._journal_errors.inc()
 
     async def render(self) -> bytes:
         """All metrics in Prometheus's text format; scrapes are served one after the other, in a thread."""

@@ -1,4 +1,4 @@
-"""Metrics of queues and consumers under the names of the C++ agent, for dashboards made for it.
+"""Metrics of queues and consumers: under the names of the C++ agent, for dashboards made for it, and a few of our own.
 
 Of every partitioned metric there is one series per partition, with the label `partition_index`, and one of all
 partitions without it. What is not known has no series.
@@ -7,12 +7,14 @@ partitions without it. What is not known has no series.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from prometheus_client.core import Metric
 
+from queue_agent.core.lag import processing_lag
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import (
@@ -32,6 +34,8 @@ _NO_TAG: Final = "none"
 _NO_LIMIT: Final = sys.maxsize
 _QUEUE: Final = "yt_queue_agent_queue"
 _CONSUMER: Final = "yt_queue_agent_consumer"
+_CONSTRAINT: Final = "queue_agent_partition_trim_constraint"
+_HELD: Final = "queue_agent_trim_held_rows"
 
 # The type `unknown`: the client library would add `_total` to the name of a counter, which dashboards do not expect.
 _FAMILIES: Final[Sequence[tuple[str, Literal["gauge", "unknown"], str]]] = (
@@ -42,6 +46,8 @@ _FAMILIES: Final[Sequence[tuple[str, Literal["gauge", "unknown"], str]]] = (
     (f"{_QUEUE}_partition_data_weight_written", "unknown", "Counter of bytes written since the agent saw the queue."),
     (f"{_QUEUE}_partition_row_count", "gauge", "Rows that are there."),
     (f"{_QUEUE}_partition_data_weight", "gauge", "Bytes that are there; absent if the queue does not tell."),
+    (_CONSTRAINT, "gauge", "Partitions by what keeps them from being trimmed further; absent if there are none."),
+    (_HELD, "gauge", "Rows that could be trimmed if it were not for what holds back their partitions."),
     (f"{_CONSUMER}_partition_rows_consumed", "unknown", "Counter of rows read since the agent first saw the consumer."),
     (f"{_CONSUMER}_partition_data_weight_consumed", "unknown", "Counter of bytes read; absent if not known."),
     (f"{_CONSUMER}_partition_offset_max", "gauge", "Index of the next row to read."),
@@ -184,6 +190,11 @@ def _collect_queue(page: _Page, snapshot: QueueSnapshot, count: _Count) -> None:
         labels,
         _known({i: partition.available_data_weight for i, partition in known.items()}),
     )
+    if snapshot.trims is not None:
+        constraints = [trim.constraint for trim in snapshot.trims.values()]
+        for kind, number in Counter(constraint.kind.value for constraint in constraints).items():
+            page.add(_CONSTRAINT, {**labels, "kind": kind}, number)
+        page.add(_HELD, labels, sum(constraint.held_row_count or 0 for constraint in constraints))
 
 
 def _collect_consumer(
@@ -191,14 +202,16 @@ def _collect_consumer(
 ) -> None:
     labels = {
         "consumer_cluster": snapshot.ref.cluster,
-        "consumer_path": _path_label(snapshot.ref.path),
+        "consumer_path": _consumer_label(snapshot.ref),
         "consumer_tag": snapshot.row.queue_consumer_profiling_tag or _NO_TAG,
         **_queue_labels(registration.queue, queue),
     }
     sub = None if snapshot.view is None else snapshot.view.queues.get(registration.queue)
     known: dict[int, ConsumerPartition] = {}
     limit = _NO_LIMIT
+    seen_at = snapshot.pass_instant
     if isinstance(sub, ConsumerQueueView):
+        seen_at = sub.seen_at
         limit = len(sub.partitions)
         known = {
             i: partition
@@ -229,13 +242,19 @@ def _collect_consumer(
     page.add_aggregates(
         f"{_CONSUMER}_partition_lag_time",
         labels,
-        {i: partition.processing_lag.total_seconds() for i, partition in known.items()},
+        {i: processing_lag(partition.next_row_commit_time, seen_at).total_seconds() for i, partition in known.items()},
     )
 
 
 def _queue_labels(ref: CrossClusterRef, snapshot: QueueSnapshot | None) -> Labels:
     tag = None if snapshot is None else snapshot.row.queue_profiling_tag
     return {"queue_cluster": ref.cluster, "queue_path": _path_label(ref.path), "queue_tag": tag or _NO_TAG}
+
+
+def _consumer_label(ref: CrossClusterRef) -> str:
+    """Consumers of one table are told apart by their names."""
+    path = _path_label(ref.path)
+    return f"{path}:{_path_label(ref.name)}" if ref.name else path
 
 
 def _path_label(path: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from queue_agent.core.encoding import Unsigned
+from queue_agent.core.encoding import Entity, Unsigned
 from queue_agent.wire import orchid, rpc, yson
 from queue_agent.wire.connection import ConnectionLimits, Reply
 from queue_agent.wire.error import ErrorCode, YtError
@@ -116,6 +116,8 @@ def to_yson(value: Yson) -> Yson:
     """A published value as the bindings write it: mappings and sequences of any kind, and unsigned numbers."""
     attributes = {key: to_yson(attribute) for key, attribute in yson.attributes_of(value).items()}
     match value:
+        case Entity():
+            return yson.with_attributes(None, {key: to_yson(member) for key, member in value.attributes.items()})
         case Unsigned():
             result: Yson = yson.Uint64(value)
         case Mapping():

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 import structlog
 
 from queue_agent.adapters.orchid import to_yson
 from queue_agent.adapters.queries import quote_path
 from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.core.family import is_multi_consumer
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration, StateRows
+from queue_agent.core.replication import REPLICATED_TYPES, replicas_of
+from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
+from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.wire import yson
 
 log = structlog.get_logger(__name__)
@@ -19,49 +23,188 @@ log = structlog.get_logger(__name__)
 Row = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class StateTable:
+    """One table."""
+
+    cluster: YtCluster
+    path: str
+
+
 class StateTables:
-    """`ports.StateStore`.
+    """`ports.StateStore`; tables of every version of the state can be read and written.
 
     Args:
         cluster: where the tables are.
         root: their directory, such as `//sys/queue_agents`.
+        registrations: `consumer_registrations` in `root` by default.
+        mapping: `replicated_table_mapping` in `root` by default.
     """
 
-    def __init__(self, cluster: YtCluster, root: str) -> None:
-        self._cluster = cluster
-        self._root = root
+    def __init__(
+        self, cluster: YtCluster, root: str, registrations: StateTable | None = None, mapping: StateTable | None = None
+    ) -> None:
+        self._queues, self._consumers, self._names = (
+            StateTable(cluster, f"{root}/{name}") for name in ("queues", "consumers", "multi_consumer_names")
+        )
+        self._registrations = registrations or StateTable(cluster, f"{root}/consumer_registrations")
+        self._mapping = mapping or StateTable(cluster, f"{root}/replicated_table_mapping")
+        self._forms: Mapping[StateTable, _Form] = {
+            self._queues: _Form(read_queue, ("cluster", "path")),
+            self._consumers: _Form(read_consumer, ("cluster", "path")),
+            self._registrations: _Form(
+                read_registration, ("queue_cluster", "queue_path", "consumer_cluster", "consumer_path")
+            ),
+            self._mapping: _Form(read_mapping, ("cluster", "path")),
+            self._names: _Form(read_consumer_name, ("cluster", "path", "name")),
+        }
+        self._contents: dict[StateTable, _Content] = {}
+        self._kinds: _Kinds | None = None
+        self._last: StateRows | None = None
 
     async def read(self) -> StateRows:
-        """Every row; one whose key is null or not UTF-8 is left out, with a warning."""
-        tables = [self._path(name) for name in ("queues", "consumers", "consumer_registrations")]
-        queries = [f"* from {quote_path(table)}" for table in tables]
-        queues, consumers, registrations = await self._cluster.select_all(self._root, queries)
-        return StateRows(
-            queues=[read_queue(row) for row in queues if _has_key(row, "cluster", "path")],
-            consumers=[read_consumer(row) for row in consumers if _has_key(row, "cluster", "path")],
-            registrations=[
-                read_registration(row)
-                for row in registrations
-                if _has_key(row, "queue_cluster", "queue_path", "consumer_cluster", "consumer_path")
-            ],
+        """Every row; one whose key is null or not UTF-8 is left out, with a warning.
+
+        The tables of replicated and of multi-consumers are read only if there are any of these, and may be missing.
+        As long as nothing changes, it is the same object that is returned.
+        """
+        tables = [self._queues, self._consumers, self._registrations]
+        queues, consumers, registrations = await self._select(tables)
+        if self._kinds is None or self._kinds.queues is not queues or self._kinds.consumers is not consumers:
+            self._kinds = _find_kinds(queues, consumers)
+        rows = StateRows(
+            queues,
+            consumers,
+            registrations,
+            await self._read_mappings() if self._kinds.replicated else (),
+            await self._read_names() if self._kinds.multi else (),
+        )
+        if self._last is None or not _are_same(rows, self._last):
+            self._last = rows
+        return self._last
+
+    async def write_objects(
+        self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow], mappings: Collection[MappingRow] = ()
+    ) -> None:
+        """Insert or replace whole rows; a transaction for each table. Columns an older table lacks are not written."""
+        await _insert(self._queues, [write_queue(row) for row in queues])
+        await _insert(self._consumers, [write_consumer(row) for row in consumers])
+        await _insert(self._mapping, [write_mapping(row) for row in mappings])
+
+    async def delete_objects(
+        self,
+        queues: Collection[CrossClusterRef],
+        consumers: Collection[CrossClusterRef],
+        mappings: Collection[CrossClusterRef] = (),
+    ) -> None:
+        """Delete rows; those that are not there are no error."""
+        await _delete(self._queues, [_write_key(ref) for ref in queues])
+        await _delete(self._consumers, [_write_key(ref) for ref in consumers])
+        await _delete(self._mapping, [_write_key(ref) for ref in mappings])
+
+    async def write_consumer_names(self, names: Collection[ConsumerNameRow]) -> None:
+        """Insert or replace rows."""
+        await _insert(
+            self._names,
+            [{**_write_name(row.consumer), "queue_agent_stage": row.queue_agent_stage} for row in names],
         )
 
-    async def write_objects(self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow]) -> None:
-        """Insert or replace whole rows; one transaction for queues, then one for consumers."""
-        if queues:
-            await self._cluster.insert_rows(self._path("queues"), [write_queue(row) for row in queues])
-        if consumers:
-            await self._cluster.insert_rows(self._path("consumers"), [write_consumer(row) for row in consumers])
-
-    async def delete_objects(self, queues: Collection[CrossClusterRef], consumers: Collection[CrossClusterRef]) -> None:
+    async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None:
         """Delete rows; those that are not there are no error."""
-        if queues:
-            await self._cluster.delete_rows(self._path("queues"), [_write_key(ref) for ref in queues])
-        if consumers:
-            await self._cluster.delete_rows(self._path("consumers"), [_write_key(ref) for ref in consumers])
+        await _delete(self._names, [_write_name(name) for name in names])
 
-    def _path(self, name: str) -> str:
-        return f"{self._root}/{name}"
+    async def _read_mappings(self) -> Sequence[MappingRow] | None:
+        try:
+            [rows] = await self._select([self._mapping])
+        except ObjectNotFound:
+            return ()
+        except ClusterError as error:
+            log.warning("replicated table mapping not read", error=str(error))
+            return None
+        return rows
+
+    async def _read_names(self) -> Sequence[ConsumerNameRow]:
+        try:
+            [rows] = await self._select([self._names])
+        except ObjectNotFound:
+            return ()
+        return rows
+
+    async def _select(self, tables: Sequence[StateTable]) -> list[Sequence[Any]]:
+        """All rows of each table, the same sequence as before where nothing has changed.
+
+        One request after the other only where clusters differ.
+        """
+        result: dict[StateTable, Sequence[Any]] = {}
+        for cluster in dict.fromkeys(table.cluster for table in tables):
+            here = [table for table in tables if table.cluster is cluster]
+            old = [self._contents.get(table, _NOTHING) for table in here]
+            answers = await cluster.select_all_if_changed(
+                here[0].path,
+                {f"* from {quote_path(table.path)}": one.digest for table, one in zip(here, old, strict=True)},
+            )
+            for table, one, (digest, rows) in zip(here, old, answers, strict=True):
+                content = one if rows is None else _Content(digest, self._forms[table].read_all(rows))
+                self._contents[table] = content
+                result[table] = content.rows
+        return [result[table] for table in tables]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How rows of a table are read."""
+
+    read: Callable[[Row], Any]
+    key: tuple[str, ...]
+    """Columns without which a row is of no use."""
+
+    def read_all(self, rows: Sequence[Row]) -> Sequence[Any]:
+        return [self.read(row) for row in rows if _has_key(row, *self.key)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """Of a table when it was read last."""
+
+    digest: bytes | None
+    rows: Sequence[Any]
+
+
+_NOTHING: Final = _Content(None, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """Whether there are objects of kinds that need further tables."""
+
+    queues: Sequence[QueueRow]
+    consumers: Sequence[ConsumerRow]
+    replicated: bool
+    multi: bool
+
+
+def _find_kinds(queues: Sequence[QueueRow], consumers: Sequence[ConsumerRow]) -> _Kinds:
+    types = {*(row.object_type for row in queues), *(row.object_type for row in consumers)}
+    multi = any(is_multi_consumer(row) for row in consumers)
+    return _Kinds(queues, consumers, bool(types & REPLICATED_TYPES), multi)
+
+
+def _are_same(left: StateRows, right: StateRows) -> bool:
+    """Whether both hold the very same sequences."""
+    return all(getattr(left, one.name) is getattr(right, one.name) for one in fields(StateRows))
+
+
+async def _insert(table: StateTable, rows: Sequence[Row]) -> None:
+    """Write the columns the table has; others that a newer agent may have written stay as they are."""
+    if rows:
+        columns = {column.name for column in await table.cluster.get_columns(table.path)}
+        known = [{name: value for name, value in row.items() if name in columns} for row in rows]
+        await table.cluster.insert_rows(table.path, known, update=True)
+
+
+async def _delete(table: StateTable, keys: Sequence[Row]) -> None:
+    if keys:
+        await table.cluster.delete_rows(table.path, keys)
 
 
 def read_queue(row: Row) -> QueueRow:
@@ -135,13 +278,42 @@ def write_consumer(row: ConsumerRow) -> Row:
 
 
 def read_registration(row: Row) -> Registration:
-    """A row of `consumer_registrations`; no partitions listed means all."""
-    partitions = row.get("partitions")
+    """A row of `consumer_registrations`; no partitions listed means all, and older tables hold no consumer names."""
     return Registration(
         queue=CrossClusterRef(row["queue_cluster"], row["queue_path"]),
-        consumer=CrossClusterRef(row["consumer_cluster"], row["consumer_path"]),
+        consumer=CrossClusterRef(row["consumer_cluster"], row["consumer_path"], _text(row.get("consumer_name")) or ""),
         vital=bool(_boolean(row.get("vital"))),
-        partitions=tuple(int(index) for index in partitions) if partitions else None,
+        partitions=_indexes(row.get("partitions")),
+    )
+
+
+def read_mapping(row: Row) -> MappingRow:
+    """A row of `replicated_table_mapping`."""
+    return MappingRow(
+        table=CrossClusterRef(row["cluster"], row["path"]),
+        revision=_integer(row.get("revision")),
+        object_type=_text(row.get("object_type")),
+        meta=_mapping(row.get("meta")),
+        synchronization_error=_mapping(row.get("synchronization_error")),
+    )
+
+
+def write_mapping(row: MappingRow) -> Row:
+    """All columns, nulls included; `replica_list` is what proxies find the table of a replica by."""
+    return {
+        **_write_key(row.table),
+        "revision": _unsigned(row.revision),
+        "object_type": row.object_type,
+        "meta": to_yson(row.meta),
+        "synchronization_error": to_yson(row.synchronization_error),
+        "replica_list": None if row.meta is None else [str(replica.table) for replica in replicas_of(row)],
+    }
+
+
+def read_consumer_name(row: Row) -> ConsumerNameRow:
+    """A row of `multi_consumer_names`."""
+    return ConsumerNameRow(
+        CrossClusterRef(row["cluster"], row["path"], row["name"]), _text(row.get("queue_agent_stage"))
     )
 
 
@@ -154,6 +326,15 @@ def _unwrap(cell: Any) -> Any:
     return None
 
 
+def _indexes(cell: Any) -> tuple[int, ...] | None:
+    """Partition indexes; what makes no sense is taken for all partitions, so that no vital consumer is overlooked."""
+    if isinstance(cell, list) and all(isinstance(index, int) for index in cell):
+        return tuple(int(index) for index in cell) or None
+    if not yson.is_null(cell):
+        log.warning("state cell is not a list of numbers", column="partitions", cell=repr(cell))
+    return None
+
+
 def _has_key(row: Row, *columns: str) -> bool:
     if all(isinstance(row[column], str) for column in columns):
         return True
@@ -163,6 +344,10 @@ def _has_key(row: Row, *columns: str) -> bool:
 
 def _write_key(ref: CrossClusterRef) -> Row:
     return {"cluster": ref.cluster, "path": ref.path}
+
+
+def _write_name(consumer: CrossClusterRef) -> Row:
+    return {**_write_key(consumer), "name": consumer.name}
 
 
 def _integer(value: Any) -> int | None:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+import sys
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from queue_agent.adapters.batcher import Batcher
-from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader
+from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
 from queue_agent.adapters.queries import quote_path, split_list
+from queue_agent.adapters.second_chance import SecondChances
 from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
 from queue_agent.config import ClusterConfig
 from queue_agent.core.observed import (
     ColumnDescription,
     ConsumerOffset,
+    Glance,
     ObjectRevisions,
     TableDescription,
+    TableFacts,
     TabletDescription,
     TabletInfo,
 )
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.errors import AccessDenied, ClusterError, ObjectNotFound
+from queue_agent.core.trim_ages import RowFound
+from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.ports import RequestObserver
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
@@ -34,7 +39,9 @@ Outcome = TypeVar("Outcome")
 
 _PEERS_KEPT_SECONDS: Final = 60.0
 _CONCURRENT_SELECTS: Final = 4
+_CONCURRENT_READS: Final = 16
 _BATCH_CONCURRENCY: Final = 50
+_FACTS: Final = ("id", "attribute_revision", "tablet_count_by_state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +70,14 @@ class YtCluster:
     def __init__(self, name: str, config: ClusterConfig, observer: RequestObserver | None = None) -> None:
         self._name = name
         self._http = YtHttp(name, config, observer)
-        self._light: Batcher[None, _LightCommand, Any] = Batcher(self._execute_batch)
+        self._light: Batcher[None, _LightCommand, Any] = Batcher(
+            self._execute_batch, SecondChances(lambda command: (command.command, command.parameters["path"]))
+        )
         offsets_reader = OffsetsReader(self)
-        self._offsets: Batcher[tuple[str, bool], OffsetsQuestion, Mapping[int, ConsumerOffset]]
+        self._offsets: Batcher[OffsetsTable, OffsetsQuestion, Mapping[int, ConsumerOffset]]
         self._offsets = Batcher(offsets_reader.read)
+        self._timestamps: Batcher[None, None, int] = Batcher(self._generate_timestamp)
+        self._reading = asyncio.Semaphore(_CONCURRENT_READS)
         self._cell_hosts: dict[str, _CellHost] = {}
         self._stack = AsyncExitStack()
 
@@ -75,6 +86,7 @@ class YtCluster:
             await stack.enter_async_context(self._http)
             await stack.enter_async_context(self._light)
             await stack.enter_async_context(self._offsets)
+            await stack.enter_async_context(self._timestamps)
             self._stack = stack.pop_all()
         return self
 
@@ -87,6 +99,31 @@ class YtCluster:
     def name(self) -> str:
         return self._name
 
+    async def get(self, path: str) -> Any:
+        """The value of a node; ObjectNotFound if there is none."""
+        return await self._get(path)
+
+    async def execute(self, command: str, parameters: Mapping[str, Any], value: Any = None) -> Any:
+        """Run a light command that changes something.
+
+        Args:
+            command: such as `create` or `mount_table`.
+            parameters: of the command.
+            value: its input, for commands such as `set`.
+
+        Returns:
+            What the command answers.
+        """
+        request: dict[str, Any] = {"command": command, "parameters": parameters}
+        if value is not None:
+            request["input"] = value
+        answer = await self._http.call("execute_batch", {"requests": [request]}, subject=command)
+        [result] = answer["results"]
+        if "error" in result:
+            path = parameters.get("path", "")
+            raise to_cluster_error(YtError.from_map(result["error"]), f"{command} {path} on cluster {self._name}")
+        return result.get("output")
+
     async def get_object_revisions(self) -> ObjectRevisions:
         """The master's list of queues and consumers; paths that are not UTF-8 can not be served and are left out."""
         answer = await self._http.call("get", {"path": "//sys/@queue_agent_object_revisions"})
@@ -97,6 +134,27 @@ class YtCluster:
         """Those of the attributes that the object has."""
         result: Mapping[str, Any] = await self._get(f"{path}/@", attributes=list(names))
         return result
+
+    async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
+        """Ask cheaply whether something has happened to a table, or in some of its tablets; see the port."""
+        commands = [_LightCommand("get", {"path": f"{path}/@", "attributes": _FACTS})]
+        if partition_indexes:
+            commands.append(_tablet_infos_command(path, partition_indexes))
+        facts, *outcomes = await self._light.ask_all(None, commands)
+        attributes = _raise_error(facts)["value"]
+        infos: dict[int, TabletInfo] | None = {}
+        for outcome in outcomes:
+            if isinstance(outcome, ClusterUnavailable):
+                raise outcome
+            infos = None if isinstance(outcome, Exception) else dict(self._infos(path, partition_indexes, outcome))
+        return Glance(
+            TableFacts(
+                object_id=str(attributes["id"]),
+                attribute_revision=int(attributes["attribute_revision"]),
+                tablet_count_by_state=attributes.get("tablet_count_by_state", {}),
+            ),
+            infos,
+        )
 
     async def get_table(self, path: str) -> TableDescription:
         """Schema and tablets, with the address of each tablet's cell."""
@@ -115,24 +173,33 @@ class YtCluster:
             unique_keys=bool(yson.attributes_of(schema).get("unique_keys", False)),
         )
 
+    async def get_columns(self, path: str) -> Sequence[ColumnDescription]:
+        """The schema alone."""
+        return [_column(column) for column in await self._get(f"{path}/@schema")]
+
     async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
         """By partition index; an empty request asks nothing."""
         if not partition_indexes:
             return {}
-        command = _LightCommand("get_tablet_infos", {"path": path, "tablet_indexes": list(partition_indexes)})
-        answer = await self._light.ask(None, command)
+        answer = await self._light.ask(None, _tablet_infos_command(path, partition_indexes))
+        return dict(self._infos(path, partition_indexes, answer))
+
+    def _infos(
+        self, path: str, partition_indexes: Sequence[int], answer: Mapping[str, Any]
+    ) -> Iterator[tuple[int, TabletInfo]]:
         infos = answer["tablets"]
         if len(infos) != len(partition_indexes):
             raise ClusterError(
                 f"get_tablet_infos {path} on cluster {self._name} told of {len(infos)} tablets"
                 f" instead of {len(partition_indexes)}"
             )
-        return {
-            index: TabletInfo(
-                int(info["total_row_count"]), int(info["trimmed_row_count"]), int(info["last_write_timestamp"])
+        for index, info in zip(partition_indexes, infos, strict=True):
+            yield (
+                index,
+                TabletInfo(
+                    int(info["total_row_count"]), int(info["trimmed_row_count"]), int(info["last_write_timestamp"])
+                ),
             )
-            for index, info in zip(partition_indexes, infos, strict=True)
-        }
 
     async def select_row_values(
         self, path: str, column: str, rows: Collection[tuple[int, int]]
@@ -155,12 +222,38 @@ class YtCluster:
         }
 
     async def read_consumer_offsets(
-        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
     ) -> Mapping[int, ConsumerOffset]:
         """Offsets of one queue; those of other queues asked for at the same moment travel in the same request."""
         if partition_count == 0:
             return {}
-        return await self._offsets.ask((consumer_path, with_meta), OffsetsQuestion(queue, partition_count))
+        table = OffsetsTable(consumer_path, with_meta, name)
+        return await self._offsets.ask(table, OffsetsQuestion(queue, partition_count))
+
+    async def read_consumer_names(self, path: str) -> Collection[str]:
+        """The names in use in a multi-consumer; those that are not UTF-8 can not be served and are left out."""
+        [rows] = await self.select_all(path, [f"[queue_consumer_name] from {quote_path(path)}"])
+        return {row["queue_consumer_name"] for row in rows if isinstance(row["queue_consumer_name"], str)}
+
+    async def generate_timestamp(self) -> int:
+        """A timestamp of the cluster's clock; those who ask at the same moment get the same."""
+        return await self._timestamps.ask(None, None)
+
+    async def find_young_row(self, object_id: str, partition_index: int, rows: range, limit: int) -> RowFound | None:
+        """The first of some rows that is young or of unknown age, or the last of them; see the port."""
+        last = rows[-1]
+        path = f"#{object_id}"
+        query = (
+            f"[$row_index], [$timestamp] from {quote_path(path)} where [$tablet_index] = {partition_index}"
+            f" and [$row_index] between {rows[0]} and {last}"
+            f" and (is_null([$timestamp]) or [$timestamp] >= {limit}u or [$row_index] = {last})"
+            " order by [$row_index] limit 1"
+        )
+        [answer] = await self.select_all(path, [query])
+        for row in answer:
+            timestamp = row["$timestamp"]
+            return RowFound(int(row["$row_index"]), None if yson.is_null(timestamp) else int(timestamp))
+        return None
 
     async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int) -> None:
         """Drop the rows below `trimmed_row_count` of the table with this id, whatever path it has now."""
@@ -176,31 +269,52 @@ class YtCluster:
             subject: what they are about, for messages.
             queries: without the word `select`.
         """
-        slots = asyncio.Semaphore(_CONCURRENT_SELECTS)
+        return await _at_once([self._read_rows("select_rows", {"query": query}, subject=subject) for query in queries])
 
-        async def select(query: str) -> list[Any] | ClusterError:
-            async with slots:
-                try:
-                    return await self._http.read_rows("select_rows", {"query": query}, subject=subject)
-                except ClusterError as error:
-                    return error
+    async def select_all_if_changed(
+        self, subject: str, queries: Mapping[str, bytes | None]
+    ) -> list[tuple[bytes, list[Mapping[str, Any]] | None]]:
+        """Rows of several queries as by `select_all`, where they are not the same as before.
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(select(query)) for query in queries]
-        return [_raise_error(task.result()) for task in tasks]
+        Args:
+            subject: what they are about, for messages.
+            queries: each with the digest of its last answer.
+
+        Returns:
+            For each query a digest of the answer, and the rows, or None if the digest has not changed.
+        """
+        return await _at_once(
+            [
+                self._http.read_rows_if_changed("select_rows", {"query": query}, digest, subject=subject)
+                for query, digest in queries.items()
+            ]
+        )
 
     async def lookup_versioned(self, path: str, keys: list[Mapping[str, Any]]) -> list[Any]:
         """Rows with these keys, as maps with the attribute `write_timestamps`, newest first."""
         parameters = {"path": path, "versioned": True, "retention_config": {"max_data_versions": 1}}
-        return await self._http.read_rows("lookup_rows", parameters, rows=keys)
+        return await self._read_rows("lookup_rows", parameters, rows=keys)
 
-    async def insert_rows(self, path: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert or replace whole rows in one transaction; columns not named become null."""
-        await self._http.call("insert_rows", {"path": path, "require_sync_replica": False}, rows=rows)
+    async def insert_rows(self, path: str, rows: Sequence[Mapping[str, Any]], *, update: bool = False) -> None:
+        """Insert rows or replace them in one transaction; columns not named become null, or stay with `update`."""
+        await self._http.call(
+            "insert_rows",
+            {"path": path, "require_sync_replica": False, **({"update": True} if update else {})},
+            rows=rows,
+        )
 
     async def delete_rows(self, path: str, keys: Sequence[Mapping[str, Any]]) -> None:
         """Delete rows by key in one transaction; keys without a row are no error."""
         await self._http.call("delete_rows", {"path": path, "require_sync_replica": False}, rows=keys)
+
+    async def _read_rows(self, command: str, parameters: Mapping[str, Any], **arguments: Any) -> list[Any]:
+        """Not too many at a time: a burst would keep the state tables, and all who wait for other answers, waiting."""
+        async with self._reading:
+            return await self._http.read_rows(command, parameters, **arguments)
+
+    async def _generate_timestamp(self, key: None, questions: Sequence[None]) -> list[int]:
+        answer = await self._http.call("generate_timestamp", {})
+        return [int(answer["timestamp"])] * len(questions)
 
     async def _execute_batch(self, key: None, commands: Sequence[_LightCommand]) -> list[Any]:
         requests = [{"command": command.command, "parameters": command.parameters} for command in commands]
@@ -245,6 +359,24 @@ class YtCluster:
         return {cell_id: self._cell_hosts[cell_id].host for cell_id in cell_ids}
 
 
+async def _at_once(requests: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
+    """Answers to a few requests, sent at the same time; the first failure is raised."""
+    if len(requests) == 1:
+        return [await requests[0]]
+    slots = asyncio.Semaphore(_CONCURRENT_SELECTS)
+
+    async def send(request: Coroutine[Any, Any, Outcome]) -> Outcome | ClusterError:
+        async with slots:
+            try:
+                return await request
+            except ClusterError as error:
+                return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(send(request)) for request in requests]
+    return [_raise_error(task.result()) for task in tasks]
+
+
 def _revisions(value: Mapping[Any, int] | None) -> Mapping[str, int]:
     return {path: int(revision) for path, revision in (value or {}).items() if isinstance(path, str)}
 
@@ -265,10 +397,15 @@ def _tablet(tablet: Mapping[str, Any]) -> TabletDescription:
     return TabletDescription(
         index=int(tablet["index"]),
         tablet_id=str(tablet["tablet_id"]),
-        state=str(tablet["state"]),
-        cell_id=None if yson.is_null(cell_id) or cell_id == str(NULL_GUID) else str(cell_id),
-        host=None if yson.is_null(leader_address) else str(leader_address),
+        state=sys.intern(str(tablet["state"])),
+        # The same few for very many tablets.
+        cell_id=None if yson.is_null(cell_id) or cell_id == str(NULL_GUID) else sys.intern(str(cell_id)),
+        host=None if yson.is_null(leader_address) else sys.intern(str(leader_address)),
     )
+
+
+def _tablet_infos_command(path: str, partition_indexes: Sequence[int]) -> _LightCommand:
+    return _LightCommand("get_tablet_infos", {"path": path, "tablet_indexes": list(partition_indexes)})
 
 
 def _raise_error(outcome: Outcome | Exception) -> Outcome:

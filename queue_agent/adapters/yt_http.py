@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import json
 import ssl
@@ -54,6 +55,7 @@ class Command:
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "get": Command("GET"),
+    "generate_timestamp": Command("GET"),
     "execute_batch": Command("POST", mutation_id=True),
     "trim_rows": Command("POST", heavy=True, repeatable=False),
     "insert_rows": Command("PUT", heavy=True, repeatable=False),
@@ -165,10 +167,24 @@ class YtHttp:
         subject: str | None = None,
     ) -> list[Any]:
         """Run a tabular command; arguments and errors as in `call`, the answer is certain to be whole."""
-        body = await self._execute(command, parameters, rows, subject)
+        return self._parse_rows(command, await self._execute(command, parameters, rows, subject))
+
+    async def read_rows_if_changed(
+        self, command: str, parameters: Mapping[str, Any], digest: bytes | None, *, subject: str | None = None
+    ) -> tuple[bytes, list[Any] | None]:
+        """Run a tabular command as `read_rows` does, for rows that rarely change.
+
+        Returns:
+            A digest of the answer, and the rows; None instead of them if this is the digest given.
+        """
+        body = await self._execute(command, parameters, None, subject)
+        new_digest = hashlib.blake2b(body, digest_size=16).digest()
+        return new_digest, None if new_digest == digest else self._parse_rows(command, body)
+
+    def _parse_rows(self, command: str, body: bytes) -> list[Any]:
         # A list fragment in brackets is a list, so rows come with their strings decoded.
-        rows_read: list[Any] = self._parse(command, b"[" + body + b"]")
-        return rows_read
+        rows: list[Any] = self._parse(command, b"[" + body + b"]")
+        return rows
 
     def _parse(self, command: str, body: bytes) -> Any:
         try:

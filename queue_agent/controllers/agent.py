@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_queue_row_error
-from queue_agent.core.reconcile import assign_objects
+from queue_agent.core.multi_consumers import split_multi_consumers
+from queue_agent.core.reconcile import Assignment, assign_objects
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import StateRows
-from queue_agent.core.snapshots import QueueSnapshot, Role
+from queue_agent.core.rows import ConsumerRow, QueueRow, StateRows
+from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, Role
 from queue_agent.errors import ClusterError
 from queue_agent.ports import Clock, PassObserver, StateStore
 
 PASS_FAILED = "queue_agent_pass_failed"
 PASS_FAILED_CODE = 3025
+
+
+@dataclass(frozen=True, slots=True)
+class Fleets:
+    """Controllers by kind of object."""
+
+    queues: Fleet
+    consumers: Fleet
+    multi_consumers: Fleet
 
 
 class Agent:
@@ -25,9 +38,9 @@ class Agent:
         stage: its objects are led.
         store: the state tables.
         board: gets registrations and rows.
-        queues: controllers of queues.
-        consumers: controllers of consumers.
+        fleets: the controllers.
         clock, origins, observer: of the passes.
+        handle_replicated_objects: whether objects of replicated types are led, as of now.
     """
 
     def __init__(
@@ -35,37 +48,52 @@ class Agent:
         stage: str,
         store: StateStore,
         board: Board,
-        queues: Fleet,
-        consumers: Fleet,
+        fleets: Fleets,
         clock: Clock,
         origins: Origins,
         observer: PassObserver,
+        handle_replicated_objects: Callable[[], bool] = lambda: False,
     ) -> None:
         self._stage = stage
         self._store = store
         self._board = board
-        self._queues = queues
-        self._consumers = consumers
+        self._fleets = fleets
         self._clock = clock
         self._origins = origins
         self._observer = observer
         self._pass_instant = clock.now()
+        self._handle_replicated_objects = handle_replicated_objects
+        self._done: tuple[StateRows, bool] | None = None
 
     async def do_pass(self, pass_index: int) -> None:
         """Read the tables once and make the controllers fit."""
         self._pass_instant = self._clock.now()
-        rows = await self._store.read()
+        state = await self._store.read()
+        handle_replicated_objects = self._handle_replicated_objects()
+        if self._done == (state, handle_replicated_objects):
+            return  # everything fits already
+        self._done = None
+        rows, multi_consumers = split_multi_consumers(state)
         origin = self._origins.make(self._pass_instant)
         self._board.put_registrations(rows.registrations)
         self._board.put_rows(rows)
+        self._board.put_multi_consumer_rows(multi_consumers)
         errors = _find_errors(rows, origin)
-        assignment = assign_objects(rows, self._stage, errors.keys())
-        await self._queues.match(assignment.queues)
-        await self._consumers.match(assignment.consumers)
+        assignment = assign_objects(
+            rows,
+            self._stage,
+            errors.keys(),
+            multi_consumers=multi_consumers,
+            handle_replicated_objects=handle_replicated_objects,
+        )
+        await self._fleets.queues.match(assignment.queues)
+        await self._fleets.consumers.match(assignment.consumers)
+        await self._fleets.multi_consumers.match(assignment.multi_consumers)
         self._board.put_assignment(assignment)
-        for row in rows.queues:
-            if assignment.queues.get(row.queue) is Role.ERROR:
-                self._board.put_queue(QueueSnapshot(row, Role.ERROR, 0, self._pass_instant, errors[row.queue]))
+        self._put_errors(rows, assignment, errors, origin)
+        if Role.ERROR not in {*assignment.queues.values(), *assignment.consumers.values()}:
+            # Errors are told anew in every pass; without any, the next has nothing to do if the tables stay as they are.
+            self._done = state, handle_replicated_objects
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """Put on the board how the pass went; tell the observer."""
@@ -78,6 +106,20 @@ class Agent:
         self._board.put_alerts(AGENT, alerts)
         self._observer.pass_finished(AGENT, pass_index, seconds, error)
 
+    def _put_errors(
+        self, rows: StateRows, assignment: Assignment, errors: Mapping[CrossClusterRef, ErrorInfo], origin: Origin
+    ) -> None:
+        """Publish why some objects have no controller; said anew in every pass, it is never stale."""
+        instant = self._pass_instant
+        for row in rows.queues:
+            if assignment.queues.get(row.queue) is Role.ERROR:
+                error = errors.get(row.queue) or _not_handled("Queues", row, origin)
+                self._board.put_queue(QueueSnapshot(row, Role.ERROR, 0, instant, error))
+        for consumer_row in rows.consumers:
+            if assignment.consumers.get(consumer_row.consumer) is Role.ERROR:
+                error = _not_handled("Consumers", consumer_row, origin)
+                self._board.put_consumer(ConsumerSnapshot(consumer_row, Role.ERROR, 0, instant, error))
+
     def _describe(self, error: Exception) -> ErrorInfo:
         origin = self._origins.make(self._pass_instant)
         cause = describe_pass_error(error, origin)
@@ -88,5 +130,12 @@ class Agent:
 
 def _find_errors(rows: StateRows, origin: Origin) -> dict[CrossClusterRef, ErrorInfo]:
     """The queues no controller can be made for."""
-    found = {row.queue: find_queue_row_error(row, origin) for row in rows.queues}
+    mappings = {row.table: row for row in rows.mappings or ()}
+    found = {row.queue: find_queue_row_error(row, origin, mappings.get(row.queue)) for row in rows.queues}
     return {ref: error for ref, error in found.items() if error is not None}
+
+
+def _not_handled(kind: str, row: QueueRow | ConsumerRow, origin: Origin) -> ErrorInfo:
+    return origin.error(
+        f'{kind} of type "{row.object_type}" are not handled: "handle_replicated_objects" is off in this agent'
+    )

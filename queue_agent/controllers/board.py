@@ -8,9 +8,14 @@ from typing import Any
 
 from queue_agent.core import status
 from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.multi_consumers import (
+    MultiConsumerSnapshot,
+    multi_consumer_partitions,
+    multi_consumer_status,
+)
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration, StateRows
+from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.ports import Clock
 
@@ -31,10 +36,14 @@ class Board:
         self._clock = clock
         self._queue_rows: dict[CrossClusterRef, QueueRow] = {}
         self._consumer_rows: dict[CrossClusterRef, ConsumerRow] = {}
+        self._multi_consumer_rows: dict[CrossClusterRef, ConsumerRow] = {}
+        self._mappings: dict[CrossClusterRef, MappingRow] = {}
+        self._consumer_names: dict[CrossClusterRef, list[ConsumerNameRow]] = {}
         self._queue_registrations: dict[CrossClusterRef, list[Registration]] = {}
         self._consumer_registrations: dict[CrossClusterRef, list[Registration]] = {}
         self._queues: dict[CrossClusterRef, QueueSnapshot] = {}
         self._consumers: dict[CrossClusterRef, ConsumerSnapshot] = {}
+        self._multi_consumers: dict[CrossClusterRef, MultiConsumerSnapshot] = {}
         self._assignment = Assignment({}, {})
         self._passes = {AGENT: PassFacts(), SYNCHRONIZER: PassFacts()}
         self._alerts: dict[str, Mapping[str, ErrorInfo]] = {}
@@ -50,6 +59,25 @@ class Board:
         """Replace all rows of objects."""
         self._queue_rows = {row.queue: row for row in rows.queues}
         self._consumer_rows = {row.consumer: row for row in rows.consumers}
+        self._mappings = {row.table: row for row in rows.mappings or ()}
+        self._consumer_names = {}
+        for name in rows.consumer_names:
+            self._consumer_names.setdefault(name.consumer.table, []).append(name)
+
+    def put_multi_consumer_rows(self, rows: Collection[ConsumerRow]) -> None:
+        """Replace the rows of all multi-consumers; those of the consumers in them are among the others."""
+        self._multi_consumer_rows = {row.consumer: row for row in rows}
+
+    def find_multi_consumer_row(self, ref: CrossClusterRef) -> ConsumerRow | None:
+        return self._multi_consumer_rows.get(ref)
+
+    def find_mapping(self, ref: CrossClusterRef) -> MappingRow | None:
+        """What is known of the replicas of a table."""
+        return self._mappings.get(ref)
+
+    def recorded_names(self, ref: CrossClusterRef) -> Sequence[ConsumerNameRow]:
+        """The names the state tables know in a multi-consumer."""
+        return self._consumer_names.get(ref, ())
 
     def find_queue_row(self, ref: CrossClusterRef) -> QueueRow | None:
         return self._queue_rows.get(ref)
@@ -68,6 +96,9 @@ class Board:
 
     def put_consumer(self, snapshot: ConsumerSnapshot) -> None:
         self._consumers[snapshot.ref] = snapshot
+
+    def put_multi_consumer(self, snapshot: MultiConsumerSnapshot) -> None:
+        self._multi_consumers[snapshot.ref] = snapshot
 
     def find_queue(self, ref: CrossClusterRef) -> QueueSnapshot | None:
         """Latest snapshot of a queue led, followed or in error here."""
@@ -88,6 +119,9 @@ class Board:
         self._assignment = assignment
         self._queues = {ref: snapshot for ref, snapshot in self._queues.items() if ref in assignment.queues}
         self._consumers = {ref: snapshot for ref, snapshot in self._consumers.items() if ref in assignment.consumers}
+        self._multi_consumers = {
+            ref: snapshot for ref, snapshot in self._multi_consumers.items() if ref in assignment.multi_consumers
+        }
 
     def is_served_queue(self, ref: CrossClusterRef) -> bool:
         """Whether the queue is to be served here, though it may have no snapshot yet."""
@@ -127,7 +161,11 @@ class Board:
     def queue_node(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """The whole node of a queue in the agent's tree; None for one not served here."""
         snapshot = self._find_served_queue(ref)
-        return None if snapshot is None else status.queue_node(snapshot, self._host, self._clock.now())
+        return (
+            None
+            if snapshot is None
+            else status.queue_node(snapshot, self._host, self._clock.now(), self._mappings.get(ref))
+        )
 
     def consumer_status(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """See `StatusSource`."""
@@ -142,7 +180,46 @@ class Board:
     def consumer_node(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """The whole node of a consumer in the agent's tree; None for one not served here."""
         snapshot = self._find_served_consumer(ref)
-        return None if snapshot is None else status.consumer_node(snapshot, self._host, self._clock.now())
+        return (
+            None
+            if snapshot is None
+            else status.consumer_node(snapshot, self._host, self._clock.now(), self._mappings.get(ref.table))
+        )
+
+    def multi_consumers(self) -> Mapping[CrossClusterRef, MultiConsumerSnapshot]:
+        """Latest snapshots of the tables that hold several consumers."""
+        return self._multi_consumers
+
+    def multi_consumer_status(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """Status of a multi-consumer and of the consumers in it; None for one not served here."""
+        snapshot = self._multi_consumers.get(ref)
+        if snapshot is None:
+            return None
+        consumers = {name: self.consumer_status(ref._replace(name=name)) for name in snapshot.names}
+        return multi_consumer_status(snapshot, self._host, consumers)
+
+    def multi_consumer_partitions(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """Partitions of the consumers in a multi-consumer; None for one not served here."""
+        snapshot = self._multi_consumers.get(ref)
+        if snapshot is None:
+            return None
+        consumers = {name: self.consumer_partitions(ref._replace(name=name)) for name in snapshot.names}
+        return multi_consumer_partitions(snapshot, consumers)
+
+    def multi_consumer_node(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """The whole node of a multi-consumer in the agent's tree; None for one not served here."""
+        snapshot = self._multi_consumers.get(ref)
+        if snapshot is None:
+            return None
+        return {
+            **status.object_node(snapshot, status.consumer_row(snapshot.row), self._mappings.get(ref)),
+            "status": self.multi_consumer_status(ref),
+            "partitions": self.multi_consumer_partitions(ref),
+        }
+
+    def is_served_multi_consumer(self, ref: CrossClusterRef) -> bool:
+        """Whether the multi-consumer is to be served here, though it may have no snapshot yet."""
+        return ref in self._assignment.multi_consumers
 
     def agent_pass(self) -> PassFacts:
         """See `StatusSource`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.fan_out import fan_out
@@ -14,15 +16,19 @@ from queue_agent.core.consumer_snapshots import (
     build_consumer_snapshot,
     build_sub_snapshot,
     find_view_of_queue,
+    idle_sub_snapshot,
+    known_offsets,
     rows_to_read,
     unprocessed_consumer_snapshot,
 )
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_consumer_row_error, has_meta_column
-from queue_agent.core.observed import ConsumerOffset
+from queue_agent.core.glances import OFFSETS_PASSES, is_refresh_due, is_untouched, tablet_indexes
+from queue_agent.core.observed import ConsumerOffset, Glance
 from queue_agent.core.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAMP_COLUMN
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow
+from queue_agent.core.replication import REPLICATED_TYPES, find_consumer_access, find_queue_access
+from queue_agent.core.rows import ConsumerRow, QueueRow
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueView, Role, SubSnapshot
 from queue_agent.errors import ClusterError
 
@@ -50,6 +56,9 @@ class ConsumerController:
         now = self._clock.now()
         row = self._board.find_consumer_row(ref) or ConsumerRow(ref)
         self._snapshot = unprocessed_consumer_snapshot(row, role, now, origins.make(now))
+        self._glance: Glance | None = None
+        """Before the offsets in the snapshot were read."""
+
         self._board.put_consumer(self._snapshot)
 
     async def do_pass(self, pass_index: int) -> None:
@@ -64,9 +73,7 @@ class ConsumerController:
             self._publish(banned_consumer_snapshot(self._snapshot, row, pass_instant, origin))
             return
         registrations = self._board.registrations_of_consumer(self._ref)
-        content: dict[CrossClusterRef, SubSnapshot] | ErrorInfo | None = find_consumer_row_error(row, origin)
-        if content is None:
-            content = await self._look_at_queues(sorted({one.queue for one in registrations}), row, origin)
+        content = await self._look(row, sorted({one.queue for one in registrations}), pass_index, origin)
         self._publish(build_consumer_snapshot(self._snapshot, row, registrations, pass_instant, content))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
@@ -83,38 +90,91 @@ class ConsumerController:
         self._snapshot = snapshot
         self._board.put_consumer(snapshot)
 
-    async def _look_at_queues(
-        self, queues: list[CrossClusterRef], row: ConsumerRow, origin: Origin
-    ) -> dict[CrossClusterRef, SubSnapshot]:
+    async def _look(
+        self, row: ConsumerRow, queues: list[CrossClusterRef], pass_index: int, origin: Origin
+    ) -> dict[CrossClusterRef, SubSnapshot] | ErrorInfo:
+        mapping = self._board.find_mapping(self._ref.table)
+        error = find_consumer_row_error(row, origin, mapping)
+        if error is not None:
+            return error
+        table = find_consumer_access(row, mapping, origin)
+        if isinstance(table, ErrorInfo):
+            return table
+        glance = await self._glance_at(row, table)
+        refresh = is_refresh_due(self._ref, pass_index, OFFSETS_PASSES)
+        untouched = not refresh and isinstance(glance, Glance) and is_untouched(self._glance, glance)
+        now = self._clock.now()
+        found: dict[CrossClusterRef, SubSnapshot] = {}
+        to_ask: dict[CrossClusterRef, tuple[QueueView, Mapping[int, ConsumerOffset] | None]] = {}
+        for queue in queues:
+            view = find_view_of_queue(queue, self._board.find_queue(queue), origin)
+            if not isinstance(view, QueueView):
+                found[queue] = view
+                continue
+            previous = self._find_previous(queue)
+            offsets = known_offsets(previous, view) if untouched or not view.partitions else None
+            idle = None if offsets is None else idle_sub_snapshot(previous, view, offsets, now)
+            if idle is not None:
+                found[queue] = idle
+            elif offsets is None and isinstance(glance, ClusterError):
+                found[queue] = origin.cluster_error(glance)
+            else:
+                to_ask[queue] = view, offsets
         with_meta = has_meta_column(row)
         answers = await fan_out(
-            lambda queue: self._look_at_queue(queue, with_meta, origin), queues, limit=_CONCURRENT_QUEUES
+            lambda queue: self._look_at_queue(queue, *to_ask[queue], table, with_meta, origin),
+            to_ask,
+            limit=_CONCURRENT_QUEUES,
         )
-        return {
-            queue: origin.cluster_error(answer) if isinstance(answer, ClusterError) else answer
-            for queue, answer in sorted(answers.items())
-        }
+        for queue, answer in answers.items():
+            found[queue] = origin.cluster_error(answer) if isinstance(answer, ClusterError) else answer
+        self._glance = glance if isinstance(glance, Glance) else None
+        return {queue: found[queue] for queue in queues}
 
-    async def _look_at_queue(self, queue: CrossClusterRef, with_meta: bool, origin: Origin) -> SubSnapshot:
-        view = find_view_of_queue(queue, self._board.find_queue(queue), origin)
-        if not isinstance(view, QueueView):
-            return view
-        previous = None if self._snapshot.view is None else self._snapshot.view.queues.get(queue)
-        offsets: dict[int, ConsumerOffset] = {}
-        if view.partitions:
-            cluster = get_cluster(self._clusters, self._ref.cluster)
-            offsets = dict(
-                await cluster.read_consumer_offsets(self._ref.path, queue, len(view.partitions), with_meta=with_meta)
+    async def _glance_at(self, row: ConsumerRow, table: CrossClusterRef) -> Glance | ClusterError | None:
+        """Whether something was written; None: writes to this table do not tell."""
+        if row.object_type in REPLICATED_TYPES:
+            return None
+        try:
+            cluster = get_cluster(self._clusters, table.cluster)
+            return await cluster.glance(table.path, tablet_indexes(self._glance))
+        except ClusterError as error:
+            return error
+
+    def _find_previous(self, queue: CrossClusterRef) -> SubSnapshot | None:
+        return None if self._snapshot.view is None else self._snapshot.view.queues.get(queue)
+
+    async def _look_at_queue(
+        self,
+        queue: CrossClusterRef,
+        view: QueueView,
+        offsets: Mapping[int, ConsumerOffset] | None,
+        table: CrossClusterRef,
+        with_meta: bool,
+        origin: Origin,
+    ) -> SubSnapshot:
+        previous = self._find_previous(queue)
+        if offsets is None:
+            cluster = get_cluster(self._clusters, table.cluster)
+            offsets = await cluster.read_consumer_offsets(
+                table.path, queue, len(view.partitions), with_meta=with_meta, name=self._ref.name
             )
-        answers = await self._read_rows(queue, rows_to_read(previous, view, offsets))
+        answers = await self._read_rows(queue, rows_to_read(previous, view, offsets), origin)
         return build_sub_snapshot(previous, view, offsets, answers, self._clock.now())
 
-    async def _read_rows(self, queue: CrossClusterRef, rows: RowsToRead) -> QueueRowAnswers:
+    async def _read_rows(self, queue: CrossClusterRef, rows: RowsToRead, origin: Origin) -> QueueRowAnswers:
         """Both columns at the same time; the first error is the error of the whole."""
-        cluster = get_cluster(self._clusters, queue.cluster)
+        if not rows.timestamps and not rows.data_weights:
+            return QueueRowAnswers()
+        row = self._board.find_queue_row(queue) or QueueRow(queue)
+        access = find_queue_access(row, self._board.find_mapping(queue), origin)
+        if isinstance(access, ErrorInfo):
+            raise ClusterError(access.message)
+        table = access.rows
+        cluster = get_cluster(self._clusters, table.cluster)
         wanted = {TIMESTAMP_COLUMN: rows.timestamps, DATA_WEIGHT_COLUMN: rows.data_weights}
         answers = await fan_out(
-            lambda column: cluster.select_row_values(queue.path, column, wanted[column]),
+            lambda column: cluster.select_row_values(table.path, column, wanted[column]),
             [column for column, indexes in wanted.items() if indexes],
             limit=len(wanted),
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from queue_agent.config import ControllerConfig
+from queue_agent.config import ControllerConfig, Trimming, trimming_mode
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.clusters import Clusters
-from queue_agent.ports import Clock, PassObserver
+from queue_agent.core.trim_config import TrimmingMode
+from queue_agent.ports import Clock, PassObserver, TrimJournal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ControllerContext:
     """The same for every controller of an agent."""
 
@@ -19,3 +20,15 @@ class ControllerContext:
     clock: Clock
     observer: PassObserver
     config: ControllerConfig
+    """The one in force; it is replaced when the dynamic configuration changes, so every pass has to look here."""
+
+    trimming: Trimming = "allowed"
+    """What the agent may do at most."""
+
+    journal: TrimJournal | None = None
+    """Of trims; None: there is none."""
+
+    @property
+    def trimming_mode(self) -> TrimmingMode:
+        """What the agent does about trimming at the moment."""
+        return trimming_mode(self.trimming, self.config)

@@ -3,43 +3,63 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
+from queue_agent.config import CypressSynchronizerConfig
 from queue_agent.controllers.board import SYNCHRONIZER, Board
-from queue_agent.controllers.clusters import Clusters
+from queue_agent.controllers.clusters import Clusters, get_cluster
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.origins import Origins, describe_pass_error
-from queue_agent.core.attributes import (
-    CONSUMER_ATTRIBUTES,
-    QUEUE_ATTRIBUTES,
-    build_consumer_row,
-    build_queue_row,
-    unfetched_consumer_row,
-    unfetched_queue_row,
-)
+from queue_agent.core.attributes import CONSUMER_ATTRIBUTES, QUEUE_ATTRIBUTES, read_revision
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.observed import ObjectRevisions
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import StateRows
-from queue_agent.core.synchronization import Changes, find_changes, find_conflict
-from queue_agent.errors import ClusterError, ClusterUnavailable
+from queue_agent.core.state_writes import Answers, StateWrites, plan_writes
+from queue_agent.core.synchronization import (
+    Changes,
+    MappingChanges,
+    find_changes,
+    find_conflict,
+    find_mapping_changes,
+    find_polled_changes,
+)
+from queue_agent.errors import ClusterError, ClusterUnavailable, QueueAgentError
 from queue_agent.ports import Clock, PassObserver, StateStore
 
 log = structlog.get_logger(__name__)
 
-Row = TypeVar("Row")
-
 _CONCURRENT_FETCHES = 200
 
 
+@dataclass(slots=True)
+class _Troubles:
+    """What went wrong in a pass without ending it, by cluster."""
+
+    revisions: dict[str, ErrorInfo] = field(default_factory=dict)
+    attributes: dict[str, ErrorInfo] = field(default_factory=dict)
+    unmapped: dict[str, ErrorInfo] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """What a pass found out before it looked at any object."""
+
+    changes: Changes
+    mapping: MappingChanges | None = None
+    """None: the mapping of replicated tables is not kept."""
+
+
 class Synchronizer:
-    """Watches the clusters' lists of queues and consumers.
+    """Keeps the state tables like the clusters.
 
     Args:
-        clusters: those to watch, by name; one that fails does not keep the others from being served.
+        clusters: all the agent knows, by name; one that fails does not keep the others from being served.
+        config: in force until `configure` is called.
         store: the state tables.
         board: gets alerts.
         written: set after something was written, so that others need not wait to see it.
@@ -49,6 +69,7 @@ class Synchronizer:
     def __init__(
         self,
         clusters: Clusters,
+        config: CypressSynchronizerConfig,
         store: StateStore,
         board: Board,
         written: asyncio.Event,
@@ -57,6 +78,7 @@ class Synchronizer:
         observer: PassObserver,
     ) -> None:
         self._clusters = clusters
+        self._config = self._config_from_now_on = config
         self._store = store
         self._board = board
         self._written = written
@@ -65,31 +87,23 @@ class Synchronizer:
         self._observer = observer
         self._pass_instant = clock.now()
 
+    def configure(self, config: CypressSynchronizerConfig) -> None:
+        """Work by this configuration from the next pass on."""
+        self._config_from_now_on = config
+
     async def do_pass(self, pass_index: int) -> None:
-        """Compare tables and watch lists once, and write what differs."""
+        """Compare tables and clusters once, and write what differs."""
+        self._config = self._config_from_now_on
         self._pass_instant = self._clock.now()
+        polling = self._config.policy == "polling"
+        if polling and self._config.write_replicated_table_mapping:
+            raise QueueAgentError("Cypress synchronizer cannot work with replicated objects in polling mode")
         origin = self._origins.make(self._pass_instant)
         rows = await self._store.read()
-        watch_lists, unlisted = await self._watch(origin)
-        changes = find_changes(watch_lists, rows)
-        unfetched = await self._synchronize(rows, changes, origin)
-        alerts = (
-            *_alert(
-                "cypress_synchronizer_unable_to_fetch_object_revisions",
-                3000,
-                "Error retrieving queue agent object revisions from clusters",
-                unlisted,
-                origin,
-            ),
-            *_alert(
-                "cypress_synchronizer_unable_to_fetch_attributes",
-                3001,
-                "Error fetching attributes from clusters",
-                unfetched,
-                origin,
-            ),
-        )
-        self._board.put_alerts(SYNCHRONIZER, dict(alerts))
+        troubles = _Troubles()
+        lookup = await (self._poll if polling else self._watch)(rows, origin, troubles)
+        await self._write(await self._plan(rows, lookup, origin, troubles))
+        self._board.put_alerts(SYNCHRONIZER, _alerts(troubles, polling, origin))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """Put on the board how the pass went; tell the observer."""
@@ -102,94 +116,128 @@ class Synchronizer:
         self._board.finish_pass(SYNCHRONIZER, pass_index, self._pass_instant, failure)
         self._observer.pass_finished(SYNCHRONIZER, pass_index, seconds, error)
 
-    async def _watch(self, origin: Origin) -> tuple[dict[str, ObjectRevisions], dict[str, ErrorInfo]]:
-        """Watch lists of the clusters that have a usable one, errors of the others; by cluster name."""
-        answers = await fan_out(
-            lambda name: self._clusters[name].get_object_revisions(), self._clusters, limit=len(self._clusters)
-        )
+    async def _poll(self, rows: StateRows, origin: Origin, troubles: _Troubles) -> _Lookup:
+        """Policy `polling`: ask for the revision of every object in the tables."""
+        refs = {*(row.queue for row in rows.queues), *(row.consumer for row in rows.consumers)}
+        answers = await self._ask(refs, ("attribute_revision",), troubles.revisions, origin)
+        revisions = {
+            ref: answer if isinstance(answer, ErrorInfo) else read_revision(answer, origin)
+            for ref, answer in answers.items()
+        }
+        return _Lookup(find_polled_changes(revisions, rows))
+
+    async def _watch(self, rows: StateRows, origin: Origin, troubles: _Troubles) -> _Lookup:
+        """Policy `watching`: compare the tables with the clusters' lists of queues and consumers."""
+        lists = await self._read_watch_lists(origin, troubles)
+        changes = find_changes(lists, rows)
+        if not self._config.write_replicated_table_mapping:
+            return _Lookup(changes)
+        if rows.mappings is None:
+            raise ClusterError("The replicated table mapping can not be read")
+        mapping = find_mapping_changes(lists, rows, changes)
+        for ref in mapping.unmapped:
+            troubles.unmapped[ref.cluster] = origin.error(
+                f'No replicated table mapping row is known for object "{ref}"', attributes={"path": ref.path}
+            )
+        return _Lookup(changes, mapping)
+
+    async def _read_watch_lists(self, origin: Origin, troubles: _Troubles) -> dict[str, ObjectRevisions]:
+        """Those of the clusters that have a usable one, by cluster name."""
+        watched = self._clusters if self._config.clusters is None else self._config.clusters
+
+        async def read(name: str) -> ObjectRevisions:
+            return await get_cluster(self._clusters, name).get_object_revisions()
+
         lists: dict[str, ObjectRevisions] = {}
-        errors: dict[str, ErrorInfo] = {}
-        for name, answer in answers.items():
+        for name, answer in (await fan_out(read, watched, limit=max(len(watched), 1))).items():
             if isinstance(answer, ClusterError):
-                errors[name] = origin.cluster_error(answer)
+                troubles.revisions[name] = origin.cluster_error(answer)
                 log.warning("object revisions not fetched", cluster=name, error=str(answer))
                 continue
             conflict = find_conflict(answer)
             if conflict is None:
                 lists[name] = answer
             else:
-                errors[name] = origin.error(
+                troubles.revisions[name] = origin.error(
                     f"Set of queues and consumers must not intersect, but they do (ObjectPath: {conflict})"
                 )
-        return lists, errors
+        return lists
 
-    async def _synchronize(self, rows: StateRows, changes: Changes, origin: Origin) -> dict[str, ErrorInfo]:
-        """Write what has changed; errors of the clusters that did not tell, by cluster name."""
-        old_queues = {row.queue: row for row in rows.queues}
-        old_consumers = {row.consumer: row for row in rows.consumers}
-        unfetched: dict[str, ErrorInfo] = {}
-        queues = await self._fetch(
-            changes.queues_to_fetch,
-            QUEUE_ATTRIBUTES,
-            lambda ref, attributes: build_queue_row(ref, attributes, old_queues.get(ref), origin),
-            lambda ref, error: unfetched_queue_row(ref, error, old_queues.get(ref)),
-            unfetched,
+    async def _plan(self, rows: StateRows, lookup: _Lookup, origin: Origin, troubles: _Troubles) -> StateWrites:
+        """Fetch the attributes that are needed, and make rows of them."""
+        changes, mapping = lookup.changes, lookup.mapping
+        queues = {*changes.queues_to_fetch, *(mapping.queues_to_look_at if mapping else ())}
+        consumers = {*changes.consumers_to_fetch, *(mapping.consumers_to_look_at if mapping else ())}
+        return plan_writes(
+            rows,
+            changes,
+            await self._ask(queues, QUEUE_ATTRIBUTES, troubles.attributes, origin),
+            await self._ask(consumers, CONSUMER_ATTRIBUTES, troubles.attributes, origin),
+            self._config.chaos_replicated_table_queue_agent_stage,
+            mapping,
             origin,
         )
-        consumers = await self._fetch(
-            changes.consumers_to_fetch,
-            CONSUMER_ATTRIBUTES,
-            lambda ref, attributes: build_consumer_row(ref, attributes, old_consumers.get(ref), origin),
-            lambda ref, error: unfetched_consumer_row(ref, error, old_consumers.get(ref)),
-            unfetched,
-            origin,
-        )
-        if changes.gone_queues or changes.gone_consumers:
-            await self._store.delete_objects(changes.gone_queues, changes.gone_consumers)
-        if queues or consumers:
-            await self._store.write_objects(queues, consumers)
-        if queues or consumers or changes.gone_queues or changes.gone_consumers:
-            self._written.set()
-            log.info(
-                "state tables written",
-                queues=len(queues),
-                consumers=len(consumers),
-                gone_queues=len(changes.gone_queues),
-                gone_consumers=len(changes.gone_consumers),
-            )
-        return unfetched
 
-    async def _fetch(
-        self,
-        refs: Collection[CrossClusterRef],
-        names: Collection[str],
-        build: Callable[[CrossClusterRef, Mapping[str, Any]], Row],
-        build_unfetched: Callable[[CrossClusterRef, ErrorInfo], Row],
-        unfetched: dict[str, ErrorInfo],
-        origin: Origin,
-    ) -> list[Row]:
-        """Rows of the objects whose cluster answered, be it an error; errors of the others go to `unfetched`."""
-        answers = await fan_out(
-            lambda ref: self._clusters[ref.cluster].get_attributes(ref.path, names), refs, limit=_CONCURRENT_FETCHES
-        )
-        rows: list[Row] = []
-        for ref, answer in answers.items():
-            if isinstance(answer, ClusterUnavailable):
-                unfetched[ref.cluster] = origin.cluster_error(answer)
-            elif isinstance(answer, ClusterError):
-                rows.append(build_unfetched(ref, origin.cluster_error(answer)))
+    async def _write(self, writes: StateWrites) -> None:
+        if not writes.counts:
+            return
+        await self._store.delete_objects(writes.gone_queues, writes.gone_consumers, writes.gone_mappings)
+        await self._store.delete_consumer_names(writes.gone_names)
+        await self._store.write_objects(writes.queues, writes.consumers, writes.mappings)
+        self._written.set()
+        log.info("state tables written", **writes.counts)
+
+    async def _ask(
+        self, refs: Collection[CrossClusterRef], names: Collection[str], silent: dict[str, ErrorInfo], origin: Origin
+    ) -> Answers:
+        """Attributes of the objects whose cluster answered, be it by an error; errors of the others go to `silent`."""
+
+        async def ask(ref: CrossClusterRef) -> Mapping[str, Any]:
+            return await get_cluster(self._clusters, ref.cluster).get_attributes(ref.path, names)
+
+        answers: dict[CrossClusterRef, Mapping[str, Any] | ErrorInfo] = {}
+        for ref, answer in (await fan_out(ask, sorted(refs), limit=_CONCURRENT_FETCHES)).items():
+            if not isinstance(answer, ClusterError):
+                answers[ref] = answer
+            elif isinstance(answer, ClusterUnavailable) or ref.cluster not in self._clusters:
+                silent[ref.cluster] = origin.cluster_error(answer)
             else:
-                rows.append(build(ref, answer))
-        return rows
+                answers[ref] = origin.cluster_error(answer)
+        return answers
 
 
-def _alert(
-    category: str, code: int, message: str, errors: Mapping[str, ErrorInfo], origin: Origin
-) -> list[tuple[str, ErrorInfo]]:
-    if not errors:
-        return []
-    inner = [
+def _alerts(troubles: _Troubles, polling: bool, origin: Origin) -> Mapping[str, ErrorInfo]:
+    objects = "object revisions" if polling else "queue agent object revisions"
+    verb = "fetching" if polling else "retrieving"
+    found = (
+        (
+            "cypress_synchronizer_unable_to_fetch_object_revisions",
+            3000,
+            f"Error {verb} {objects} from clusters",
+            troubles.revisions,
+        ),
+        (
+            "cypress_synchronizer_unable_to_fetch_attributes",
+            3001,
+            "Error fetching attributes from clusters",
+            troubles.attributes,
+        ),
+        (
+            "cypress_synchronizer_missing_replicated_table_mapping_objects",
+            3004,
+            "Objects of replicated types are missing in the replicated table mapping",
+            troubles.unmapped,
+        ),
+    )
+    return {
+        category: origin.error(message, code, inner_errors=_tagged(errors))
+        for category, code, message, errors in found
+        if errors
+    }
+
+
+def _tagged(errors: Mapping[str, ErrorInfo]) -> list[ErrorInfo]:
+    return [
         ErrorInfo(error.message, error.code, {**error.attributes, "cluster": cluster}, error.inner_errors)
         for cluster, error in sorted(errors.items())
     ]
-    return [(category, origin.error(message, code, inner_errors=inner))]

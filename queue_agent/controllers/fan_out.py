@@ -19,6 +19,14 @@ async def fan_out(ask: Callable[[K], Awaitable[V]], keys: Iterable[K], limit: in
         For every key its answer, or the cluster's error. Any other exception ends the call and all questions in it.
     """
     answers: dict[K, V | ClusterError] = {}
+    keys = list(keys)
+    if len(keys) <= 1:  # as it is with most objects: that needs no tasks
+        for key in keys:
+            try:
+                answers[key] = await ask(key)
+            except ClusterError as error:
+                answers[key] = error
+        return answers
     slots = asyncio.Semaphore(limit)
 
     async def ask_one(key: K) -> None:

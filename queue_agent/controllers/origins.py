@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, QueueAgentError
 from queue_agent.wire.guid import Guid
 
 
@@ -54,6 +54,8 @@ def describe_pass_error(error: Exception, origin: Origin) -> ErrorInfo:
     match error:
         case ClusterError():
             return origin.cluster_error(error)
+        case QueueAgentError():
+            return origin.error(str(error))
         case TimeoutError():
             return origin.error("Pass did not end in time")
         case _:

@@ -15,6 +15,9 @@ from queue_agent.errors import QueueAgentError
 
 log = structlog.get_logger(__name__)
 
+MAX_SLEEP_SECONDS = 1.0
+"""How long a loop goes without looking at its schedule, which may have changed."""
+
 MAX_SLOWDOWN = 8
 """A pass that keeps failing is tried again after this many periods at most."""
 
@@ -28,6 +31,9 @@ class Schedule:
 
     timeout: timedelta
     """A pass that takes longer has failed."""
+
+    enable: bool = True
+    """Off: there are no passes for now."""
 
 
 def next_delay(schedule: Schedule, failures: int, seconds: float) -> float:
@@ -44,28 +50,35 @@ def next_delay(schedule: Schedule, failures: int, seconds: float) -> float:
 
 async def run_passes(
     do_pass: Callable[[int], Awaitable[None]],
-    schedule: Schedule,
+    find_schedule: Callable[[], Schedule],
     finished: Callable[[int, float, Exception | None], None],
     jitter: Callable[[], float],
     wake: asyncio.Event | None = None,
+    disabled: Callable[[], None] = lambda: None,
+    splay: Callable[[], float] = lambda: 1.0,
 ) -> NoReturn:
     """Do passes until cancelled, the first at once; a failed one is reported and delays the next.
 
     Args:
         do_pass: gets the index of the pass, from 0.
-        schedule: period and deadline.
+        find_schedule: period and deadline as of now; a change is noticed within `MAX_SLEEP_SECONDS`.
         finished: hears of every pass: index, seconds, and the error if it failed.
         jitter: a factor for the delay after a failure, so that what fails together is not tried again together.
         wake: when set, the next pass starts early; it is cleared then.
+        disabled: called each time it is found that there are to be no passes for now.
+        splay: a factor for the delay after the first pass, so that what begins together does not march in step.
     """
     clock = asyncio.get_running_loop().time
     failures = 0
     pass_index = 0
     while True:
+        while not find_schedule().enable:
+            disabled()
+            await asyncio.sleep(MAX_SLEEP_SECONDS)
         started = clock()
         error: Exception | None = None
         try:
-            async with asyncio.timeout(schedule.timeout.total_seconds()):
+            async with asyncio.timeout(find_schedule().timeout.total_seconds()):
                 await do_pass(pass_index)
         except (QueueAgentError, TimeoutError) as caught:
             error = caught
@@ -73,19 +86,27 @@ async def run_passes(
         except Exception as caught:
             error = caught
             log.exception("pass crashed", pass_index=pass_index)
-        seconds = clock() - started
-        finished(pass_index, seconds, error)
+        ended = clock()
+        finished(pass_index, ended - started, error)
         failures = failures + 1 if error else 0
         pass_index += 1
-        delay = next_delay(schedule, failures, seconds)
-        await _pause(delay * jitter() if failures else delay, wake)
+        factor = splay() if pass_index == 1 else 1.0
+        factor = jitter() if failures else factor
+        while (schedule := find_schedule()).enable:
+            # Looked at anew after every sleep: a shorter period counts at once.
+            rest = ended + factor * next_delay(schedule, failures, ended - started) - clock()
+            if await _pause(min(max(rest, 0.0), MAX_SLEEP_SECONDS), wake) or rest <= MAX_SLEEP_SECONDS:
+                break
 
 
-async def _pause(seconds: float, wake: asyncio.Event | None) -> None:
+async def _pause(seconds: float, wake: asyncio.Event | None) -> bool:
+    """Sleep; True if woken before the time is over."""
     if wake is None:
         await asyncio.sleep(seconds)
-        return
+        return False
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await wake.wait()
+    woken = wake.is_set()
     wake.clear()
+    return woken

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-import structlog
-
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
-from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.origins import Origins, describe_pass_error
+from queue_agent.controllers.trimming import Trimmer
 from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.glances import DESCRIPTION_PASSES, KnownTable, is_refresh_due, remember_table
+from queue_agent.core.observed import TableDescription, TabletInfo
 from queue_agent.core.queue_snapshots import (
     DATA_WEIGHT_COLUMN,
     QueueObservation,
@@ -19,19 +20,19 @@ from queue_agent.core.queue_snapshots import (
     build_queue_snapshot,
     data_weight_rows,
     find_schema_error,
+    idle_queue_snapshot,
     readable_partition_indexes,
     unprocessed_queue_snapshot,
 )
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.replication import find_queue_access
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueueSnapshot, Role
-from queue_agent.core.trim import TRIM_FAILED, TrimPlan, find_trim_error, is_trim_due, plan_trims, trim_alert
+from queue_agent.core.trim import TRIM_FAILED, is_trim_due, trim_alert
+from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ClusterError
 
-log = structlog.get_logger(__name__)
-
 KIND = "queue_controller"
-_CONCURRENT_TRIMS = 16
 
 
 class QueueController:
@@ -50,8 +51,11 @@ class QueueController:
         self._clusters = context.clusters
         self._clock = context.clock
         self._observer = context.observer
-        self._config = context.config
+        self._context = context
         self._origins = origins
+        self._trimmer = Trimmer(ref, context)
+        self._known: KnownTable | None = None
+        self._seen: tuple[TableDescription, Mapping[int, TabletInfo]] | None = None
         now = self._clock.now()
         row = self._board.find_queue_row(ref) or QueueRow(ref)
         self._snapshot = unprocessed_queue_snapshot(row, role, now, origins.make(now))
@@ -70,23 +74,19 @@ class QueueController:
         if row.queue_agent_banned:
             self._publish(banned_queue_snapshot(self._snapshot, row, pass_instant, origin))
             return
-        observation = await self._observe(origin)
-        snapshot = build_queue_snapshot(
-            self._snapshot,
-            row,
-            self._board.registrations_of_queue(self._ref),
-            pass_instant,
-            self._clock.now(),
-            origin,
-            observation,
-        )
-        trims = snapshot.role is Role.LEADING and self._config.enable_automatic_trimming
-        # An alert of an iteration that nobody will repeat would stay for ever.
-        self._publish(snapshot if trims else replace(snapshot, alerts={}))
-        if trims and is_trim_due(snapshot.pass_index, self._config.pass_period, self._config.trimming_period):
-            error = await self._trim(snapshot, origin)
-            alerts = {} if error is None else {TRIM_FAILED: trim_alert(error, origin)}
-            self._publish(replace(snapshot, alerts=alerts))
+        snapshot = await self._look(row, pass_index, pass_instant, origin)
+        config = self._context.config
+        mode = self._context.trimming_mode if snapshot.role is Role.LEADING else TrimmingMode.OFF
+        if mode is TrimmingMode.OFF:
+            # What an iteration has left that nobody will repeat would stay for ever.
+            left = snapshot.alerts or snapshot.trims is not None
+            self._publish(replace(snapshot, alerts={}, trims=None) if left else snapshot)
+            return
+        self._publish(snapshot)
+        if is_trim_due(snapshot.pass_index, config.pass_period, config.trimming_period):
+            outcome = await self._trimmer.do_iteration(snapshot, mode, origin)
+            alerts = {} if outcome.error is None else {TRIM_FAILED: trim_alert(outcome.error, origin)}
+            self._publish(replace(snapshot, alerts=alerts, trims=outcome.trims))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """Publish that the pass failed, unless it had published what it saw before; tell the observer."""
@@ -111,51 +111,61 @@ class QueueController:
         self._board.put_queue(snapshot)
         self._published = True
 
-    async def _observe(self, origin: Origin) -> QueueObservation:
-        path = self._ref.path
+    async def _look(self, row: QueueRow, pass_index: int, pass_instant: datetime, origin: Origin) -> QueueSnapshot:
+        seen = await self._look_at_tablets(row, pass_index, origin)
+        registrations = self._board.registrations_of_queue(self._ref)
+        if not isinstance(seen, QueueObservation):
+            if seen == self._seen:
+                now = self._clock.now()
+                idle = idle_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, origin)
+                if idle is not None:
+                    return idle
+            table, infos = self._seen = seen
+            seen = QueueObservation(table, infos, await self._read_data_weights(row, table, infos, origin))
+        now = self._clock.now()
+        return build_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, origin, seen)
+
+    async def _look_at_tablets(
+        self, row: QueueRow, pass_index: int, origin: Origin
+    ) -> tuple[TableDescription, Mapping[int, TabletInfo]] | QueueObservation:
+        """What the tablets say; or what there is in place of it."""
+        access = find_queue_access(row, self._board.find_mapping(self._ref), origin)
+        if isinstance(access, ErrorInfo):
+            return QueueObservation(access)
+        path = access.tablets.path
+        known = self._known
+        if known is None or known.table != access.tablets or is_refresh_due(self._ref, pass_index, DESCRIPTION_PASSES):
+            known = None
         try:
-            cluster = get_cluster(self._clusters, self._ref.cluster)
+            cluster = get_cluster(self._clusters, access.tablets.cluster)
+            glance = await cluster.glance(path, () if known is None else known.tablet_indexes)
+            if known is not None and glance.tablet_infos is not None and known.is_confirmed_by(glance):
+                return known.description, glance.tablet_infos
             table = await cluster.get_table(path)
         except ClusterError as error:
             return QueueObservation(origin.cluster_error(error))
+        if self._seen is not None and table == self._seen[0]:
+            table = self._seen[0]  # what is compared in every pass had better be the same object
+        self._known = remember_table(access.tablets, glance.facts, table)
         schema_error = find_schema_error(table, origin)
         if schema_error is not None:
             return QueueObservation(schema_error)
         try:
-            infos = await cluster.get_tablet_infos(path, readable_partition_indexes(table))
+            return table, await cluster.get_tablet_infos(path, readable_partition_indexes(table))
         except ClusterError as error:
             return QueueObservation(table, origin.cluster_error(error))
+
+    async def _read_data_weights(
+        self, row: QueueRow, table: TableDescription, infos: Mapping[int, TabletInfo], origin: Origin
+    ) -> Mapping[tuple[int, int], int] | ErrorInfo:
         rows = data_weight_rows(self._snapshot, table, infos)
         if not rows:
-            return QueueObservation(table, infos)
+            return {}
+        access = find_queue_access(row, self._board.find_mapping(self._ref), origin)
+        if isinstance(access, ErrorInfo):
+            return access
         try:
-            return QueueObservation(table, infos, await cluster.select_row_values(path, DATA_WEIGHT_COLUMN, rows))
+            cluster = get_cluster(self._clusters, access.rows.cluster)
+            return await cluster.select_row_values(access.rows.path, DATA_WEIGHT_COLUMN, rows)
         except ClusterError as error:
-            return QueueObservation(table, infos, origin.cluster_error(error))
-
-    async def _trim(self, snapshot: QueueSnapshot, origin: Origin) -> ErrorInfo | None:
-        """Do one trimming iteration; what went wrong with it, if anything."""
-        registrations = self._board.registrations_of_queue(self._ref)
-        plan = plan_trims(snapshot, registrations, self._board.all_consumers, origin)
-        failures: dict[int, ErrorInfo] = {}
-        object_id = snapshot.row.object_id
-        if isinstance(plan, TrimPlan) and plan.targets:
-            assert object_id is not None
-            failures = await self._trim_partitions(object_id, plan, origin)
-        return find_trim_error(self._ref, plan, failures, origin)
-
-    async def _trim_partitions(self, object_id: str, plan: TrimPlan, origin: Origin) -> dict[int, ErrorInfo]:
-        cluster = get_cluster(self._clusters, self._ref.cluster)
-        targets = plan.targets
-        outcomes = await fan_out(
-            lambda index: cluster.trim_rows(object_id, index, targets[index]), targets, limit=_CONCURRENT_TRIMS
-        )
-        failures: dict[int, ErrorInfo] = {}
-        for index, outcome in outcomes.items():
-            fields = {"partition_index": index, "trimmed_row_count": targets[index], "object_id": object_id}
-            if outcome is None:
-                log.info("partition trimmed", **fields, constraint=plan.decisions[index].constraint)
-            else:
-                log.warning("partition not trimmed", **fields, error=str(outcome))
-                failures[index] = origin.cluster_error(outcome)
-        return failures
+            return origin.cluster_error(error)

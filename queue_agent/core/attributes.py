@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from queue_agent.core.error_info import OK_ERROR, ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow
+from queue_agent.core.replication import CHAOS, REPLICATED_TYPES
+from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow
 from queue_agent.core.trim_config import AutoTrimConfig
 
 QUEUE_ATTRIBUTES = (
@@ -21,6 +23,9 @@ QUEUE_ATTRIBUTES = (
     "id",
     "queue_agent_banned",
     "queue_profiling_tag",
+    "replicas",
+    "replication_card_id",
+    "treat_as_queue_consumer",
 )
 CONSUMER_ATTRIBUTES = (
     "attribute_revision",
@@ -30,9 +35,20 @@ CONSUMER_ATTRIBUTES = (
     "queue_agent_stage",
     "queue_agent_banned",
     "queue_consumer_profiling_tag",
+    "replicas",
+    "replication_card_id",
 )
 
+_REPLICA_ATTRIBUTES = ("cluster_name", "replica_path", "state", "mode")
+
 T = TypeVar("T")
+
+
+def with_default_stage(attributes: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
+    """Attributes of an object; a chaos replicated table of masters that know no stage for it gets this one."""
+    if attributes.get("type") != CHAOS or attributes.get("queue_agent_stage") is not None:
+        return attributes
+    return {**attributes, "queue_agent_stage": stage}
 
 
 def build_queue_row(
@@ -100,6 +116,48 @@ def build_consumer_row(
             queue_agent_stage=_find_lenient(attributes, "queue_agent_stage", str),
             synchronization_error=origin.error(str(error)).to_map(),
         )
+
+
+def read_revision(attributes: Mapping[str, Any], origin: Origin) -> int | ErrorInfo:
+    """The attribute revision, or why there is none."""
+    try:
+        return _get(attributes, "attribute_revision", int)
+    except ValueError as error:
+        return origin.error(str(error))
+
+
+def build_mapping_row(ref: CrossClusterRef, attributes: Mapping[str, Any], origin: Origin) -> MappingRow | None:
+    """The mapping row of an object of a replicated type, None for others.
+
+    Attributes that make no sense leave a row without meta, and the error.
+    """
+    object_type = _find_lenient(attributes, "type", str)
+    if object_type not in REPLICATED_TYPES:
+        return None
+    row = MappingRow(ref, _find_lenient(attributes, "attribute_revision", int), object_type)
+    try:
+        meta = _chaos_meta(attributes) if object_type == CHAOS else {"replicas": _replicas(attributes)}
+    except ValueError as error:
+        return replace(row, synchronization_error=origin.error(str(error)).to_map())
+    key = "chaos_replicated_table_meta" if object_type == CHAOS else "replicated_table_meta"
+    return replace(row, meta={key: meta}, synchronization_error=OK_ERROR)
+
+
+def _chaos_meta(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "replication_card_id": _get(attributes, "replication_card_id", str),
+        "replicas": _replicas(attributes, "content_type"),
+    }
+
+
+def _replicas(attributes: Mapping[str, Any], *more: str) -> Mapping[str, Any]:
+    """What is kept of each replica, by its id."""
+    result: dict[str, Any] = {}
+    for replica_id, replica in (_find_map(attributes, "replicas") or {}).items():
+        if not isinstance(replica, Mapping):
+            raise ValueError(f'Replica "{replica_id}" is of an unexpected type: {replica!r}')
+        result[replica_id] = {name: _get(replica, name, str) for name in (*_REPLICA_ATTRIBUTES, *more)}
+    return result
 
 
 def unfetched_queue_row(ref: CrossClusterRef, error: ErrorInfo, previous: QueueRow | None) -> QueueRow:

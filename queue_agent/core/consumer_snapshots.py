@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.lag import disposition_of, elapsed
+from queue_agent.core.lag import disposition_of
 from queue_agent.core.observed import ConsumerOffset
-from queue_agent.core.rates import Counters, total
+from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, Registration
 from queue_agent.core.snapshots import (
+    Compared,
     ConsumerPartition,
     ConsumerQueueView,
     ConsumerSnapshot,
@@ -97,12 +98,39 @@ def find_view_of_queue(
     return snapshot.view
 
 
+def known_offsets(previous: SubSnapshot | None, queue: QueueView) -> Mapping[int, ConsumerOffset] | None:
+    """The offsets of the previous standing, if they are those of all partitions the queue has now; else None."""
+    if not queue.partitions:
+        return {}
+    if not isinstance(previous, ConsumerQueueView) or previous.compared is None:
+        return None
+    enough = len(queue.partitions) <= len(previous.compared.queue.partitions)
+    return previous.compared.offsets if enough else None
+
+
+def idle_sub_snapshot(
+    previous: SubSnapshot | None, queue: QueueView, offsets: Mapping[int, ConsumerOffset], now: datetime
+) -> ConsumerQueueView | None:
+    """The next standing if neither queue nor offsets have changed since the previous one.
+
+    It is what `build_sub_snapshot` would make of the same. None: something has changed or is still to be asked, or the
+    clock went back.
+    """
+    if not isinstance(previous, ConsumerQueueView) or not previous.settled or now < previous.seen_at:
+        return None
+    compared = previous.compared
+    if compared is None or not _same_queue(compared.queue, queue) or compared.offsets != offsets:
+        return None
+    return ConsumerQueueView(previous.partitions, now, compared, settled=True)
+
+
 def rows_to_read(previous: SubSnapshot | None, queue: QueueView, offsets: Mapping[int, ConsumerOffset]) -> RowsToRead:
     """The rows whose values are needed and are not known from the previous snapshot of the same consumer and queue."""
     timestamps: set[RowIndex] = set()
     data_weights: set[RowIndex] = set()
+    unchanged = _unchanged_partitions(previous, queue, offsets)
     for index, partition in enumerate(queue.partitions):
-        if isinstance(partition, FailedQueuePartition):
+        if index in unchanged or isinstance(partition, FailedQueuePartition):
             continue
         offset = _offset(offsets, index)
         known = _known_values(previous, index, partition, offset.offset)
@@ -129,11 +157,17 @@ def build_sub_snapshot(
         answers: to the questions of `rows_to_read`.
         now: idle times, lag and rates are as of then.
     """
+    unchanged = _unchanged_partitions(previous, queue, offsets, now)
     partitions: list[ConsumerPartition | FailedConsumerPartition] = []
+    settled = True
     for index, queue_partition in enumerate(queue.partitions):
+        if index in unchanged:
+            partitions.append(unchanged[index])
+            continue
         offset = _offset(offsets, index)
         counters = _previous_counters(previous, index)
         if isinstance(queue_partition, FailedQueuePartition):
+            settled = False
             partitions.append(
                 FailedConsumerPartition(
                     error=queue_partition.error,
@@ -158,18 +192,68 @@ def build_sub_snapshot(
                 else None
             ),
         )
-        partitions.append(_partition(queue_partition, offset, values, counters, now))
-    return ConsumerQueueView(
-        partitions=partitions,
-        read_row_count=total(partition.counters.row_count for partition in partitions),
-        read_data_weight=total(partition.counters.data_weight for partition in partitions),
+        partition = _partition(queue_partition, offset, values, counters, now)
+        settled = settled and _is_complete(values, queue, queue_partition, offset) and _is_counted(partition)
+        partitions.append(partition)
+    return ConsumerQueueView(partitions, seen_at=now, compared=Compared(queue, offsets), settled=settled)
+
+
+def _same_queue(old: QueueView, new: QueueView) -> bool:
+    """Whether nothing has changed in the queue from one view to the other."""
+    return old.partitions is new.partitions and _same_columns(old, new)
+
+
+def _same_columns(old: QueueView, new: QueueView) -> bool:
+    return (old.has_timestamp_column, old.has_cumulative_data_weight_column) == (
+        new.has_timestamp_column,
+        new.has_cumulative_data_weight_column,
+    )
+
+
+def _unchanged_partitions(
+    previous: SubSnapshot | None, queue: QueueView, offsets: Mapping[int, ConsumerOffset], now: datetime | None = None
+) -> Mapping[int, ConsumerPartition]:
+    """The partitions of which everything is known already, by index; none if the clock went back."""
+    if not isinstance(previous, ConsumerQueueView) or previous.compared is None:
+        return {}
+    compared = previous.compared
+    if not _same_columns(compared.queue, queue) or (now is not None and now < previous.seen_at):
+        return {}
+    unchanged: dict[int, ConsumerPartition] = {}
+    pairs = zip(compared.queue.partitions, queue.partitions, previous.partitions, strict=False)
+    for index, (old_queue_partition, queue_partition, old) in enumerate(pairs):
+        if (
+            old_queue_partition is queue_partition
+            and isinstance(queue_partition, QueuePartition)
+            and isinstance(old, ConsumerPartition)
+            and compared.offsets.get(index) == offsets.get(index)
+            and _is_complete(old.queue_row_values, queue, queue_partition, _offset(offsets, index))
+            and _is_counted(old)
+        ):
+            unchanged[index] = old
+    return unchanged
+
+
+def _is_counted(partition: ConsumerPartition) -> bool:
+    """Whether the counters know what was seen; one that is ahead of a clock that went back takes no notice."""
+    weight = partition.cumulative_data_weight
+    counters = partition.counters
+    return counters.row_count.count == partition.next_row_index and (
+        weight is None or counters.data_weight.count == weight
+    )
+
+
+def _is_complete(values: QueueRowValues, queue: QueueView, partition: QueuePartition, offset: ConsumerOffset) -> bool:
+    """Whether every value that is needed has been found."""
+    return not (
+        (values.next_row_timestamp is None and _needs_timestamp(queue, partition, offset))
+        or (values.read_data_weight is None and _needs_data_weight(queue, partition, offset))
     )
 
 
 def _partition(
     queue: QueuePartition, offset: ConsumerOffset, values: QueueRowValues, counters: Counters, now: datetime
 ) -> ConsumerPartition:
-    last_consume_time = instant_of(offset.last_write_timestamp)
     unread_row_count = queue.upper_row_index - offset.offset
     cumulative_data_weight = offset.meta.get("cumulative_data_weight", values.read_data_weight)
     commit_timestamp = values.next_row_timestamp
@@ -178,8 +262,7 @@ def _partition(
     next_row_commit_time = None if commit_timestamp is None else instant_of(commit_timestamp)
     return ConsumerPartition(
         next_row_index=offset.offset,
-        last_consume_time=last_consume_time,
-        consume_idle_time=elapsed(last_consume_time, now),
+        last_consume_time=instant_of(offset.last_write_timestamp),
         disposition=disposition_of(unread_row_count, queue.available_row_count),
         unread_row_count=unread_row_count,
         unread_data_weight=(
@@ -188,7 +271,6 @@ def _partition(
             else queue.cumulative_data_weight - cumulative_data_weight
         ),
         next_row_commit_time=next_row_commit_time,
-        processing_lag=timedelta(0) if next_row_commit_time is None else elapsed(next_row_commit_time, now),
         cumulative_data_weight=cumulative_data_weight,
         counters=_updated(counters, offset.offset, cumulative_data_weight, now),
         queue_row_values=values,
@@ -231,7 +313,10 @@ def _known_values(
 
 def _previous_counters(previous: SubSnapshot | None, partition_index: int) -> Counters:
     old = _previous_partition(previous, partition_index)
-    return Counters() if old is None else old.counters
+    if old is None:
+        return Counters()
+    assert isinstance(previous, ConsumerQueueView)
+    return previous.counters_of(old)
 
 
 def _previous_partition(

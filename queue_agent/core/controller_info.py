@@ -3,55 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from queue_agent.core.encoding import encode_instant
+from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, Role
 
-DISPLAY_LIMIT = 10
-"""Objects listed of each kind."""
+Snapshot = QueueSnapshot | ConsumerSnapshot | MultiConsumerSnapshot
 
-Snapshot = QueueSnapshot | ConsumerSnapshot
+_ROLES: Final = (Role.LEADING, Role.FOLLOWING)
 
 
 def controller_info(
-    queues: Mapping[CrossClusterRef, QueueSnapshot], consumers: Mapping[CrossClusterRef, ConsumerSnapshot]
+    queues: Mapping[CrossClusterRef, QueueSnapshot],
+    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    multi_consumers: Mapping[CrossClusterRef, MultiConsumerSnapshot],
+    display_limit: int,
 ) -> dict[str, Any]:
-    """The node `controller_info` of the agent's tree: of all objects here, and for each cluster."""
-    clusters = sorted({ref.cluster for ref in (*queues, *consumers)})
+    """The node `controller_info` of the agent's tree: of all objects here, and for each cluster.
+
+    Args:
+        queues, consumers, multi_consumers: latest snapshots.
+        display_limit: how many objects each list holds at most, those not looked at for longest first.
+    """
+    kinds: dict[str, list[Snapshot]] = {
+        "queue": list(queues.values()),
+        "consumer": list(consumers.values()),
+        "multi_consumer": list(multi_consumers.values()),
+    }
+    clusters = sorted({snapshot.ref.cluster for snapshots in kinds.values() for snapshot in snapshots})
     return {
-        **_summary(queues.values(), consumers.values()),
+        **_summary(kinds, display_limit),
         "per_cluster": {
             cluster: _summary(
-                [snapshot for ref, snapshot in queues.items() if ref.cluster == cluster],
-                [snapshot for ref, snapshot in consumers.items() if ref.cluster == cluster],
+                {
+                    kind: [snapshot for snapshot in snapshots if snapshot.ref.cluster == cluster]
+                    for kind, snapshots in kinds.items()
+                },
+                display_limit,
             )
             for cluster in clusters
         },
     }
 
 
-def _summary(queues: Iterable[Snapshot], consumers: Iterable[Snapshot]) -> dict[str, Any]:
-    queues, consumers = list(queues), list(consumers)
+def _summary(kinds: Mapping[str, list[Snapshot]], limit: int) -> dict[str, Any]:
     return {
         "inactive_objects": {
-            "leading_queues": _oldest(queues, Role.LEADING),
-            "following_queues": _oldest(queues, Role.FOLLOWING),
-            "leading_consumers": _oldest(consumers, Role.LEADING),
-            "following_consumers": _oldest(consumers, Role.FOLLOWING),
+            f"{role.value}_{kind}s": _oldest(snapshots, role, limit)
+            for kind, snapshots in kinds.items()
+            for role in _ROLES
         },
         "erroneous_objects": {
-            "queue_count": sum(snapshot.error is not None for snapshot in queues),
-            "consumer_count": sum(snapshot.error is not None for snapshot in consumers),
+            f"{kind}_count": sum(snapshot.error is not None for snapshot in snapshots)
+            for kind, snapshots in kinds.items()
         },
     }
 
 
-def _oldest(snapshots: Iterable[Snapshot], role: Role) -> list[dict[str, Any]]:
+def _oldest(snapshots: Iterable[Snapshot], role: Role, limit: int) -> list[dict[str, Any]]:
     chosen = [snapshot for snapshot in snapshots if snapshot.role is role and snapshot.error is None]
     chosen.sort(key=lambda snapshot: (snapshot.pass_instant, snapshot.ref))
     return [
         {"path": str(snapshot.ref), "pass_instant": encode_instant(snapshot.pass_instant)}
-        for snapshot in chosen[:DISPLAY_LIMIT]
+        for snapshot in chosen[:limit]
     ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """An instant that is not set."""
@@ -12,6 +15,13 @@ class Unsigned(int):
     """A number that is published as YSON's uint64; a plain `int` is an int64."""
 
     __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """YSON's `#` with attributes; a plain None is one without."""
+
+    attributes: Mapping[str, Any]
 
 
 def encode_instant(instant: datetime) -> str:

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.rows import ConsumerRow, QueueRow
+from queue_agent.core.replication import CHAOS, REPLICATED_TYPES, find_mapping_error
+from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow
 
 FAMILY = "ordered_dynamic_table"
 """The only kind of queue there is, replicated ones included."""
 
-REPLICATED_TYPES = frozenset({"replicated_table", "chaos_replicated_table"})
+_Column = tuple[Any, Any, bool, Any]
+"""Name, type, whether required, sort order."""
 
-_KEY_COLUMNS = [
+_KEY_COLUMNS: list[_Column] = [
     ("queue_cluster", "string", True, "ascending"),
     ("queue_path", "string", True, "ascending"),
     ("partition_index", "uint64", True, "ascending"),
 ]
-_OFFSET_COLUMN = ("offset", "uint64", True, None)
-_META_COLUMN = ("meta", "any", False, None)
-_MULTI_CONSUMER_COLUMN = ("queue_consumer_name", "string", True, "ascending")
+_OFFSET_COLUMN: _Column = ("offset", "uint64", True, None)
+_META_COLUMN: _Column = ("meta", "any", False, None)
+_OFFSET_SCHEMAS = ([*_KEY_COLUMNS, _OFFSET_COLUMN, _META_COLUMN], [*_KEY_COLUMNS, _OFFSET_COLUMN])
+_MULTI_CONSUMER_COLUMN: _Column = ("queue_consumer_name", "string", True, "ascending")
 
 
-def find_queue_row_error(row: QueueRow, origin: Origin) -> ErrorInfo | None:
-    """Why no controller can be made for the queue; None if one can."""
+def find_queue_row_error(row: QueueRow, origin: Origin, mapping: MappingRow | None = None) -> ErrorInfo | None:
+    """Why no controller can be made for the queue; None if one can.
+
+    Args:
+        row: the queue's.
+        origin: of errors.
+        mapping: the queue's row in the replicated table mapping; of no account unless the queue is replicated.
+    """
     synchronization_error = _find_synchronization_error(row)
     if synchronization_error is not None:
         return origin.error("Queue synchronization error", inner_errors=[synchronization_error])
@@ -30,10 +41,14 @@ def find_queue_row_error(row: QueueRow, origin: Origin) -> ErrorInfo | None:
     if row.object_type is None:
         return origin.error("Object type is not known yet")
     if row.object_type in REPLICATED_TYPES:
-        return origin.error(f'Queues of type "{row.object_type}" are not supported by this agent yet')
-    if row.object_type != "table":
+        if mapping is None:
+            return origin.error("No replicated table mapping row is known for replicated queue")
+        mapping_error = find_mapping_error(mapping, row.object_type, origin)
+        if mapping_error is not None:
+            return mapping_error
+    elif row.object_type != "table":
         return origin.error(f'Invalid queue object type "{row.object_type}"')
-    if row.dynamic is not True or row.sorted is not False:
+    if row.dynamic is not True or (row.sorted is not False and row.object_type != CHAOS):
         return origin.error(
             "Only ordered dynamic tables are supported as queues, found object of type "
             f'"{row.object_type}" with dynamic={_flag(row.dynamic)} and sorted={_flag(row.sorted)} instead'
@@ -41,8 +56,14 @@ def find_queue_row_error(row: QueueRow, origin: Origin) -> ErrorInfo | None:
     return None
 
 
-def find_consumer_row_error(row: ConsumerRow, origin: Origin) -> ErrorInfo | None:
-    """Why the consumer can not be looked at; None if it can."""
+def find_consumer_row_error(row: ConsumerRow, origin: Origin, mapping: MappingRow | None = None) -> ErrorInfo | None:
+    """Why the consumer can not be looked at; None if it can. Arguments as for a queue."""
+    error = find_consumer_object_error(row, origin, mapping)
+    return _find_schema_error(row, origin) if error is None else error
+
+
+def find_consumer_object_error(row: ConsumerRow, origin: Origin, mapping: MappingRow | None = None) -> ErrorInfo | None:
+    """Why a consumer or multi-consumer can not be looked at, its schema aside. Arguments as for a queue."""
     synchronization_error = _find_synchronization_error(row)
     if synchronization_error is not None:
         return origin.error("Consumer synchronization failed", inner_errors=[synchronization_error])
@@ -52,9 +73,25 @@ def find_consumer_row_error(row: ConsumerRow, origin: Origin) -> ErrorInfo | Non
         return origin.error("Consumer object type is not known yet")
     if row.schema is None:
         return origin.error("Consumer schema is not known yet")
-    if row.object_type in REPLICATED_TYPES:
-        return origin.error(f'Consumers of type "{row.object_type}" are not supported by this agent yet')
-    return _find_schema_error(row, origin)
+    if row.object_type not in REPLICATED_TYPES:
+        return None
+    if mapping is None:
+        return origin.error("No replicated table mapping row is known for replicated consumer")
+    return find_mapping_error(mapping, row.object_type, origin)
+
+
+def is_multi_consumer(row: ConsumerRow) -> bool:
+    """Whether the table holds offsets of several named consumers."""
+    if row.schema is None:
+        return False
+    attributes = getattr(row.schema, "attributes", {})
+    columns = _columns(row)
+    return (
+        bool(attributes.get("unique_keys"))
+        and attributes.get("strict", True)
+        and columns[:1] == [_MULTI_CONSUMER_COLUMN]
+        and columns[1:] in _OFFSET_SCHEMAS
+    )
 
 
 def has_meta_column(row: ConsumerRow) -> bool:
@@ -75,15 +112,12 @@ def _find_schema_error(row: ConsumerRow, origin: Origin) -> ErrorInfo | None:
         return origin.error(
             "Consumer schema must have unique keys, schema does not", attributes={"actual_schema": row.schema}
         )
-    columns = [
-        (column.get("name"), column.get("type"), bool(column.get("required")), column.get("sort_order"))
-        for column in row.schema
-    ]
     expected = [*_KEY_COLUMNS, _OFFSET_COLUMN, _META_COLUMN]
-    if attributes.get("strict", True) and columns in (expected, expected[:-1]):
+    columns = _columns(row)
+    if row.consumer.name and columns[:1] == [_MULTI_CONSUMER_COLUMN]:
+        columns = columns[1:]
+    if attributes.get("strict", True) and columns in _OFFSET_SCHEMAS:
         return None
-    if columns[:1] == [_MULTI_CONSUMER_COLUMN]:
-        return origin.error("Multi-consumers are not supported by this agent yet")
     return origin.error(
         "Table schema is not recognized as a valid consumer schema",
         attributes={
@@ -91,6 +125,13 @@ def _find_schema_error(row: ConsumerRow, origin: Origin) -> ErrorInfo | None:
             "actual_schema": row.schema,
         },
     )
+
+
+def _columns(row: ConsumerRow) -> list[_Column]:
+    return [
+        (column.get("name"), column.get("type"), bool(column.get("required")), column.get("sort_order"))
+        for column in row.schema
+    ]
 
 
 def _column_map(name: str, column_type: str, required: bool, sort_order: str | None) -> dict[str, object]:

@@ -21,3 +21,8 @@ def disposition_of(unread_row_count: int, available_row_count: int) -> Dispositi
 def elapsed(since: datetime, now: datetime) -> timedelta:
     """Time that has passed; zero if a cluster's clock is ahead of ours."""
     return max(now - since, timedelta(0))
+
+
+def processing_lag(next_row_commit_time: datetime | None, now: datetime) -> timedelta:
+    """Age of the next row to read; zero if there is none, or it is not known."""
+    return timedelta(0) if next_row_commit_time is None else elapsed(next_row_commit_time, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,7 @@ class TableDescription:
     unique_keys: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TabletInfo:
+class TabletInfo(NamedTuple):
     """Answer of `get_tablet_infos` for one tablet."""
 
     total_row_count: int
@@ -64,6 +63,23 @@ class TabletInfo:
 
     last_write_timestamp: int
     """YTsaurus timestamp of the last commit, 0 if there was none."""
+
+
+class TableFacts(NamedTuple):
+    """What tells cheaply that a table's description is still true, unless a tablet went to another cell."""
+
+    object_id: str
+    attribute_revision: int
+    tablet_count_by_state: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A cheap look at a table: whether anything has happened to it or in it."""
+
+    facts: TableFacts
+    tablet_infos: Mapping[int, TabletInfo] | None
+    """Of the tablets asked for, by index; None if they could not be had, of one of them at least."""
 
 
 @dataclass(frozen=True, slots=True)

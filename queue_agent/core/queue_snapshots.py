@@ -9,9 +9,8 @@ from datetime import datetime
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.exports import banned_exports_error, find_exports_error
-from queue_agent.core.lag import elapsed
 from queue_agent.core.observed import TableDescription, TabletDescription, TabletInfo
-from queue_agent.core.rates import Counters, EmaCounter, total
+from queue_agent.core.rates import Counters, EmaCounter
 from queue_agent.core.rows import QueueRow, Registration
 from queue_agent.core.snapshots import (
     FailedQueuePartition,
@@ -93,6 +92,38 @@ def data_weight_rows(
     return rows
 
 
+def idle_queue_snapshot(
+    previous: QueueSnapshot,
+    row: QueueRow,
+    registrations: Sequence[Registration],
+    pass_instant: datetime,
+    now: datetime,
+    origin: Origin,
+) -> QueueSnapshot | None:
+    """The next snapshot if table and tablets have answered what they did for the previous one.
+
+    It is what `build_queue_snapshot` would make of the same answers. None: it has to be built, for something is still
+    to be asked, or the clock went back.
+    """
+    view = previous.view
+    if view is None or not view.settled or now < view.seen_at:
+        return None
+    return QueueSnapshot(
+        row=row,
+        role=previous.role,
+        pass_index=previous.pass_index + 1,
+        pass_instant=pass_instant,
+        content=QueueView(
+            view.partitions, view.has_timestamp_column, view.has_cumulative_data_weight_column, now, settled=True
+        ),
+        registrations=registrations,
+        counters=previous.counters,
+        alerts=previous.alerts,
+        trims=previous.trims,
+        exports_error=find_exports_error(row, previous.role, origin),
+    )
+
+
 def has_column(table: TableDescription, name: str) -> bool:
     return any(column.name == name for column in table.columns)
 
@@ -131,6 +162,7 @@ def build_queue_snapshot(
             registrations=registrations,
             counters=counters,
             alerts=previous.alerts,
+            trims=previous.trims,
             exports_error=find_exports_error(row, previous.role, origin),
         )
 
@@ -139,31 +171,79 @@ def build_queue_snapshot(
     if isinstance(observation.tablet_infos, ErrorInfo):
         return snapshot(observation.tablet_infos, {})
     table, weights = observation.table, observation.data_weights
+    has_timestamp = has_column(table, TIMESTAMP_COLUMN)
     has_data_weight = has_column(table, DATA_WEIGHT_COLUMN)
+    unchanged = _unchanged_partitions(previous, table, observation.tablet_infos, has_data_weight, now)
     partitions: list[QueuePartition | FailedQueuePartition] = []
+    settled = True
     for tablet in table.tablets:
         if tablet.state not in _READABLE_STATES:
             partitions.append(_failed_partition(tablet, origin))
+            settled = False
+            continue
+        old = unchanged.get(tablet.index)
+        if old is not None and not isinstance(weights, ErrorInfo):
+            partitions.append(old)
             continue
         info = observation.tablet_infos[tablet.index]
-        partition = _partition(tablet, info, previous.counters.get(tablet.index, Counters()), now)
-        if has_data_weight and not isinstance(weights, ErrorInfo):
-            known = _find_known_weights(previous, tablet, info)
-            partition = _with_weights(partition, known or _weights_from(weights, tablet.index, info), now)
+        partition = _partition(tablet, info, _previous_counters(previous, tablet.index), now)
+        if not has_data_weight:
+            partition = replace(partition, counters=Counters(partition.counters.row_count))
+        elif not isinstance(weights, ErrorInfo):
+            known = _find_known_weights(previous, tablet, info) or _weights_from(weights, tablet.index, info)
+            partition = _with_weights(partition, known, now)
+            settled = settled and (partition.available_row_count == 0 or known.complete)
+        settled = settled and _is_counted(partition)
         partitions.append(partition)
     readable = {
         index: partition.counters for index, partition in enumerate(partitions) if isinstance(partition, QueuePartition)
     }
     if isinstance(weights, ErrorInfo):
         return snapshot(weights, readable)
-    view = QueueView(
-        partitions=partitions,
-        has_timestamp_column=has_column(table, TIMESTAMP_COLUMN),
-        has_cumulative_data_weight_column=has_data_weight,
-        write_row_count=total(counters.row_count for counters in readable.values()),
-        write_data_weight=total(counters.data_weight for counters in readable.values()),
-    )
+    view = QueueView(partitions, has_timestamp, has_data_weight, seen_at=now, settled=settled)
     return snapshot(view, readable)
+
+
+def _unchanged_partitions(
+    previous: QueueSnapshot,
+    table: TableDescription,
+    tablet_infos: Mapping[int, TabletInfo],
+    has_data_weight: bool,
+    now: datetime,
+) -> Mapping[int, QueuePartition]:
+    """The partitions of which everything is known already, by index."""
+    view = previous.view
+    if view is None or view.has_cumulative_data_weight_column is not has_data_weight or now < view.seen_at:
+        return {}
+    unchanged: dict[int, QueuePartition] = {}
+    for tablet, old in zip(table.tablets, view.partitions, strict=False):
+        info = tablet_infos.get(tablet.index)
+        if (
+            info is not None
+            and isinstance(old, QueuePartition)
+            and (old.tablet_id, old.tablet_state, old.cell_id, old.host)
+            == (tablet.tablet_id, tablet.state, tablet.cell_id, tablet.host)
+            and (old.lower_row_index, old.upper_row_index) == (info.trimmed_row_count, info.total_row_count)
+            and old.last_row_commit_time == instant_of(info.last_write_timestamp)
+            and (not has_data_weight or old.available_row_count == 0 or old.available_data_weight is not None)
+            and _is_counted(old)
+        ):
+            unchanged[tablet.index] = old
+    return unchanged
+
+
+def _is_counted(partition: QueuePartition) -> bool:
+    """Whether the counters know what was seen; one that is ahead of a clock that went back takes no notice."""
+    weight = partition.cumulative_data_weight
+    counters = partition.counters
+    return counters.row_count.count == partition.upper_row_index and (
+        weight is None or counters.data_weight.count == weight
+    )
+
+
+def _previous_counters(previous: QueueSnapshot, index: int) -> Counters:
+    counters = previous.counters.get(index, Counters())
+    return counters if previous.view is None else counters.rolled(previous.view.seen_at)
 
 
 def _failed_partition(tablet: TabletDescription, origin: Origin) -> FailedQueuePartition:
@@ -172,7 +252,6 @@ def _failed_partition(tablet: TabletDescription, origin: Origin) -> FailedQueueP
 
 
 def _partition(tablet: TabletDescription, info: TabletInfo, counters: Counters, now: datetime) -> QueuePartition:
-    last_row_commit_time = instant_of(info.last_write_timestamp)
     return QueuePartition(
         tablet_id=tablet.tablet_id,
         tablet_state=tablet.state,
@@ -180,9 +259,8 @@ def _partition(tablet: TabletDescription, info: TabletInfo, counters: Counters, 
         host=tablet.host,
         lower_row_index=info.trimmed_row_count,
         upper_row_index=info.total_row_count,
-        last_row_commit_time=last_row_commit_time,
-        commit_idle_time=elapsed(last_row_commit_time, now),
-        counters=replace(counters, row_count=counters.row_count.updated(info.total_row_count, now)),
+        last_row_commit_time=instant_of(info.last_write_timestamp),
+        counters=Counters(counters.row_count.updated(info.total_row_count, now), counters.data_weight),
     )
 
 
@@ -190,6 +268,10 @@ def _partition(tablet: TabletDescription, info: TabletInfo, counters: Counters, 
 class _Weights:
     cumulative: int | None
     trimmed: int | None
+
+    @property
+    def complete(self) -> bool:
+        return self.cumulative is not None and self.trimmed is not None
 
 
 def _find_known_weights(previous: QueueSnapshot, tablet: TabletDescription, info: TabletInfo) -> _Weights | None:

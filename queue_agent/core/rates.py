@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import reduce
+from math import exp
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
+
+# Half the windows, in seconds.
+_MINUTE_CONSTANT = MINUTE.total_seconds() / 2
+_HOUR_CONSTANT = HOUR.total_seconds() / 2
+_DAY_CONSTANT = DAY.total_seconds() / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +45,27 @@ class EmaCounter:
         seconds = (now - self.last_instant).total_seconds()
         if seconds <= 0:
             return self
-        rate = max(0, count - self.count) / seconds
-
-        def average(old: float, window: timedelta) -> float:
-            weight = math.exp(-seconds / (window.total_seconds() / 2))
-            return rate * (1 - weight) + old * weight
-
+        growth = count - self.count
+        rate = growth / seconds if growth > 0 else 0.0
+        minute_weight = exp(-seconds / _MINUTE_CONSTANT)
+        hour_weight = exp(-seconds / _HOUR_CONSTANT)
+        day_weight = exp(-seconds / _DAY_CONSTANT)
         return EmaCounter(
-            count=count,
-            last_instant=now,
-            start_instant=self.start_instant,
-            immediate_rate=rate,
-            minute_rate=average(self.minute_rate, MINUTE),
-            hour_rate=average(self.hour_rate, HOUR),
-            day_rate=average(self.day_rate, DAY),
+            count,
+            now,
+            self.start_instant,
+            rate,
+            rate * (1 - minute_weight) + self.minute_rate * minute_weight,
+            rate * (1 - hour_weight) + self.hour_rate * hour_weight,
+            rate * (1 - day_weight) + self.day_rate * day_weight,
         )
+
+    def rolled(self, now: datetime) -> EmaCounter:
+        """The counter after it was seen, any number of times up to `now`, at the count it has.
+
+        One that was never updated stays so.
+        """
+        return self if self.last_instant is None else self.updated(self.count, now)
 
     def served(self, now: datetime) -> dict[str, float]:
         """The published rates: a window not yet filled shows what the next shorter one shows."""
@@ -103,3 +114,7 @@ class Counters:
 
     row_count: EmaCounter = EmaCounter()
     data_weight: EmaCounter = EmaCounter()
+
+    def rolled(self, now: datetime, *, data_weight: bool = True) -> Counters:
+        """Both counters rolled, or that of rows alone."""
+        return Counters(self.row_count.rolled(now), self.data_weight.rolled(now) if data_weight else self.data_weight)

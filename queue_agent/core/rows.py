@@ -63,9 +63,37 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
+class MappingRow:
+    """Row of the table `replicated_table_mapping`; None is a null cell."""
+
+    table: CrossClusterRef
+    revision: int | None = None
+    object_type: str | None = None
+    meta: Mapping[str, Any] | None = None
+    """`{replicated_table_meta={replicas={...}}}` or `{chaos_replicated_table_meta={replication_card_id; replicas}}`."""
+
+    synchronization_error: ErrorMap | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ConsumerNameRow:
+    """Row of the table `multi_consumer_names`: one name in use in a multi-consumer table."""
+
+    consumer: CrossClusterRef
+    """With its name."""
+
+    queue_agent_stage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StateRows:
     """All state an agent pass works from, read in one go."""
 
     queues: Sequence[QueueRow]
     consumers: Sequence[ConsumerRow]
     registrations: Sequence[Registration]
+    mappings: Sequence[MappingRow] | None = ()
+    """None: the table could not be read. Need not be read while there is no object of a replicated type."""
+
+    consumer_names: Sequence[ConsumerNameRow] = ()
+    """Need not be read while there is no multi-consumer table."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.rates import Counters, EmaCounter
+from queue_agent.core.observed import ConsumerOffset
+from queue_agent.core.rates import Counters, EmaCounter, total
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.trim_constraints import PartitionTrim
 
 
 class Role(enum.Enum):
@@ -41,8 +43,9 @@ class QueuePartition:
     last_row_commit_time: datetime
     """To the second; the epoch if nothing was ever written."""
 
-    commit_idle_time: timedelta
     counters: Counters
+    """As of the last pass that found something new here; as of a later one see `counters_at`."""
+
     cumulative_data_weight: int | None = None
     """Of the last row; None: not known."""
 
@@ -59,6 +62,10 @@ class QueuePartition:
             return None
         return self.cumulative_data_weight - self.trimmed_data_weight
 
+    def counters_at(self, seen_at: datetime) -> Counters:
+        """The counters if nothing has changed until `seen_at`."""
+        return self.counters.rolled(seen_at)
+
 
 @dataclass(frozen=True, slots=True)
 class FailedQueuePartition:
@@ -74,17 +81,33 @@ class QueueView:
     """A queue that could be looked at, in whole or in part."""
 
     partitions: Sequence[QueuePartition | FailedQueuePartition]
-    """By partition index."""
+    """By partition index; a partition in which nothing has changed stays the same object from pass to pass."""
 
     has_timestamp_column: bool
     has_cumulative_data_weight_column: bool
-    write_row_count: EmaCounter
-    write_data_weight: EmaCounter
+    seen_at: datetime
+    """Idle times and rates are as of then."""
+
+    settled: bool = False
+    """As long as nothing changes there is nothing more to be asked; never so with a failed partition."""
+
+    @property
+    def write_row_count(self) -> EmaCounter:
+        """Of all partitions that could be read."""
+        return total(one.counters.row_count.rolled(self.seen_at) for one in self._readable_partitions())
+
+    @property
+    def write_data_weight(self) -> EmaCounter:
+        """Of all partitions that could be read."""
+        return total(one.counters.data_weight.rolled(self.seen_at) for one in self._readable_partitions())
 
     @property
     def readable(self) -> bool:
         """Whether any partition can be read; a queue without partitions counts as read."""
         return not self.partitions or any(isinstance(partition, QueuePartition) for partition in self.partitions)
+
+    def _readable_partitions(self) -> Iterator[QueuePartition]:
+        return (partition for partition in self.partitions if isinstance(partition, QueuePartition))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +135,9 @@ class QueueSnapshot:
 
     exports_error: ErrorInfo | None = None
     """Why the progress of static exports is not known; None: there are no exports."""
+
+    trims: Mapping[int, PartitionTrim] | None = None
+    """What the latest trimming iteration decided, by partition index; None: the queue is not to be trimmed."""
 
     @property
     def ref(self) -> CrossClusterRef:
@@ -157,19 +183,23 @@ class ConsumerPartition:
     last_consume_time: datetime
     """To the second; the epoch if the consumer has no row for the partition."""
 
-    consume_idle_time: timedelta
     disposition: Disposition
     unread_row_count: int
     """Negative if the consumer is ahead; counts trimmed rows too."""
 
     unread_data_weight: int | None
     next_row_commit_time: datetime | None
-    processing_lag: timedelta
     cumulative_data_weight: int | None
     """Of the rows read so far; None: not known."""
 
     counters: Counters
+    """As of the last pass that found something new here; as of a later one see `counters_at`."""
+
     queue_row_values: QueueRowValues
+
+    def counters_at(self, seen_at: datetime) -> Counters:
+        """The counters if nothing has changed until `seen_at`; a data weight that is not known does not count."""
+        return self.counters.rolled(seen_at, data_weight=self.cumulative_data_weight is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +213,43 @@ class FailedConsumerPartition:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """What a consumer's standing in a queue was made from."""
+
+    queue: QueueView
+    offsets: Mapping[int, ConsumerOffset]
+    """By partition index."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerQueueView:
     """A consumer's standing in one queue."""
 
     partitions: Sequence[ConsumerPartition | FailedConsumerPartition]
     """By the queue's partition index."""
 
-    read_row_count: EmaCounter
-    read_data_weight: EmaCounter
+    seen_at: datetime
+    """Idle times, lag and rates are as of then."""
+
+    compared: Compared | None = None
+    """For the next pass, which has to look at what is different only; None: at everything."""
+
+    settled: bool = False
+    """As long as nothing changes there is nothing more to be asked; never so with a failed partition."""
+
+    @property
+    def read_row_count(self) -> EmaCounter:
+        """Of all partitions, failed ones included."""
+        return total(self.counters_of(partition).row_count for partition in self.partitions)
+
+    @property
+    def read_data_weight(self) -> EmaCounter:
+        """Of all partitions, failed ones included."""
+        return total(self.counters_of(partition).data_weight for partition in self.partitions)
+
+    def counters_of(self, partition: ConsumerPartition | FailedConsumerPartition) -> Counters:
+        """Of one of the partitions, as of `seen_at`."""
+        return partition.counters_at(self.seen_at) if isinstance(partition, ConsumerPartition) else partition.counters
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from queue_agent.core.encoding import Unsigned, encode_duration, encode_instant
+from queue_agent.core.encoding import Entity, Unsigned, encode_duration, encode_instant
 from queue_agent.core.error_info import ErrorInfo, error_map
 from queue_agent.core.family import FAMILY
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.lag import elapsed, processing_lag
+from queue_agent.core.multi_consumers import MultiConsumerSnapshot
+from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow, Registration
 from queue_agent.core.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -23,6 +25,7 @@ from queue_agent.core.snapshots import (
     Role,
     SubSnapshot,
 )
+from queue_agent.core.trim_constraints import PartitionTrim
 
 Published = dict[str, Any]
 
@@ -54,7 +57,13 @@ def queue_status(snapshot: QueueSnapshot, host: str, now: datetime) -> Published
 def queue_partitions(snapshot: QueueSnapshot, now: datetime) -> list[Published]:
     """Value of `@queue_partitions`, by partition index; empty for a queue in error."""
     view = snapshot.view
-    return [] if view is None else [_queue_partition(partition, now) for partition in view.partitions]
+    if view is None:
+        return []
+    trims = snapshot.trims or {}
+    return [
+        _queue_partition(partition, trims.get(index), view.seen_at, now)
+        for index, partition in enumerate(view.partitions)
+    ]
 
 
 def consumer_status(snapshot: ConsumerSnapshot, host: str, now: datetime) -> Published:
@@ -75,25 +84,26 @@ def consumer_partitions(snapshot: ConsumerSnapshot, now: datetime) -> dict[str, 
     if view is None:
         return []
     return {
-        str(queue): [_consumer_partition(partition, now) for partition in standing.partitions]
+        str(queue): [_consumer_partition(partition, standing.seen_at, now) for partition in standing.partitions]
         if isinstance(standing, ConsumerQueueView)
         else []
         for queue, standing in view.queues.items()
     }
 
 
-def queue_node(snapshot: QueueSnapshot, host: str, now: datetime) -> Published:
+def queue_node(snapshot: QueueSnapshot, host: str, now: datetime, mapping: MappingRow | None = None) -> Published:
     """The whole node of a queue in the agent's tree."""
-    node = _object_node(snapshot, queue_row(snapshot.row))
+    node = object_node(snapshot, queue_row(snapshot.row), mapping)
     node |= {"status": queue_status(snapshot, host, now), "partitions": queue_partitions(snapshot, now)}
     if snapshot.role is Role.ERROR:
         return node
-    return {**node, "exporters": {} if snapshot.exports_error is None else None}
+    error = snapshot.exports_error
+    return {**node, "exporters": {} if error is None else Entity({"error": error.to_map()})}
 
 
-def consumer_node(snapshot: ConsumerSnapshot, host: str, now: datetime) -> Published:
+def consumer_node(snapshot: ConsumerSnapshot, host: str, now: datetime, mapping: MappingRow | None = None) -> Published:
     """The whole node of a consumer in the agent's tree."""
-    node = _object_node(snapshot, consumer_row(snapshot.row))
+    node = object_node(snapshot, consumer_row(snapshot.row), mapping)
     return node | {
         "status": consumer_status(snapshot, host, now),
         "partitions": consumer_partitions(snapshot, now),
@@ -135,6 +145,17 @@ def consumer_row(row: ConsumerRow) -> Published:
     }
 
 
+def mapping_row(row: MappingRow) -> Published:
+    """A row of the table `replicated_table_mapping`."""
+    return {
+        "object": str(row.table),
+        "revision": _unsigned(row.revision),
+        "object_type": row.object_type,
+        "meta": row.meta,
+        "synchronization_error": row.synchronization_error,
+    }
+
+
 def pass_node(facts: PassFacts) -> Published:
     """How a pass of the agent itself went."""
     return {
@@ -144,8 +165,11 @@ def pass_node(facts: PassFacts) -> Published:
     }
 
 
-def _object_node(snapshot: QueueSnapshot | ConsumerSnapshot, row: Published) -> Published:
-    node: Published = {"row": row, "replicated_table_mapping_row": None}
+def object_node(
+    snapshot: QueueSnapshot | ConsumerSnapshot | MultiConsumerSnapshot, row: Published, mapping: MappingRow | None
+) -> Published:
+    """What the nodes of all objects begin with."""
+    node: Published = {"row": row, "replicated_table_mapping_row": None if mapping is None else mapping_row(mapping)}
     if snapshot.role is Role.ERROR:
         return node
     return {
@@ -169,21 +193,26 @@ def _registrations(registrations: Sequence[Registration]) -> list[Published]:
     return [{"queue": str(one.queue), "consumer": str(one.consumer), "vital": one.vital} for one in registrations]
 
 
-def _queue_partition(partition: QueuePartition | FailedQueuePartition, now: datetime) -> Published:
+def _queue_partition(
+    partition: QueuePartition | FailedQueuePartition, trim: PartitionTrim | None, seen_at: datetime, now: datetime
+) -> Published:
     if isinstance(partition, FailedQueuePartition):
-        return {"error": partition.error.to_map()}
+        error = {"error": partition.error.to_map()}
+        return error if trim is None else {**error, "trim": trim.to_map()}
+    counters = partition.counters_at(seen_at)
     return {
         "lower_row_index": partition.lower_row_index,
         "upper_row_index": partition.upper_row_index,
         "available_row_count": partition.available_row_count,
         "last_row_commit_time": encode_instant(partition.last_row_commit_time),
-        "commit_idle_time": encode_duration(partition.commit_idle_time),
+        "commit_idle_time": encode_duration(elapsed(partition.last_row_commit_time, seen_at)),
         "cumulative_data_weight": partition.cumulative_data_weight,
         "trimmed_data_weight": partition.trimmed_data_weight,
         "available_data_weight": partition.available_data_weight,
-        "write_row_count_rate": partition.counters.row_count.served(now),
-        "write_data_weight_rate": partition.counters.data_weight.served(now),
+        "write_row_count_rate": counters.row_count.served(now),
+        "write_data_weight_rate": counters.data_weight.served(now),
         "meta": {"cell_id": partition.cell_id, "host": partition.host},
+        "trim": None if trim is None else trim.to_map(),
     }
 
 
@@ -201,7 +230,9 @@ def _sub_status(standing: SubSnapshot, now: datetime) -> Published:
             }
 
 
-def _consumer_partition(partition: ConsumerPartition | FailedConsumerPartition, now: datetime) -> Published:
+def _consumer_partition(
+    partition: ConsumerPartition | FailedConsumerPartition, seen_at: datetime, now: datetime
+) -> Published:
     if isinstance(partition, FailedConsumerPartition):
         return {
             "error": partition.error.to_map(),
@@ -209,6 +240,7 @@ def _consumer_partition(partition: ConsumerPartition | FailedConsumerPartition, 
             "last_consume_time": encode_instant(partition.last_consume_time),
         }
     commit_time = partition.next_row_commit_time
+    counters = partition.counters_at(seen_at)
     return {
         "next_row_index": partition.next_row_index,
         "last_consume_time": encode_instant(partition.last_consume_time),
@@ -216,11 +248,11 @@ def _consumer_partition(partition: ConsumerPartition | FailedConsumerPartition, 
         "unread_row_count": partition.unread_row_count,
         "unread_data_weight": partition.unread_data_weight,
         "next_row_commit_time": None if commit_time is None else encode_instant(commit_time),
-        "processing_lag": encode_duration(partition.processing_lag),
-        "consume_idle_time": encode_duration(partition.consume_idle_time),
+        "processing_lag": encode_duration(processing_lag(commit_time, seen_at)),
+        "consume_idle_time": encode_duration(elapsed(partition.last_consume_time, seen_at)),
         "cumulative_data_weight": partition.cumulative_data_weight,
-        "read_row_count_rate": partition.counters.row_count.served(now),
-        "read_data_weight_rate": partition.counters.data_weight.served(now),
+        "read_row_count_rate": counters.row_count.served(now),
+        "read_data_weight_rate": counters.data_weight.served(now),
     }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
 from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.exports import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.replication import REPLICATED_TYPES
 from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import (
     ConsumerQueueView,
@@ -18,89 +21,86 @@ from queue_agent.core.snapshots import (
     QueueMissing,
     QueuePartition,
     QueueSnapshot,
-    QueueView,
+)
+from queue_agent.core.trim_ages import RowAges
+from queue_agent.core.trim_bounds import (
+    TrimBounds,
+    decide_trim,
+    exported_by,
+    keep_last_rows,
+    keep_young_rows,
+    read_by,
+    unknown,
 )
 from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 
 TRIM_FAILED = "queue_agent_queue_controller_trim_failed"
 """Category of the alert."""
 
 TRIM_FAILED_CODE = 3036
 
-RETAINED_ROWS = "retained_rows"
-"""Constraint of `keep_last_rows`."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class TrimBounds:
-    """What one policy says about one partition, as trimmed row counts."""
-
-    constraint: str
-    """Names the policy for people, e.g. `vital consumer "hume://tmp/c"`."""
-
-    wanted: int | None = None
-    """Trim up to here unless something forbids it; None: no wish."""
-
-    allowed: int | None = None
-    """Never trim past here, whoever wishes it; None: no limit."""
-
 
 @dataclass(frozen=True, slots=True)
-class TrimDecision:
-    """What is to become of one partition in this pass."""
+class PartitionPlan:
+    """What is to become of one partition, and why."""
 
-    target: int | None
-    """The new trimmed row count; None: there is nothing to trim."""
+    partition: QueuePartition | FailedQueuePartition
+    bounds: Sequence[TrimBounds]
+    """Of every policy in force."""
 
-    constraint: str | None
-    """The policy that keeps the partition from being trimmed further; None: nobody wishes it to be trimmed at all."""
+    error: ErrorInfo | None = None
+    """What is wrong, if the partition is left alone for that."""
 
+    @property
+    def trim(self) -> PartitionTrim:
+        if isinstance(self.partition, QueuePartition):
+            return decide_trim(self.partition.lower_row_index, self.partition.upper_row_index, self.bounds)
+        blocking = next(one for one in self.bounds if one.reason is not None)
+        message = None if blocking.reason is None else blocking.reason.message
+        return PartitionTrim(None, TrimConstraint(blocking.kind, subject=blocking.subject, message=message))
 
-def decide_trim(lower_row_index: int, bounds: Iterable[TrimBounds]) -> TrimDecision:
-    """Say up to which row a partition is to be trimmed in this pass.
-
-    The least wish wins, then the least limit cuts it; the order of policies is of no account.
-
-    Args:
-        lower_row_index: trimmed row count at the moment.
-        bounds: of every policy in force.
-    """
-    in_force = list(bounds)
-    if all(one.wanted is None for one in in_force):
-        return TrimDecision(None, None)
-    binding, constraint = min(
-        (value, one.constraint) for one in in_force for value in (one.wanted, one.allowed) if value is not None
-    )
-    return TrimDecision(binding if binding > lower_row_index else None, constraint)
-
-
-def read_by(consumer: CrossClusterRef, next_row_index: int) -> TrimBounds:
-    """What a vital consumer has read may go."""
-    return TrimBounds(f'vital consumer "{consumer}"', wanted=next_row_index)
-
-
-def keep_last_rows(upper_row_index: int, retained_rows: int) -> TrimBounds:
-    """That many rows stay."""
-    return TrimBounds(RETAINED_ROWS, allowed=max(upper_row_index - retained_rows, 0))
+    def held(self, bounds: TrimBounds, error: ErrorInfo | None = None) -> PartitionPlan:
+        """The same under one more policy; the first error stays."""
+        return replace(self, bounds=[*self.bounds, bounds], error=self.error or error)
 
 
 @dataclass(frozen=True, slots=True)
 class TrimPlan:
-    """What is to become of a queue in this pass."""
+    """What is to become of a queue in one trimming iteration."""
 
-    decisions: Mapping[int, TrimDecision] = field(default_factory=dict)
-    """By partition index; partitions that can not be trimmed now are absent."""
+    queue: CrossClusterRef
+    config: AutoTrimConfig = field(default_factory=AutoTrimConfig)
+    partitions: Mapping[int, PartitionPlan] = field(default_factory=dict)
+    """By partition index; none of a queue that could not be looked at."""
 
-    skipped: Mapping[int, ErrorInfo] = field(default_factory=dict)
-    """Partitions that are left alone for a reason that is nobody's fault; by partition index."""
-
-    errors: Mapping[int, ErrorInfo] = field(default_factory=dict)
-    """Partitions that are left alone because something is wrong; by partition index."""
+    error: ErrorInfo | None = None
+    """For which nothing at all is trimmed."""
 
     @property
-    def targets(self) -> Mapping[int, int]:
-        """Trimmed row counts to ask for, by partition index."""
-        return {index: decision.target for index, decision in self.decisions.items() if decision.target is not None}
+    def trims(self) -> Mapping[int, PartitionTrim]:
+        """By partition index."""
+        return {index: partition.trim for index, partition in self.partitions.items()}
+
+    def blocked(self, kind: ConstraintKind, error: ErrorInfo) -> TrimPlan:
+        """The same, but nothing may go."""
+        bounds = unknown(kind, error)
+        return replace(self, partitions={i: one.held(bounds) for i, one in self.partitions.items()}, error=error)
+
+    def with_ages(self, ages: Mapping[int, RowAges | ErrorInfo]) -> TrimPlan:
+        """The same, but only old rows may go.
+
+        Args:
+            ages: by partition index, of the rows below the present target of each partition that has one; an error:
+                they could not be asked for.
+        """
+        return replace(
+            self,
+            partitions={
+                index: partition if partition.trim.target is None else _hold_young(partition, ages[index])
+                for index, partition in self.partitions.items()
+            },
+        )
 
 
 def is_trim_due(pass_index: int, pass_period: timedelta, trimming_period: timedelta | None) -> bool:
@@ -110,52 +110,89 @@ def is_trim_due(pass_index: int, pass_period: timedelta, trimming_period: timede
 
 def plan_trims(
     snapshot: QueueSnapshot,
+    policy: Mapping[str, Any] | None,
     registrations: Collection[Registration],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    exports: Mapping[str, ExportProgress],
     origin: Origin,
-) -> TrimPlan | ErrorInfo:
+) -> TrimPlan | None:
     """Say what to trim of a queue that is a plain table.
+
+    If the plan's config has a lifetime, it is a plan only together with the ages of rows.
 
     Args:
         snapshot: of this pass.
+        policy: `@auto_trim_config`, the queue's own or another.
         registrations: those of the queue, as fresh as there are; those that are not vital are of no account.
         consumers: latest snapshots, of the vital consumers at least.
+        exports: progress of each static export of the queue by its name.
         origin: of errors.
 
     Returns:
-        A plan; or the error for which nothing at all is trimmed in this pass.
+        None if the policy is not to trim.
     """
-    view = snapshot.content
-    if isinstance(view, ErrorInfo):
-        return origin.error("Trimming iteration skipped due to queue error", inner_errors=[view])
+    queue = snapshot.ref
+    view = snapshot.view
+    if view is None:
+        assert snapshot.error is not None
+        error = origin.error("Trimming iteration skipped due to queue error", inner_errors=[snapshot.error])
+        return TrimPlan(queue, error=error)
+
+    def blocked(kind: ConstraintKind, error: ErrorInfo) -> TrimPlan:
+        partitions = {index: PartitionPlan(partition, ()) for index, partition in enumerate(view.partitions)}
+        return TrimPlan(queue, partitions=partitions).blocked(kind, error)
+
     try:
-        config = AutoTrimConfig.parse(snapshot.row.auto_trim_config)
-    except ValueError as error:
-        return origin.error(f'Attribute "auto_trim_config" is invalid, trimming iteration skipped: {error}')
+        config = AutoTrimConfig.parse(policy)
+    except ValueError as caught:
+        error = origin.error(f'Attribute "auto_trim_config" is invalid, trimming iteration skipped: {caught}')
+        return blocked(ConstraintKind.ERROR, error)
     if not config.enable:
-        return TrimPlan()
+        return None
+    if snapshot.row.object_type in REPLICATED_TYPES:
+        # Each replica would have to be trimmed, and none beyond what all the others have got, which HTTP does not tell.
+        error = origin.error(f'Trimming queues of type "{snapshot.row.object_type}" is not supported by this agent')
+        return blocked(ConstraintKind.ERROR, error)
     if snapshot.row.object_id is None:
-        return origin.error(f'Object id is not known for queue replica "{snapshot.ref}", trimming iteration skipped')
+        error = origin.error(f'Object id is not known for queue replica "{queue}", trimming iteration skipped')
+        return blocked(ConstraintKind.ERROR, error)
     if snapshot.exports_error is not None:
-        return origin.error("Failed to get aggregate queue exports progress", inner_errors=[snapshot.exports_error])
-    plan = _plan_session(snapshot.ref, view, config, registrations, consumers, origin)
-    return _session_error(snapshot.ref, plan, origin) if isinstance(plan, ErrorInfo) else plan
+        error = origin.error("Failed to get aggregate queue exports progress", inner_errors=[snapshot.exports_error])
+        return blocked(ConstraintKind.EXPORT, error)
+    standings = {
+        registration.consumer: _standing(queue, registration.consumer, consumers.get(registration.consumer), origin)
+        for registration in sorted(registrations)
+        if registration.vital
+    }
+    partitions = {
+        index: _plan_partition(index, partition, config, standings, exports, origin)
+        for index, partition in enumerate(view.partitions)
+    }
+    if config.retained_lifetime_duration is not None and not view.has_timestamp_column:
+        partitions = {index: _hold_ageless(index, one, origin) for index, one in partitions.items()}
+    plan = TrimPlan(queue, config, partitions)
+    if not standings and not exports:
+        error = origin.error(
+            f'Attempted trimming iteration on queue "{queue}" with no vital consumers and no configured static '
+            "table exports"
+        )
+        plan = plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
+        return replace(plan, error=_session_error(queue, error, origin))
+    failed = next((standing for standing in standings.values() if isinstance(standing, ErrorInfo)), None)
+    return plan if failed is None else replace(plan, error=_session_error(queue, failed, origin))
 
 
-def find_trim_error(
-    queue: CrossClusterRef, plan: TrimPlan | ErrorInfo, failures: Mapping[int, ErrorInfo], origin: Origin
-) -> ErrorInfo | None:
+def find_trim_error(plan: TrimPlan, failures: Mapping[int, ErrorInfo], origin: Origin) -> ErrorInfo | None:
     """What went wrong with a plan and with carrying it out; None if all is well.
 
     Args:
-        queue: the queue.
         plan: as it was made.
         failures: requests that failed, by partition index.
         origin: of errors.
     """
-    if isinstance(plan, ErrorInfo):
-        return plan
-    errors = dict(plan.errors)
+    if plan.error is not None:
+        return plan.error
+    errors = {index: partition.error for index, partition in plan.partitions.items() if partition.error is not None}
     for index, failure in failures.items():
         errors[index] = origin.error(
             f"Error occurred while executing trimming request for partition {index}", inner_errors=[failure]
@@ -166,12 +203,27 @@ def find_trim_error(
         ErrorInfo(error.message, error.code, {**error.attributes, "partition_index": index}, error.inner_errors)
         for index, error in sorted(errors.items())
     ]
-    return _session_error(queue, origin.error(f"Failed to trim {len(inner)} partitions", inner_errors=inner), origin)
+    error = origin.error(f"Failed to trim {len(inner)} partitions", inner_errors=inner)
+    return _session_error(plan.queue, error, origin)
 
 
 def trim_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
     """The alert that tells of a failed trimming iteration."""
     return origin.error("Error while trimming queue", TRIM_FAILED_CODE, inner_errors=[error])
+
+
+def ages_error(index: int, limit: int, cause: ErrorInfo, origin: Origin) -> ErrorInfo:
+    """Told of a partition whose rows could not be asked for their ages.
+
+    Args:
+        index: of the partition.
+        limit: the timestamp from which on rows are young.
+        cause: what the cluster answered.
+        origin: of errors.
+    """
+    return origin.error(
+        f"Error getting safe trim row count by timestamp {limit}, not trimming partition {index}", inner_errors=[cause]
+    )
 
 
 def _session_error(queue: CrossClusterRef, error: ErrorInfo, origin: Origin) -> ErrorInfo:
@@ -180,78 +232,69 @@ def _session_error(queue: CrossClusterRef, error: ErrorInfo, origin: Origin) -> 
     return origin.error("Error trimming 1 queue replicas", inner_errors=[named])
 
 
-def _plan_session(
-    queue: CrossClusterRef,
-    view: QueueView,
-    config: AutoTrimConfig,
-    registrations: Collection[Registration],
-    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
-    origin: Origin,
-) -> TrimPlan | ErrorInfo:
-    vital = sorted(registration.consumer for registration in registrations if registration.vital)
-    if not vital:
-        return origin.error(
-            f'Attempted trimming iteration on queue "{queue}" with no vital consumers and no configured static '
-            "table exports"
-        )
-    if config.retained_lifetime_duration is not None:
-        # Which rows are old enough is not known here, and trimming a younger one can not be undone.
-        return origin.error(
-            '"retained_lifetime_duration" is not supported by this agent yet, trimming iteration skipped'
-        )
-    standings: dict[CrossClusterRef, ConsumerQueueView] = {}
-    missing: QueueMissing | None = None
-    for consumer in vital:
-        standing = _standing(queue, consumer, consumers.get(consumer), origin)
-        if isinstance(standing, ErrorInfo):
-            return standing
-        if isinstance(standing, QueueMissing):
-            missing = standing
-        else:
-            standings[consumer] = standing
-    if missing is not None:
-        # A consumer could not be compared with this queue when it was looked at last: the next pass will tell.
-        return TrimPlan(skipped=dict.fromkeys(range(len(view.partitions)), missing.error))
-    decisions: dict[int, TrimDecision] = {}
-    skipped: dict[int, ErrorInfo] = {}
-    errors: dict[int, ErrorInfo] = {}
-    for index, partition in enumerate(view.partitions):
-        if partition.tablet_state != "mounted":
-            skipped[index] = origin.error(
-                f'Not trimming partition {index} since its tablet is in state "{partition.tablet_state}" '
-                "and is not mounted"
-            )
-        elif isinstance(partition, FailedQueuePartition):
-            errors[index] = partition.error
-        else:
-            decision = _decide_partition(index, partition, config, standings, origin)
-            if isinstance(decision, ErrorInfo):
-                errors[index] = decision
-            else:
-                decisions[index] = decision
-    return TrimPlan(decisions, skipped, errors)
-
-
-def _decide_partition(
+def _plan_partition(
     index: int,
-    partition: QueuePartition,
+    partition: QueuePartition | FailedQueuePartition,
     config: AutoTrimConfig,
-    standings: Mapping[CrossClusterRef, ConsumerQueueView],
+    standings: Mapping[CrossClusterRef, ConsumerQueueView | QueueMissing | ErrorInfo],
+    exports: Mapping[str, ExportProgress],
     origin: Origin,
-) -> TrimDecision | ErrorInfo:
-    bounds: list[TrimBounds] = []
+) -> PartitionPlan:
+    plan = PartitionPlan(partition, ())
+    is_mounted = partition.tablet_state == "mounted"
+    if not is_mounted:
+        reason = origin.error(
+            f'Not trimming partition {index} since its tablet is in state "{partition.tablet_state}" and is not mounted'
+        )
+        plan = plan.held(unknown(ConstraintKind.NOT_MOUNTED, reason))
+    elif isinstance(partition, FailedQueuePartition):
+        plan = plan.held(unknown(ConstraintKind.ERROR, partition.error), partition.error)
     for consumer, standing in standings.items():
-        if index >= len(standing.partitions):
-            return origin.error(
-                f'Queue sub-snapshot for consumer "{consumer}" does not contain a snapshot for partition {index}'
-            )
-        read = standing.partitions[index]
-        if isinstance(read, FailedConsumerPartition):
-            return read.error
-        bounds.append(read_by(consumer, read.next_row_index))
-    if config.retained_rows is not None:
-        bounds.append(keep_last_rows(partition.upper_row_index, config.retained_rows))
-    return decide_trim(partition.lower_row_index, bounds)
+        bounds = _consumer_bounds(index, consumer, standing, origin)
+        # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
+        plan = plan.held(bounds, bounds.reason if is_mounted and isinstance(standing, ConsumerQueueView) else None)
+    for name, progress in sorted(exports.items()):
+        plan = plan.held(exported_by(name, progress, index))
+    if config.retained_rows is not None and isinstance(partition, QueuePartition):
+        plan = plan.held(keep_last_rows(partition.upper_row_index, config.retained_rows))
+    return plan
+
+
+def _consumer_bounds(
+    index: int, consumer: CrossClusterRef, standing: ConsumerQueueView | QueueMissing | ErrorInfo, origin: Origin
+) -> TrimBounds:
+    subject = str(consumer)
+    match standing:
+        case ErrorInfo():
+            return unknown(ConstraintKind.ERROR, standing, subject)
+        case QueueMissing(error):
+            # The consumer could not be compared with this queue when it was looked at last: the next pass will tell.
+            return unknown(ConstraintKind.ERROR, error, subject)
+    if index >= len(standing.partitions):
+        error = origin.error(
+            f'Queue sub-snapshot for consumer "{consumer}" does not contain a snapshot for partition {index}'
+        )
+        return unknown(ConstraintKind.ERROR, error, subject)
+    read = standing.partitions[index]
+    if isinstance(read, FailedConsumerPartition):
+        return unknown(ConstraintKind.ERROR, read.error, subject)
+    return read_by(consumer, read.next_row_index)
+
+
+def _hold_ageless(index: int, plan: PartitionPlan, origin: Origin) -> PartitionPlan:
+    cause = origin.error('Queue has no column "$timestamp", so the age of its rows is not known')
+    error = origin.error(f"Error getting safe trim row count, not trimming partition {index}", inner_errors=[cause])
+    is_alarming = plan.partition.tablet_state == "mounted"
+    return plan.held(unknown(ConstraintKind.RETAINED_LIFETIME_DURATION, cause), error if is_alarming else None)
+
+
+def _hold_young(plan: PartitionPlan, ages: RowAges | ErrorInfo) -> PartitionPlan:
+    if isinstance(ages, ErrorInfo):
+        return plan.held(unknown(ConstraintKind.RETAINED_LIFETIME_DURATION, ages), ages)
+    target = plan.trim.target
+    assert target is not None, "only asked of partitions that are to be trimmed"
+    bounds = keep_young_rows(ages, target)
+    return plan if bounds is None else plan.held(bounds)
 
 
 def _standing(

@@ -1,7 +1,8 @@
-"""`@auto_trim_config`: what a queue's owner wants trimmed."""
+"""What is to be trimmed: `@auto_trim_config` of a queue, and what the agent may do about it."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,6 +10,18 @@ from typing import Any, Final
 
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
 """`{enable=true}` in YSON is the string "true", and YTsaurus reads it as the boolean."""
+
+
+class TrimmingMode(enum.Enum):
+    """What an agent does about trimming."""
+
+    OFF = "off"
+    """Nothing."""
+
+    OBSERVE = "observe"
+    """It decides and publishes what it would trim, and trims nothing."""
+
+    TRIM = "trim"
 
 
 @dataclass(frozen=True, slots=True)

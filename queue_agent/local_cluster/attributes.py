@@ -267,14 +267,14 @@ class Attributes:
         Raises:
             YtError: the attribute is builtin and can not be set, or not to this value, or not now.
         """
+        if not isinstance(name, str) or not name:
+            raise YtError(f"Attribute key must be a string that is not empty, got {name!r}")
         if name in self._computed or name in AGENT_ATTRIBUTES:
             raise YtError(f'Builtin attribute "{name}" cannot be set')
         settable = SETTABLE.get(name)
         if settable:
             value = boolean(value) if settable.valid is _is_bool else value
             self._check(node, name, value, settable)
-        if not name:
-            raise YtError("Attribute key cannot be empty")
         return replace(node, attributes={**node.attributes, name: value})
 
     def without(self, node: Node, name: str, path: str) -> Node:
@@ -374,7 +374,7 @@ def table_tablet_state(tablets: Sequence[Tablet]) -> str:
 
 def boolean(value: Any) -> Any:
     """A boolean given as `true`, which in YSON is a string, as the boolean it stands for; other values as they are."""
-    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+    return {"true": True, "false": False}.get(str(value), value) if isinstance(value, str) else value
 
 
 def instant(state: ClusterState) -> str:

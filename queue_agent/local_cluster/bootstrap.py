@@ -85,7 +85,8 @@ def create_system_nodes(state: ClusterState, cypress: Cypress, tablets: Tablets,
         )
         for table, schema in STATE_TABLES.items():
             path = f"{STATE_ROOT}/{table}"
-            cypress.create(path, "table", {"dynamic": True, "optimize_for": "lookup", "schema": schema})
+            attributes = {"dynamic": True, "optimize_for": "lookup", "schema": schema, **_LIFETIMES.get(table, {})}
+            cypress.create(path, "table", attributes)
             tablets.mount(path)
         cypress.set(f"{STATE_ROOT}/@version", STATE_VERSION)
 
@@ -152,14 +153,48 @@ STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
         },
         {"vital": "boolean", "partitions": "any"},
     ),
-    "replicated_table_mapping": _schema(
-        _OBJECT,
+    "replicated_table_mapping": [
+        *_schema(
+            _OBJECT,
+            {
+                "revision": "uint64",
+                "object_type": "string",
+                "meta": "any",
+                "synchronization_error": "any",
+            },
+        ),
         {
-            "revision": "uint64",
-            "object_type": "string",
-            "meta": "any",
-            "synchronization_error": "any",
+            "name": "replica_list",
+            "type_v3": {"type_name": "optional", "item": {"type_name": "list", "item": "string"}},
+        },
+    ],
+    "multi_consumer_names": _schema({**_OBJECT, "name": "string"}, {"queue_agent_stage": "string"}),
+    "trim_journal": _schema(
+        {
+            "queue_cluster": "string",
+            "queue_path": "string",
+            "instant": "string",
+            "partition_index": "int64",
+            "agent": "string",
+        },
+        {
+            "object_id": "string",
+            "lower_row_index": "int64",
+            "trimmed_row_count": "int64",
+            "constraint": "any",
         },
     ),
-    "multi_consumer_names": _schema({**_OBJECT, "name": "string"}, {"queue_agent_stage": "string"}),
 }
+
+_DAY: Final = 24 * 60 * 60 * 1000
+
+_LIFETIMES: Final[Mapping[str, Mapping[str, int]]] = {
+    "trim_journal": {
+        "min_data_versions": 0,
+        "max_data_versions": 1,
+        "min_data_ttl": 0,
+        "max_data_ttl": 30 * _DAY,
+        "auto_compaction_period": _DAY,
+    },
+}
+"""Attributes, in milliseconds, by which rows of a table are gone after a time."""

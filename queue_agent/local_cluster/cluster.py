@@ -86,8 +86,11 @@ class Cluster:
     async def execute(self, command: Command, parameters: Mapping[str, Any], body: Body) -> Any:
         """Run a command; one that is repeated with its mutation id gets the answer of its first time."""
         mutation_id = parameters.get("mutation_id")
-        if mutation_id is None or not command.is_volatile:
+        if mutation_id is None or not command.changes:
             return await command.execute(self, parameters, body)
+        if not isinstance(mutation_id, str):
+            raise YtError(f"Error reading parameter /mutation_id: it must be a string, got {mutation_id!r}")
+        mutation_id = str(mutation_id)  # with attributes it could not be a key
         if (known := self._mutations.find(mutation_id)) is not None:
             return known
         answer = await command.execute(self, parameters, body)

@@ -19,6 +19,7 @@ from queue_agent.local_cluster.nodes import (
     node_type_of,
     table_state,
     target_path,
+    typed_items,
 )
 from queue_agent.local_cluster.resolver import Resolver, Target, missing_child, resolve_error
 from queue_agent.local_cluster.state import ClusterState
@@ -284,7 +285,9 @@ class Cypress:
         if node.type == "map_node":
             children = self._state.children(node.id)[:max_size]
             return {child.name: self._tree(child, names) for child in children}
-        return node.value if node.type in SCALARS or node.type == "list_node" else None
+        if node.type == "list_node":
+            return typed_items(node.value) if names and "type" in names else node.value
+        return node.value if node.type in SCALARS else None
 
     def _tree(self, node: Node, names: Sequence[str] | None) -> Any:
         opaque = node.attributes.get("opaque") is True

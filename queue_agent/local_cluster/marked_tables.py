@@ -9,6 +9,7 @@ from typing import Any, Final
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.producers import PRODUCER_SCHEMA
 from queue_agent.local_cluster.queues import CONSUMER_SCHEMA
+from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.wire import yson
 
@@ -29,12 +30,18 @@ MARKED_TABLES: Final[Mapping[str, MarkedTable]] = {
 
 
 def create_marked_table(
-    cypress: Cypress, tablets: Tablets, path: str, kind: str, attributes: Mapping[str, Any], **options: bool
+    state: ClusterState,
+    cypress: Cypress,
+    tablets: Tablets,
+    path: str,
+    kind: str,
+    attributes: Mapping[str, Any],
+    **options: bool,
 ) -> str:
     """Make such a table, mount it, and return its id; its schema and mark are not the caller's choice."""
     marked = MARKED_TABLES[kind]
-    table_id = cypress.create(
-        path, "table", {**attributes, "dynamic": True, "schema": marked.schema, marked.mark: True}, **options
-    )
-    tablets.mount(f"#{table_id}")
+    all_attributes = {**attributes, "dynamic": True, "schema": marked.schema, marked.mark: True}
+    with state.change():
+        table_id = cypress.create(path, "table", all_attributes, **options)
+        tablets.mount(f"#{table_id}")
     return table_id

@@ -67,6 +67,20 @@ def node_type_of(value: Any) -> str:
     raise YtError("Entity nodes cannot be created")
 
 
+def typed_items(value: Any) -> Any:
+    """What is inside a list node, with `type` on every item: to clients items are nodes too."""
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    return yson.plain(value)
+
+
+def _typed(item: Any) -> Any:
+    node_type = "entity" if yson.is_null(item) else node_type_of(item)
+    return yson.with_attributes(typed_items(item), {**yson.attributes_of(item), "type": node_type})
+
+
 def target_path(attributes: Mapping[str, Any]) -> str:
     """Where a link that is created with these attributes leads."""
     path = attributes.get("target_path")

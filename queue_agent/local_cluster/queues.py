@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from queue_agent.local_cluster.clock import NULL_TIMESTAMP
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.registrations import Reference, Registrations
 from queue_agent.local_cluster.rows import data_weight, row_mapper
@@ -84,7 +85,7 @@ class Queues:
         self._registrations.check(queue, consumer, queue_path, consumer_path)
         queue_tables = self._tables_of(queue, "Queue")
         if offset is None:
-            offset = stored_offset(consumer_tables, consumer_table, queue, partition_index)
+            offset, _ = stored_offset(consumer_tables, consumer_table, queue, partition_index)
         return pull_rows(queue_tables, queue.path, partition_index, offset, limits)
 
     def advance(
@@ -119,7 +120,7 @@ class Queues:
         if not client_side:
             self._registrations.check(queue, consumer, queue_path, consumer_path)
         if old_offset is not None:
-            found = stored_offset(tables, table, queue, partition_index)
+            found, timestamp = stored_offset(tables, table, queue, partition_index)
             if found != old_offset:
                 raise YtError(
                     f"Offset conflict at partition {partition_index} of consumer {consumer.path}: expected offset"
@@ -130,6 +131,7 @@ class Queues:
                         "consumer": consumer.path,
                         "expected_offset": old_offset,
                         "current_offset": found,
+                        "current_offset_timestamp": timestamp,
                     },
                 )
         row: dict[bytes, Any] = {
@@ -180,14 +182,17 @@ def open_consumer(tables: DynamicTables, path: str) -> Table:
     return table
 
 
-def stored_offset(tables: DynamicTables, table: Table, queue: Reference, partition_index: int) -> int:
-    """Where a consumer stands; 0 if it never said."""
-    row = tables.find_row(table, (queue.cluster.encode(), queue.path.encode(), partition_index))
-    if row is None:
-        return 0
+def stored_offset(tables: DynamicTables, table: Table, queue: Reference, partition_index: int) -> tuple[int, int]:
+    """Where a consumer stands, and the timestamp of when it said so; 0 and the null timestamp if it never did."""
+    if partition_index < 0:
+        raise YtError(f"Partition index must not be negative, got {partition_index}")
+    found = tables.find_version(table, (queue.cluster.encode(), queue.path.encode(), partition_index))
+    if found is None:
+        return 0, NULL_TIMESTAMP
+    row, timestamp = found
     offset = row[3]
     assert isinstance(offset, int), "the column is required"
-    return offset
+    return offset, timestamp
 
 
 def pull_rows(

@@ -120,12 +120,13 @@ class Registrations:
 
 
 def _key(queue: Reference, consumer: Reference) -> dict[bytes, Any]:
+    """Of a consumer that is alone in its table; such consumers have no name."""
     return {
         b"queue_cluster": queue.cluster.encode(),
         b"queue_path": queue.path.encode(),
         b"consumer_cluster": consumer.cluster.encode(),
         b"consumer_path": consumer.path.encode(),
-        b"consumer_name": b"",
+        b"consumer_name": None,
     }
 
 

@@ -141,8 +141,9 @@ class _Handler(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        self.force_close()
-        return error_response(YtError(f"Malformed HTTP request: {message or exc}"), status=status)
+        response = error_response(YtError(f"Malformed HTTP request: {message or exc}"), status=status)
+        response.force_close()
+        return response
 
 
 class _Server(Server):

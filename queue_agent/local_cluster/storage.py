@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -78,8 +78,8 @@ class Storage:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing."""
-        self._database.execute("BEGIN IMMEDIATE")
         try:
+            self._database.execute("BEGIN IMMEDIATE")
             yield
             self._database.execute("COMMIT")
         except BaseException:
@@ -154,6 +154,22 @@ class Storage:
         self._database.executemany(
             "INSERT OR REPLACE INTO sorted_rows VALUES (?, ?, ?, ?)",
             ((tablet, key, timestamp, value) for key, value in versions),
+        )
+
+    def rewrite_rows(self, tablet: int, key_suffix: bytes, convert: Callable[[bytes], bytes]) -> None:
+        """Lengthen all keys, and give every row a new value."""
+        ordered = self._database.execute("SELECT row_index, value FROM ordered_rows WHERE tablet = ?", (tablet,))
+        self._database.executemany(
+            "UPDATE ordered_rows SET value = ? WHERE tablet = ? AND row_index = ?",
+            [(convert(value), tablet, row_index) for row_index, value in ordered],
+        )
+        versions = self._database.execute("SELECT key, timestamp, value FROM sorted_rows WHERE tablet = ?", (tablet,))
+        self._database.executemany(
+            "UPDATE sorted_rows SET key = ?, value = ? WHERE tablet = ? AND key = ? AND timestamp = ?",
+            [
+                (key + key_suffix, None if value is None else convert(value), tablet, key, timestamp)
+                for key, timestamp, value in versions
+            ],
         )
 
     def drop_old_versions(self, tablet: int, keys: Iterable[bytes], horizon: int) -> None:

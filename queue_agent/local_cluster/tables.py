@@ -189,8 +189,14 @@ class DynamicTables:
 
     def find_row(self, table: Table, key: Row) -> Row | None:
         """One row of a sorted table, values in the order of the schema."""
-        value = self._find_value(self._readable_tablet(table, 0), table.codec.encode_key(key), LATEST_TIMESTAMP)
-        return None if value is None else decode_values(value)
+        found = self.find_version(table, key)
+        return None if found is None else found[0]
+
+    def find_version(self, table: Table, key: Row) -> tuple[Row, int] | None:
+        """Like `find_row`, with the timestamp of the transaction that wrote the row."""
+        tablet = self._readable_tablet(table, 0)
+        found = self._state.storage.find_version(tablet.number, table.codec.encode_key(key), LATEST_TIMESTAMP)
+        return None if found is None else (decode_values(found.value), found.timestamp)
 
     def select_rows(
         self,

@@ -6,10 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from queue_agent.local_cluster.alteration import (
+    added_system_columns,
+    altered_table_state,
+    check_alteration,
+    conversion,
+)
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.rows import decode_values, encode_values
+from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.yson import Yson
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,54 @@ class Tablets:
     def remount(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
         """Apply changed attributes; they are always applied here, so only the request is checked."""
         self._chosen(path, chosen)
+
+    def alter(self, path: str, schema: Yson | None = None, dynamic: bool | None = None) -> None:
+        """Give a table another schema, or make it dynamic or static; None leaves either as it is.
+
+        Raises:
+            YtError: a tablet is mounted, or rows there are do not fit what the table is to become.
+        """
+        with self._state.change():
+            node = self._resolver.node(path)
+            old = node.table
+            if old is None:
+                raise YtError(f"{path} is not a table but a {node.type}")
+            tablets = self._state.tablets(node.id)
+            what = "dynamic mode" if schema is None else "schema"
+            if any(tablet.state != "unmounted" for tablet in tablets):
+                raise YtError(
+                    f'Cannot change table {what} since not all of its tablets are in "unmounted" state',
+                    ErrorCode.INVALID_TABLET_STATE,
+                )
+            new = altered_table_state(old, schema, dynamic)
+            if old.dynamic and not new.dynamic:
+                self._make_static(path, tablets)
+            elif old.dynamic:
+                self._convert_rows(path, old.schema, new.schema, tablets)
+            revision = self._state.next_revision()
+            self._state.put_node(replace(node, table=new, revision=revision, attribute_revision=revision))
+            if new.dynamic and not old.dynamic:
+                self._add(node.id, 0, 0, 0)
+
+    def _make_static(self, path: str, tablets: Sequence[Tablet]) -> None:
+        if any(self._has_rows(tablet) for tablet in tablets):
+            raise YtError(f"The local cluster keeps no rows in static tables, and {path} has some")
+        for tablet in tablets:
+            self._state.delete_tablet(tablet)
+
+    def _convert_rows(self, path: str, old: TableSchema, new: TableSchema, tablets: Sequence[Tablet]) -> None:
+        check_alteration(old, new)
+        for name in added_system_columns(old, new):
+            if any(self._has_rows(tablet) for tablet in tablets):
+                raise YtError(f'The local cluster cannot add column "{name}" to {path}, which has rows')
+        rows = conversion(old, new)
+        for tablet in tablets:
+            self._state.storage.rewrite_rows(
+                tablet.number, rows.key_suffix, lambda value: encode_values(rows.values(decode_values(value)))
+            )
+
+    def _has_rows(self, tablet: Tablet) -> bool:
+        return tablet.last_write_timestamp > 0 or tablet.total_row_count > 0
 
     def reshard(
         self,

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.config import ConfigModel, load_config
+from queue_agent.config import ConfigModel, ControllerConfig, Trimming, load_config, trimming_mode
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ConfigError
 
 MINIMAL = """
@@ -39,6 +41,12 @@ def test_a_bare_number_is_milliseconds(tmp_path: Path) -> None:
     assert load_config(path).queue_agent.controller.trimming_period == timedelta(seconds=2.5)
 
 
+def test_a_configuration_is_shown_in_milliseconds(tmp_path: Path) -> None:
+    shown = load_config(write(tmp_path, "agent.yaml", MINIMAL)).model_dump(mode="json")
+    assert shown["queue_agent"]["controller"]["pass_period"] == 1000
+    assert shown["clusters"]["hume"]["proxy"] == "localhost:8002"
+
+
 def test_yson_is_read_by_its_suffix(tmp_path: Path) -> None:
     text = '{stage=s; clusters={c={proxy="localhost:1"}}; state={cluster=c}; rpc={port=1234}}'
     config = load_config(write(tmp_path, "agent.yson", text))
@@ -64,6 +72,30 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path: Path, addition: str, exp
 
 
 @pytest.mark.parametrize(
+    ("trimming", "enabled", "mode"),
+    [
+        ("allowed", True, TrimmingMode.TRIM),
+        ("allowed", False, TrimmingMode.OFF),
+        ("observe", True, TrimmingMode.OBSERVE),
+        ("observe", False, TrimmingMode.OBSERVE),
+        ("never", True, TrimmingMode.OFF),
+        ("never", False, TrimmingMode.OFF),
+    ],
+)
+def test_nobody_can_make_an_agent_do_more_about_trimming_than_its_own_file_allows(
+    trimming: Trimming, enabled: bool, mode: TrimmingMode
+) -> None:
+    assert trimming_mode(trimming, ControllerConfig(enable_automatic_trimming=enabled)) is mode
+
+
+def test_one_file_does_not_both_ask_for_trimming_and_forbid_it(tmp_path: Path) -> None:
+    text = f"{MINIMAL}trimming: observe\nqueue_agent: {{controller: {{enable_automatic_trimming: true}}}}\n"
+    with pytest.raises(ConfigError, match="trimming: observe contradicts"):
+        load_config(write(tmp_path, "agent.yaml", text))
+    assert load_config(write(tmp_path, "agent.yaml", MINIMAL + "trimming: never\n")).trimming == "never"
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [("agent.json", "{}"), ("agent.yaml", "a: ["), ("agent.yson", "{a="), ("agent.yaml", "just words")],
 )
@@ -80,3 +112,31 @@ def test_a_missing_file_is_a_config_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", ConfigModel.__subclasses__())
 def test_every_field_is_explained(model: type[ConfigModel]) -> None:
     assert [name for name, field in model.model_fields.items() if not field.description] == []
+
+
+def test_tables_may_be_on_other_clusters(tmp_path: Path) -> None:
+    text = MINIMAL.replace(
+        "{cluster: pythia}",
+        "{cluster: pythia, root: //s, consumer_registration_table_path: <cluster=hume>//r,"
+        " replicated_table_mapping_table_path: //m}",
+    )
+    state = load_config(write(tmp_path, "agent.yaml", text)).state
+    assert (state.registrations, state.mapping) == (CrossClusterRef("hume", "//r"), CrossClusterRef("pythia", "//m"))
+    state = load_config(write(tmp_path, "agent.yaml", MINIMAL)).state
+    assert state.registrations == CrossClusterRef("pythia", "//sys/queue_agents/consumer_registrations")
+    assert state.mapping == CrossClusterRef("pythia", "//sys/queue_agents/replicated_table_mapping")
+
+
+@pytest.mark.parametrize("path", ["<cluster=delphi>//r", "r", "<a=b>//r", "<cluster"])
+def test_a_table_nowhere_is_refused(tmp_path: Path, path: str) -> None:
+    text = MINIMAL.replace("{cluster: pythia}", f'{{cluster: pythia, consumer_registration_table_path: "{path}"}}')
+    with pytest.raises(ConfigError, match="consumer_registration_table_path"):
+        load_config(write(tmp_path, "agent.yaml", text))
+
+
+def test_the_synchronizer_polls_unless_told_to_watch(tmp_path: Path) -> None:
+    config = load_config(write(tmp_path, "agent.yaml", MINIMAL)).cypress_synchronizer
+    assert (config.policy, config.enable, config.write_replicated_table_mapping) == ("polling", True, False)
+    text = MINIMAL + "cypress_synchronizer: {policy: watching, write_registration_table_mapping: true}\n"
+    config = load_config(write(tmp_path, "agent.yaml", text)).cypress_synchronizer
+    assert (config.policy, config.write_replicated_table_mapping) == ("watching", True)

@@ -19,14 +19,19 @@ class _Request(Parameters):
 
 class _Batch(Parameters):
     requests: list[_Request]
+    mutation_id: str | None = None
 
 
 async def _execute_batch(cluster: Cluster, parameters: _Batch, _: Body) -> Any:
     commands = [_light(cluster.command(request.command)) for request in parameters.requests]
     results = []
-    for command, request in zip(commands, parameters.requests, strict=True):
+    for position, (command, request) in enumerate(zip(commands, parameters.requests, strict=True)):
+        request_parameters = request.parameters
+        if parameters.mutation_id is not None:
+            # Each change is known again by itself; answers of reads need not be kept for a repeat of the batch.
+            request_parameters = {"mutation_id": f"{parameters.mutation_id}/{position}", **request_parameters}
         try:
-            output = await cluster.execute(command, request.parameters, Body(value=request.input))
+            output = await cluster.execute(command, request_parameters, Body(value=request.input))
         except YtError as error:
             results.append({"error": error.to_map()})
         else:
@@ -40,4 +45,4 @@ def _light(command: Command) -> Command:
     return command
 
 
-COMMANDS: Final[tuple[Command, ...]] = (volatile("execute_batch", _Batch, _execute_batch),)
+COMMANDS: Final[tuple[Command, ...]] = (volatile("execute_batch", _Batch, _execute_batch, changes=False),)

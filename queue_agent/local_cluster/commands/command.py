@@ -18,10 +18,18 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["null", "structured", "tabular", "binary"]
 
-RichPathParameter = Annotated[RichPath, PlainValidator(parse_rich)]
+
+def _rich_path(value: Any) -> RichPath:
+    try:
+        return parse_rich(value)
+    except YtError as error:
+        raise ValueError(error.message) from error
+
+
+RichPathParameter = Annotated[RichPath, PlainValidator(_rich_path)]
 """A path with attributes such as `cluster`."""
 
-PathParameter = Annotated[str, BeforeValidator(lambda value: parse_rich(value).path)]
+PathParameter = Annotated[str, BeforeValidator(lambda value: _rich_path(value).path)]
 """A path on this cluster; attributes are dropped."""
 
 
@@ -76,6 +84,8 @@ class Command:
     is_heavy: bool
     parameters: type[Parameters]
     run: Callable[[Cluster, Any, Body], Awaitable[Any]]
+    changes: bool = False
+    """Whether a repeat must not be done again; some commands are volatile and only read all the same."""
 
     def describe(self) -> dict[str, Any]:
         """The descriptor clients ask for at `/api/v4`."""
@@ -121,9 +131,19 @@ def volatile(
     *,
     input_type: Kind = "null",
     is_heavy: bool = False,
+    changes: bool = True,
 ) -> Command:
-    """A command that changes something and answers with one value."""
-    return Command(name, input_type, "structured", is_volatile=True, is_heavy=is_heavy, parameters=parameters, run=run)
+    """A command that changes something, or by `changes` only could, and answers with one value."""
+    return Command(
+        name,
+        input_type,
+        "structured",
+        is_volatile=True,
+        is_heavy=is_heavy,
+        parameters=parameters,
+        run=run,
+        changes=changes,
+    )
 
 
 def tabular(

@@ -101,7 +101,13 @@ async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
     }
     if parameters.type in MARKED_TABLES:
         node_id = create_marked_table(
-            cluster.cypress, cluster.tablets, parameters.path, parameters.type, parameters.attributes, **options
+            cluster.state,
+            cluster.cypress,
+            cluster.tablets,
+            parameters.path,
+            parameters.type,
+            parameters.attributes,
+            **options,
         )
         return {"node_id": node_id}
     node_id = cluster.cypress.create(

@@ -64,9 +64,10 @@ async def _delete_rows(cluster: Cluster, parameters: _Delete, body: Body) -> Any
 
 
 async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Rows:
-    if parameters.path.columns_and_ranges.startswith("{"):
+    selectors, attributes = parameters.path.columns_and_ranges, parameters.path.attributes
+    if selectors.startswith("{") or "columns" in attributes:
         raise YtError('Columns cannot be specified with table path, use "column_names" instead')
-    if parameters.path.columns_and_ranges:
+    if selectors or "ranges" in attributes:
         raise YtError("Ranges cannot be specified")
     return Rows(
         cluster.tables.lookup_rows(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from pydantic import Field
+
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import Body, Command, Int64, Parameters, PathParameter, volatile
 from queue_agent.local_cluster.tablets import TabletRange
 from queue_agent.wire.error import YtError
+from queue_agent.wire.guid import NULL_GUID
 
 
 class _Range(Parameters):
@@ -31,6 +34,13 @@ class _Reshard(_Range):
     pivot_keys: list[Any] | None = None
     trimmed_row_counts: list[Int64] | None = None
     cumulative_data_weights: list[Int64] | None = None
+
+
+class _Alter(Parameters):
+    path: PathParameter
+    schema_: Any | None = Field(default=None, alias="schema")
+    dynamic: bool | None = None
+    upstream_replica_id: str | None = None
 
 
 class _TabletInfos(Parameters):
@@ -71,6 +81,13 @@ async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
     return {}
 
 
+async def _alter(cluster: Cluster, parameters: _Alter, _: Body) -> Any:
+    if parameters.upstream_replica_id not in (None, str(NULL_GUID)):
+        raise YtError("The local cluster has no replicated tables")
+    cluster.tablets.alter(parameters.path, parameters.schema_, parameters.dynamic)
+    return {}
+
+
 async def _get_tablet_infos(cluster: Cluster, parameters: _TabletInfos, _: Body) -> Any:
     infos = cluster.tables.tablet_infos(parameters.path, parameters.tablet_indexes)
     errors: dict[str, Any] = {"tablet_errors": []} if parameters.request_errors else {}
@@ -89,6 +106,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     _simple("unfreeze_table", lambda cluster: cluster.tablets.unfreeze),
     _simple("remount_table", lambda cluster: cluster.tablets.remount),
     volatile("reshard_table", _Reshard, _reshard),
-    volatile("get_tablet_infos", _TabletInfos, _get_tablet_infos),
+    volatile("alter_table", _Alter, _alter),
+    volatile("get_tablet_infos", _TabletInfos, _get_tablet_infos, changes=False),
     volatile("get_tablet_errors", _Path, _get_tablet_errors),
 )

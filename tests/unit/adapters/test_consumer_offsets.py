@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader
+from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
 from queue_agent.core.observed import ConsumerOffset
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
@@ -53,7 +53,7 @@ class Tables:
 async def read(
     tables: Tables, *questions: OffsetsQuestion, with_meta: bool = False
 ) -> list[Mapping[int, ConsumerOffset] | ClusterError]:
-    return await OffsetsReader(tables).read(("//tmp/c", with_meta), questions)
+    return await OffsetsReader(tables).read(OffsetsTable("//tmp/c", with_meta), questions)
 
 
 async def test_an_offset_comes_with_the_newest_time_its_row_was_written() -> None:

@@ -11,9 +11,8 @@ from yarl import URL
 from queue_agent.adapters.http_api import READY_WITHIN, HttpApi
 from queue_agent.adapters.metrics import Metrics
 from queue_agent.controllers.board import AGENT, Board
-from queue_agent.controllers.orchid_tree import OrchidTree
+from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.rates import EmaCounter
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow
@@ -66,7 +65,7 @@ class Client:
 
 @pytest.fixture
 async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
-    tree = OrchidTree(board, synchronizer_active=True)
+    tree = OrchidTree(board, TreeFacts("0.1", lambda: True, lambda: 10), clock)
     async with (
         HttpApi(board, Metrics(board), tree, clock, "127.0.0.1", 0) as api,
         aiohttp.ClientSession() as session,
@@ -76,7 +75,7 @@ async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
 
 def put_objects(board: Board) -> None:
     board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
-    view = QueueView([], True, False, EmaCounter(), EmaCounter())
+    view = QueueView([], True, False, START)
     board.put_queue(QueueSnapshot(QueueRow(QUEUE), Role.LEADING, 7, START, view))
     error = ErrorInfo("no", 5, {"path": yson.loads(b'"\\xff"')})
     board.put_consumer(ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 3, START, error))
@@ -94,6 +93,15 @@ async def test_an_agent_is_ready_while_its_passes_succeed(client: Client, board:
     assert (status, document["status"], document["agent_pass"]["error"]["message"]) == (200, "ok", "once")
     clock.advance(READY_WITHIN + timedelta(seconds=1))
     assert (await client.get("/health/ready"))[0] == 503
+
+
+async def test_kubernetes_is_told_by_the_service_node_whether_the_agent_is_ready(
+    client: Client, board: Board, clock: FixedClock
+) -> None:
+    status, document = await client.get("/orchid/service")
+    assert (status, document["name"], document["version"]) == (503, "queue_agent", "0.1")
+    board.finish_pass(AGENT, 0, clock.now(), None)
+    assert (await client.get("/orchid/service"))[0] == 200
 
 
 async def test_metrics_are_served_in_the_classic_text_format(client: Client) -> None:
@@ -129,7 +137,7 @@ async def test_an_object_that_is_not_served_is_not_found(client: Client, board: 
 
 
 async def test_objects_are_listed_page_by_page(client: Client, board: Board) -> None:
-    view = QueueView([], True, False, EmaCounter(), EmaCounter())
+    view = QueueView([], True, False, START)
     for index in range(5):
         row = QueueRow(CrossClusterRef("pythia", f"//tmp/q{index}"))
         board.put_queue(QueueSnapshot(row, Role.LEADING, 7, START, view))

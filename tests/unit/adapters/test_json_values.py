@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from queue_agent.adapters.json_values import to_json
-from queue_agent.core.encoding import Unsigned
+from queue_agent.core.encoding import Entity, Unsigned
 from queue_agent.wire import yson
 
 
@@ -33,6 +33,7 @@ from queue_agent.wire import yson
         ),
         (yson.loads(b'<x=1u>"s"'), {"$attributes": {"x": 1}, "$value": "s"}),
         (yson.loads(b"<x=1>#"), {"$attributes": {"x": 1}, "$value": None}),
+        (Entity({"error": {"code": Unsigned(1)}}), {"$attributes": {"error": {"code": 1}}, "$value": None}),
         (yson.loads(b"<strict=%true>[{name=a}]"), {"$attributes": {"strict": True}, "$value": [{"name": "a"}]}),
     ],
 )

@@ -7,7 +7,6 @@ import pytest
 from queue_agent.adapters.metrics import Metrics
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.rates import EmaCounter
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow
@@ -73,7 +72,7 @@ async def test_the_last_success_is_absent_until_there_was_one_and_outlives_failu
 async def test_series_of_objects_come_and_go_with_the_board(board: Board) -> None:
     metrics = Metrics(board)
     ref = CrossClusterRef("pythia", "//tmp/q")
-    view = QueueView([], False, False, EmaCounter(), EmaCounter())
+    view = QueueView([], False, False, START)
     board.put_queue(QueueSnapshot(QueueRow(ref), Role.LEADING, 1, START, view))
     series = 'yt_queue_agent_queue_partitions{queue_cluster="pythia",queue_path="//tmp/q",queue_tag="none"} 0.0'
     assert series in await lines(metrics)

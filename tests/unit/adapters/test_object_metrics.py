@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from queue_agent.adapters.object_metrics import MAX_PATH_LABEL_BYTES, ObjectMetrics
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.rates import Counters, EmaCounter
+from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.snapshots import (
@@ -27,6 +27,7 @@ from queue_agent.core.snapshots import (
     QueueView,
     Role,
 )
+from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 
 NOW = datetime(2025, 1, 23, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")
@@ -38,9 +39,7 @@ CONSUMER_LABELS = {"consumer_cluster": "hume", "consumer_path": "//tmp/c", "cons
 
 
 def partition(lower: int, upper: int, weight: int | None = None, trimmed_weight: int | None = None) -> QueuePartition:
-    return QueuePartition(
-        "t", "mounted", None, None, lower, upper, NOW, timedelta(), Counters(), weight, trimmed_weight
-    )
+    return QueuePartition("t", "mounted", None, None, lower, upper, NOW, Counters(), weight, trimmed_weight)
 
 
 def failed() -> FailedQueuePartition:
@@ -48,7 +47,7 @@ def failed() -> FailedQueuePartition:
 
 
 def queue(*partitions: QueuePartition | FailedQueuePartition, ref: CrossClusterRef = QUEUE) -> QueueSnapshot:
-    view = QueueView(partitions, True, True, EmaCounter(), EmaCounter())
+    view = QueueView(partitions, True, True, NOW)
     return QueueSnapshot(QueueRow(ref), Role.LEADING, 1, NOW, view, registrations=[REGISTRATION])
 
 
@@ -56,12 +55,10 @@ def reading(next_row_index: int, unread: int, weight: int | None = None, lag_sec
     return ConsumerPartition(
         next_row_index=next_row_index,
         last_consume_time=NOW,
-        consume_idle_time=timedelta(),
         disposition=Disposition.PENDING_CONSUMPTION,
         unread_row_count=unread,
         unread_data_weight=None if weight is None else 10 * unread,
-        next_row_commit_time=None,
-        processing_lag=timedelta(seconds=lag_seconds),
+        next_row_commit_time=NOW - timedelta(seconds=lag_seconds),
         cumulative_data_weight=weight,
         counters=Counters(),
         queue_row_values=QueueRowValues("t", next_row_index),
@@ -71,7 +68,7 @@ def reading(next_row_index: int, unread: int, weight: int | None = None, lag_sec
 def consumer(
     *partitions: ConsumerPartition | FailedConsumerPartition, registration: Registration = REGISTRATION
 ) -> ConsumerSnapshot:
-    view = ConsumerView({QUEUE: ConsumerQueueView(partitions, EmaCounter(), EmaCounter())})
+    view = ConsumerView({QUEUE: ConsumerQueueView(partitions, NOW)})
     return ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 1, NOW, view, registrations=[registration])
 
 
@@ -241,3 +238,27 @@ def test_counters_are_rendered_without_a_suffix() -> None:
     name = "yt_queue_agent_queue_partition_rows_written"
     assert f"# TYPE {name} untyped" in lines
     assert f'{name}{{queue_cluster="pythia",queue_path="//tmp/q",queue_tag="none"}} 0.0' in lines
+
+
+def test_partitions_are_counted_by_what_holds_them_back() -> None:
+    def held(kind: ConstraintKind, row_count: int | None) -> PartitionTrim:
+        return PartitionTrim(None, TrimConstraint(kind, held_row_count=row_count))
+
+    trims = {
+        0: held(ConstraintKind.RETAINED_ROWS, 5),
+        1: held(ConstraintKind.RETAINED_ROWS, 6),
+        2: held(ConstraintKind.NOT_MOUNTED, None),
+    }
+    snapshot = replace(queue(partition(0, 9), partition(0, 9), failed()), trims=trims)
+    samples = {
+        (sample.name, sample.labels.get("kind")): sample.value
+        for family in ObjectMetrics().collect({QUEUE: snapshot}, {})
+        for sample in family.samples
+        if "_trim_" in sample.name
+    }
+    assert samples == {
+        ("queue_agent_partition_trim_constraint", "retained_rows"): 2,
+        ("queue_agent_partition_trim_constraint", "not_mounted"): 1,
+        ("queue_agent_trim_held_rows", None): 11,
+    }
+    assert not [name for name in collect(ObjectMetrics(), [queue(partition(0, 9))]).names if "_trim_" in name]

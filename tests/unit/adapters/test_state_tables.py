@@ -6,14 +6,17 @@ import pytest
 
 from queue_agent.adapters.state_tables import (
     read_consumer,
+    read_consumer_name,
+    read_mapping,
     read_queue,
     read_registration,
     write_consumer,
+    write_mapping,
     write_queue,
 )
 from queue_agent.core.encoding import Unsigned
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration
 from queue_agent.wire import yson
 
 REF = CrossClusterRef("hume", "//tmp/q")
@@ -115,10 +118,12 @@ def test_a_schema_that_can_not_be_unwrapped_is_none_and_does_not_hide_other_rows
         (True, [1, 2], (True, (1, 2))),
         (False, [], (False, None)),
         (None, None, (False, None)),
+        (True, {"a": 1}, (True, None)),
+        (True, ["x"], (True, None)),
     ],
 )
 def test_registrations_without_partitions_are_for_all_of_them(
-    vital: bool | None, partitions: list[int] | None, expected: tuple[bool, tuple[int, ...] | None]
+    vital: bool | None, partitions: Any, expected: tuple[bool, tuple[int, ...] | None]
 ) -> None:
     row = {
         "queue_cluster": "pythia",
@@ -130,3 +135,39 @@ def test_registrations_without_partitions_are_for_all_of_them(
     }
     queue, consumer = CrossClusterRef("pythia", "//tmp/q"), CrossClusterRef("hume", "//tmp/c")
     assert read_registration(row) == Registration(queue, consumer, *expected)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a", "a"), ("", ""), (None, "")])
+def test_a_registration_may_be_that_of_a_named_consumer(name: str | None, expected: str) -> None:
+    row = {
+        "queue_cluster": "pythia",
+        "queue_path": "//tmp/q",
+        "consumer_cluster": "hume",
+        "consumer_path": "//tmp/c",
+        "consumer_name": name,
+    }
+    assert read_registration(row).consumer == CrossClusterRef("hume", "//tmp/c", expected)
+
+
+META = {"replicated_table_meta": {"replicas": {"1": {"cluster_name": "hume", "replica_path": "//r", "mode": "sync"}}}}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        MappingRow(REF),
+        MappingRow(REF, 2**63 + 5, "replicated_table", META, {"code": 0, "message": "", "attributes": {}}),
+    ],
+)
+def test_a_mapping_row_comes_back_as_it_was_written(row: MappingRow) -> None:
+    assert read_mapping(on_the_wire(write_mapping(row))) == row
+
+
+def test_a_mapping_row_lists_its_replicas_for_those_who_look_for_their_table() -> None:
+    assert write_mapping(MappingRow(REF, 1, "replicated_table", META))["replica_list"] == ["hume://r"]
+    assert write_mapping(MappingRow(REF))["replica_list"] is None
+
+
+def test_a_consumer_name_is_read_with_its_table() -> None:
+    row = {"cluster": "hume", "path": "//tmp/q", "name": "a", "queue_agent_stage": None}
+    assert read_consumer_name(row) == ConsumerNameRow(CrossClusterRef("hume", "//tmp/q", "a"))

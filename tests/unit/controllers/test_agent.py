@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,28 +12,31 @@ from typing import Any
 
 import pytest
 
-from queue_agent.config import ControllerConfig
-from queue_agent.controllers.agent import Agent
+from queue_agent.config import ControllerConfig, CypressSynchronizerConfig
+from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
 from queue_agent.controllers.fleet import Fleet
-from queue_agent.controllers.orchid_tree import OrchidTree
+from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.queue_controller import QueueController
 from queue_agent.core.observed import (
     ColumnDescription,
     ConsumerOffset,
+    Glance,
     ObjectRevisions,
     TableDescription,
+    TableFacts,
     TabletDescription,
     TabletInfo,
 )
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration, StateRows
+from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import Role
+from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
@@ -102,6 +106,7 @@ class FakeCluster:
     attributes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     revisions: ObjectRevisions = field(default_factory=lambda: ObjectRevisions({}, {}))
     offsets: dict[tuple[str, CrossClusterRef], dict[int, int]] = field(default_factory=dict)
+    names: dict[str, Collection[str]] = field(default_factory=dict)
     trims: list[tuple[str, int, int]] = field(default_factory=list)
     broken: Exception | None = None
 
@@ -118,6 +123,14 @@ class FakeCluster:
         if path not in self.attributes:
             raise ObjectNotFound(f"Node {path} has no child", 500)
         return {name: value for name, value in self.attributes[path].items() if name in names}
+
+    async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
+        self._ask()
+        if path not in self.queues:
+            return Glance(TableFacts("1-2-3-4", 1, {"mounted": 1}), None)
+        states = self.queues[path].states
+        infos = await self.get_tablet_infos(path, partition_indexes) if set(states) == {"mounted"} else None
+        return Glance(TableFacts("1-2-3-4", 1, Counter(states)), infos)
 
     async def get_table(self, path: str) -> TableDescription:
         self._ask()
@@ -141,11 +154,23 @@ class FakeCluster:
         return dict.fromkeys(rows, 1)
 
     async def read_consumer_offsets(
-        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
     ) -> Mapping[int, ConsumerOffset]:
         self._ask()
         offsets = self.offsets.get((consumer_path, queue), {})
         return {index: ConsumerOffset(index, offset, 0) for index, offset in offsets.items()}
+
+    async def read_consumer_names(self, path: str) -> Collection[str]:
+        self._ask()
+        return self.names.get(path, ())
+
+    async def generate_timestamp(self) -> int:
+        self._ask()
+        return 1 << 60
+
+    async def find_young_row(self, object_id: str, partition_index: int, rows: range, limit: int) -> RowFound | None:
+        self._ask()
+        return RowFound(rows[-1], 1)
 
     async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int) -> None:
         self._ask()
@@ -159,20 +184,44 @@ class FakeStore:
     queues: dict[CrossClusterRef, QueueRow] = field(default_factory=dict)
     consumers: dict[CrossClusterRef, ConsumerRow] = field(default_factory=dict)
     registrations: list[Registration] = field(default_factory=list)
+    mappings: dict[CrossClusterRef, MappingRow] = field(default_factory=dict)
+    names: dict[CrossClusterRef, ConsumerNameRow] = field(default_factory=dict)
     broken: ClusterError | None = None
 
     async def read(self) -> StateRows:
         if self.broken is not None:
             raise self.broken
-        return StateRows(list(self.queues.values()), list(self.consumers.values()), list(self.registrations))
+        return StateRows(
+            list(self.queues.values()),
+            list(self.consumers.values()),
+            list(self.registrations),
+            list(self.mappings.values()),
+            list(self.names.values()),
+        )
 
-    async def write_objects(self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow]) -> None:
+    async def write_objects(
+        self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow], mappings: Collection[MappingRow] = ()
+    ) -> None:
         self.queues |= {row.queue: row for row in queues}
         self.consumers |= {row.consumer: row for row in consumers}
+        self.mappings |= {row.table: row for row in mappings}
 
-    async def delete_objects(self, queues: Collection[CrossClusterRef], consumers: Collection[CrossClusterRef]) -> None:
-        self.queues = {ref: row for ref, row in self.queues.items() if ref not in queues}
-        self.consumers = {ref: row for ref, row in self.consumers.items() if ref not in consumers}
+    async def delete_objects(
+        self,
+        queues: Collection[CrossClusterRef],
+        consumers: Collection[CrossClusterRef],
+        mappings: Collection[CrossClusterRef] = (),
+    ) -> None:
+        for rows, gone in ((self.queues, queues), (self.consumers, consumers), (self.mappings, mappings)):
+            for ref in gone:
+                rows.pop(ref, None)
+
+    async def write_consumer_names(self, names: Collection[ConsumerNameRow]) -> None:
+        self.names |= {row.consumer: row for row in names}
+
+    async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None:
+        for name in names:
+            self.names.pop(name, None)
 
 
 class World:
@@ -199,7 +248,14 @@ class World:
         self.written = asyncio.Event()
         self.origins = Origins(Process("agent-1", 481, 7), "Controller:0", random.Random(1))
         self.synchronizer = Synchronizer(
-            self.clusters, self.store, self.board, self.written, self.clock, self.origins, self.observer
+            self.clusters,
+            CypressSynchronizerConfig(policy="watching"),
+            self.store,
+            self.board,
+            self.written,
+            self.clock,
+            self.origins,
+            self.observer,
         )
         self.context = ControllerContext(
             self.board,
@@ -208,7 +264,7 @@ class World:
             self.observer,
             ControllerConfig(enable_automatic_trimming=trimming),
         )
-        self.tree = OrchidTree(self.board, synchronizer_active=True)
+        self.tree = OrchidTree(self.board, TreeFacts("0.1", lambda: True, lambda: 10), self.clock)
 
     async def synchronize(self) -> None:
         await self.synchronizer.do_pass(0)
@@ -259,6 +315,28 @@ async def test_read_rows_are_trimmed_and_all_is_published(world: World) -> None:
     assert world.standing()["partition_count"] == 1
     partitions = await world.tree.get(["queue_agent", "consumers", "hume://tmp/c", "partitions", str(QUEUE), "0"])
     assert (partitions["next_row_index"], partitions["unread_row_count"]) == (42, 58)
+
+
+async def test_what_is_decided_follows_what_has_changed(world: World) -> None:
+    queue, consumer = world.queue_controller(), world.consumer_controller()
+    for index in range(4):
+        await queue.do_pass(index)
+        await consumer.do_pass(index)
+    world.pythia.queues[QUEUE.path] = FakeQueue(["mounted"], {0: (42, 100)})
+    for index in range(3):
+        await queue.do_pass(index)
+        await consumer.do_pass(index)
+    world.pythia.trims.clear()
+    await queue.do_pass(0)
+    assert world.pythia.trims == []
+    world.hume.offsets[CONSUMER.path, QUEUE] = {0: 50}
+    await consumer.do_pass(0)
+    await queue.do_pass(0)
+    assert world.pythia.trims == [("1-2-3-4", 0, 50)]
+    snapshot = world.board.find_queue(QUEUE)
+    assert snapshot is not None
+    assert snapshot.trims is not None
+    assert snapshot.trims[0].constraint.row_index == 50
 
 
 async def test_without_the_switch_nothing_is_ever_trimmed() -> None:
@@ -426,9 +504,8 @@ async def test_the_agent_keeps_a_controller_for_every_object_of_its_stage() -> N
     world.store.queues[sick] = QueueRow(sick, queue_agent_stage="production")
     async with asyncio.TaskGroup() as group:
         queues, consumers = Fleet(group, idle), Fleet(group, idle)
-        agent = Agent(
-            "production", world.store, world.board, queues, consumers, world.clock, world.origins, world.observer
-        )
+        fleets = Fleets(queues, consumers, Fleet(group, idle))
+        agent = Agent("production", world.store, world.board, fleets, world.clock, world.origins, world.observer)
         await agent.do_pass(0)
         assert queues.running == {QUEUE: Role.LEADING}
         assert consumers.running == {CONSUMER: Role.LEADING}
@@ -458,7 +535,7 @@ async def test_the_agent_keeps_a_controller_for_every_object_of_its_stage() -> N
 async def test_the_tree_shows_passes_objects_and_alerts(world: World) -> None:
     await world.queue_controller().do_pass(0)
     tree = world.tree
-    assert await tree.list([]) == ["queue_agent", "cypress_synchronizer", "alerts"]
+    assert await tree.list([]) == ["service", "alerts", "cypress_synchronizer", "queue_agent"]
     assert await tree.get(["cypress_synchronizer", "active"]) is True
     assert await tree.list(["queue_agent", "queues"]) == [str(QUEUE)]
     assert await tree.get(["queue_agent", "queues"]) == {str(QUEUE): None}

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from queue_agent.controllers import pass_loop
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.pass_loop import MAX_SLOWDOWN, Schedule, next_delay, run_passes
@@ -40,7 +41,7 @@ async def run(
 
     with pytest.raises(Stop):
         async with asyncio.timeout(20):
-            await run_passes(one, schedule, finished, lambda: 1.0, wake)
+            await run_passes(one, lambda: schedule, finished, lambda: 1.0, wake)
     return seen
 
 
@@ -82,6 +83,45 @@ async def test_waking_starts_the_next_pass_early_and_once() -> None:
     assert await run(do_pass, SLOW, wake) == [(0, None), (1, None)]
 
 
+async def test_a_shorter_period_counts_at_once() -> None:
+    schedule = SLOW
+
+    async def do_pass(index: int) -> None:
+        if index == 1:
+            raise Stop
+
+    def shorten(index: int, seconds: float, error: Exception | None) -> None:
+        asyncio.get_running_loop().call_later(0.01, change)
+
+    def change() -> None:
+        nonlocal schedule
+        schedule = QUICK
+
+    with pytest.raises(Stop):
+        async with asyncio.timeout(20):
+            await run_passes(do_pass, lambda: schedule, shorten, lambda: 1.0)
+
+
+async def test_a_loop_that_is_disabled_does_nothing_until_it_is_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pass_loop, "MAX_SLEEP_SECONDS", 0.001)
+    events: list[str] = []
+
+    def find_schedule() -> Schedule:
+        return Schedule(QUICK.period, QUICK.timeout, enable=events[:1] == [] or events.count("disabled") >= 2)
+
+    async def do_pass(index: int) -> None:
+        events.append(f"pass {index}")
+        if index == 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        async with asyncio.timeout(20):
+            await run_passes(
+                do_pass, find_schedule, lambda *_: None, lambda: 1.0, disabled=lambda: events.append("disabled")
+            )
+    assert events == ["pass 0", "disabled", "disabled", "pass 1"]
+
+
 async def test_a_failed_question_is_a_value_and_the_others_are_answered() -> None:
     async def ask(key: int) -> int:
         if key == 2:
@@ -112,7 +152,7 @@ async def test_a_bug_ends_the_whole_call() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ExceptionGroup):
-        await fan_out(ask, [1], limit=1)
+        await fan_out(ask, [1, 2], limit=1)
 
 
 async def test_a_fleet_runs_what_is_wanted_and_never_two_of_one() -> None:

@@ -25,6 +25,7 @@ from queue_agent.core.queue_snapshots import (
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow, Registration
 from queue_agent.core.snapshots import QueuePartition, QueueSnapshot, Role
+from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, 839124, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -99,6 +100,7 @@ def test_a_queue_that_was_never_written_is_published_as_the_listing_shows_it() -
             "last_row_commit_time": "1970-01-01T00:00:00.000000Z",
             "write_data_weight_rate": zero,
             "commit_idle_time": 1737639741839,
+            "trim": None,
         }
     ]
 
@@ -127,6 +129,13 @@ def test_an_unmounted_tablet_is_an_error_of_its_partition_with_its_origin() -> N
     assert {name for name, value in attributes.items() if isinstance(value, Unsigned)} == {"tid", "fid", "span_id"}
     assert "error" not in healthy
     assert status.queue_status(snapshot, "agent-1", NOW)["partition_count"] == 2
+
+
+def test_partitions_tell_what_holds_back_their_trimming() -> None:
+    snapshot = build(first(), table("unmounted", "frozen"), {1: info(0, 0)})
+    trim = PartitionTrim(None, TrimConstraint(ConstraintKind.NOT_MOUNTED))
+    failed, healthy = status.queue_partitions(replace(snapshot, trims={0: trim, 1: trim}), NOW)
+    assert failed["trim"] == healthy["trim"] == trim.to_map()
 
 
 def test_only_mounted_and_frozen_tablets_are_asked() -> None:
@@ -206,7 +215,8 @@ def test_the_data_weight_rate_of_a_fully_trimmed_partition_fades() -> None:
 
 def test_a_cluster_whose_clock_is_ahead_gives_no_negative_idle_time() -> None:
     ahead = (int(NOW.timestamp()) + 60) << 30
-    assert partition(build(first(), table("mounted"), {0: info(0, 1, ahead)}), 0).commit_idle_time == timedelta(0)
+    [published] = status.queue_partitions(build(first(), table("mounted"), {0: info(0, 1, ahead)}), NOW)
+    assert published["commit_idle_time"] == 0
 
 
 def test_a_table_without_tablets_is_a_queue_without_partitions() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queue_agent.core.reconcile import assign_objects, plan_fleet
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration, StateRows
+from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import Role
 
 QUEUE = CrossClusterRef("pythia", "//q")
@@ -77,3 +77,96 @@ def test_a_queue_in_error_keeps_its_consumers_followed() -> None:
     assignment = assign_objects(rows("s", "other"), "s", {QUEUE})
     assert assignment.queues == {QUEUE: Role.ERROR}
     assert assignment.consumers == {CONSUMER: Role.FOLLOWING}
+
+
+REPLICA = CrossClusterRef("hume", "//replica")
+META = {
+    "replicated_table_meta": {
+        "replicas": {"1": {"cluster_name": "hume", "replica_path": "//replica", "state": "disabled", "mode": "async"}}
+    }
+}
+
+
+def replicated(queue_stage: str, consumer_stage: str) -> StateRows:
+    state = rows(queue_stage, consumer_stage)
+    return StateRows(
+        queues=[
+            QueueRow(QUEUE, queue_agent_stage=queue_stage, object_type="replicated_table"),
+            QueueRow(REPLICA, queue_agent_stage="other", object_type="table"),
+        ],
+        consumers=state.consumers,
+        registrations=state.registrations,
+        mappings=[MappingRow(QUEUE, object_type="replicated_table", meta=META)],
+    )
+
+
+def test_replicated_objects_are_led_only_if_they_are_to_be_handled() -> None:
+    state = replicated("s", "other")
+    assert assign_objects(state, "s").queues == {QUEUE: Role.ERROR}
+    assignment = assign_objects(state, "s", handle_replicated_objects=True)
+    assert assignment.queues == {QUEUE: Role.LEADING, REPLICA: Role.FOLLOWING}
+    assert assignment.consumers == {CONSUMER: Role.FOLLOWING}
+
+
+def test_a_replicated_queue_that_is_not_led_is_followed_for_its_consumers_and_so_are_its_replicas() -> None:
+    assignment = assign_objects(replicated("s", "s"), "s")
+    assert assignment.queues == {QUEUE: Role.FOLLOWING, REPLICA: Role.FOLLOWING}
+
+
+def test_a_replicated_consumer_that_is_not_led_is_followed_for_its_queue() -> None:
+    consumer = ConsumerRow(CONSUMER, queue_agent_stage="s", object_type="chaos_replicated_table")
+    state = rows("s", "s")
+    state = StateRows(state.queues, [consumer], state.registrations)
+    assert assign_objects(state, "s").consumers == {CONSUMER: Role.FOLLOWING}
+    alone = StateRows([], [consumer], [])
+    assert assign_objects(alone, "s").consumers == {CONSUMER: Role.ERROR}
+
+
+def test_replicas_are_not_followed_without_a_row() -> None:
+    state = replicated("s", "other")
+    state = StateRows(state.queues[:1], state.consumers, state.registrations, state.mappings)
+    assert assign_objects(state, "s", handle_replicated_objects=True).queues == {QUEUE: Role.LEADING}
+
+
+def test_multi_consumers_are_led_by_stage_and_never_followed() -> None:
+    own, foreign = ConsumerRow(CONSUMER, queue_agent_stage="s"), ConsumerRow(QUEUE, queue_agent_stage="other")
+    assignment = assign_objects(StateRows([], [], []), "s", multi_consumers=[own, foreign])
+    assert assignment.multi_consumers == {CONSUMER: Role.LEADING}
+
+
+stages = st.sampled_from([None, "s", "other"])
+types = st.sampled_from(["table", "replicated_table"])
+paths = st.sampled_from(["//a", "//b", "//c"])
+refs = st.builds(CrossClusterRef, st.just("hume"), paths)
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(refs, st.tuples(stages, types)),
+    st.dictionaries(refs, st.tuples(stages, types)),
+    st.lists(st.builds(Registration, refs, refs, st.booleans())),
+    st.booleans(),
+)
+def test_what_is_led_is_of_the_stage_and_what_is_followed_is_needed(
+    queues: dict[CrossClusterRef, tuple[str | None, str]],
+    consumers: dict[CrossClusterRef, tuple[str | None, str]],
+    registrations: list[Registration],
+    handle: bool,
+) -> None:
+    state = StateRows(
+        [QueueRow(ref, queue_agent_stage=stage, object_type=kind) for ref, (stage, kind) in queues.items()],
+        [ConsumerRow(ref, queue_agent_stage=stage, object_type=kind) for ref, (stage, kind) in consumers.items()],
+        registrations,
+    )
+    assignment = assign_objects(state, "s", handle_replicated_objects=handle)
+    for roles, objects in ((assignment.queues, queues), (assignment.consumers, consumers)):
+        assert roles.keys() <= objects.keys()
+        for ref, (stage, kind) in objects.items():
+            may_lead = stage == "s" and (handle or kind == "table")
+            assert (roles.get(ref) is Role.LEADING) is may_lead
+            assert (roles.get(ref) is Role.ERROR) <= (stage == "s" and not may_lead)
+    followed = {ref for ref, role in assignment.queues.items() if role is Role.FOLLOWING}
+    needed = {one.queue for one in registrations if assignment.consumers.get(one.consumer) is Role.LEADING}
+    assert followed <= needed
+    backwards = StateRows(state.queues, state.consumers, registrations[::-1])
+    assert assign_objects(backwards, "s", handle_replicated_objects=handle) == assignment

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.observed import ObjectRevisions
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, StateRows
-from queue_agent.core.synchronization import find_changes, find_conflict
+from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow, StateRows
+from queue_agent.core.synchronization import (
+    find_changes,
+    find_conflict,
+    find_mapping_changes,
+    find_polled_changes,
+)
 
 paths = st.sampled_from(["//a", "//b", "//c", "//d"])
 revisions = st.dictionaries(paths, st.integers(1, 5))
@@ -84,3 +90,58 @@ def test_a_queue_that_became_a_consumer_is_gone_as_queue() -> None:
 def test_a_path_listed_as_both_is_a_conflict() -> None:
     assert find_conflict(ObjectRevisions({"//a": 1, "//b": 1}, {"//b": 1})) == "//b"
     assert find_conflict(ObjectRevisions({"//a": 1}, {"//b": 1})) is None
+
+
+revisions_or_errors = st.dictionaries(refs, st.integers(1, 5) | st.just(ErrorInfo("no such node", 500)))
+
+
+@settings(deadline=None)
+@given(revisions_or_errors, stored, stored)
+def test_polling_fetches_what_is_newer_and_never_adds_nor_removes(
+    revisions: dict[CrossClusterRef, int | ErrorInfo],
+    queues: dict[CrossClusterRef, int | None],
+    consumers: dict[CrossClusterRef, int | None],
+) -> None:
+    changes = find_polled_changes(revisions, state(queues, consumers))
+    assert not changes.gone_queues
+    assert not changes.gone_consumers
+    for rows, fetched, failed in (
+        (queues, changes.queues_to_fetch, changes.failed_queues),
+        (consumers, changes.consumers_to_fetch, changes.failed_consumers),
+    ):
+        assert {*fetched, *failed} <= rows.keys() & revisions.keys()
+        assert set(failed) == {ref for ref in rows if isinstance(revisions.get(ref), ErrorInfo)}
+        for ref, old in rows.items():
+            revision = revisions.get(ref)
+            newer = isinstance(revision, int) and (old is None or revision > old)
+            assert (ref in fetched) is newer
+
+
+TYPES = st.sampled_from([None, "table", "replicated_table", "chaos_replicated_table"])
+
+
+@settings(deadline=None)
+@given(watch_lists, st.dictionaries(refs, TYPES), st.dictionaries(refs, TYPES), st.sets(refs))
+def test_the_mapping_is_kept_for_replicated_objects_that_are_listed(
+    lists: dict[str, ObjectRevisions],
+    queues: dict[CrossClusterRef, str | None],
+    consumers: dict[CrossClusterRef, str | None],
+    mapped: set[CrossClusterRef],
+) -> None:
+    rows = StateRows(
+        queues=[QueueRow(ref, revision=9, object_type=kind) for ref, kind in queues.items()],
+        consumers=[ConsumerRow(ref, revision=9, object_type=kind) for ref, kind in consumers.items()],
+        registrations=[],
+        mappings=[MappingRow(ref) for ref in mapped],
+    )
+    changes = find_changes(lists, rows)
+    mapping = find_mapping_changes(lists, rows, changes)
+    listed = {CrossClusterRef(name, path) for name, both in lists.items() for path in {*both.queues, *both.consumers}}
+    looked_at = {*mapping.queues_to_look_at, *mapping.consumers_to_look_at}
+    fetched = {*changes.queues_to_fetch, *changes.consumers_to_fetch}
+    assert looked_at <= listed
+    assert not looked_at & fetched
+    assert (mapped & listed) - fetched <= looked_at
+    assert set(mapping.gone) == {ref for ref in mapped - listed if ref.cluster in lists}
+    assert set(mapping.unmapped) <= looked_at
+    assert not set(mapping.unmapped) & mapped

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queue_agent.core.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.exports import find_exports_error
+from queue_agent.core.exports import ExportProgress, find_exports_error
 from queue_agent.core.observed import ConsumerOffset
-from queue_agent.core.rates import Counters, EmaCounter
+from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.snapshots import (
@@ -29,17 +29,10 @@ from queue_agent.core.snapshots import (
     Role,
     SubSnapshot,
 )
-from queue_agent.core.trim import (
-    TrimBounds,
-    TrimPlan,
-    decide_trim,
-    find_trim_error,
-    is_trim_due,
-    keep_last_rows,
-    plan_trims,
-    trim_alert,
-)
+from queue_agent.core.trim import TrimPlan, find_trim_error, is_trim_due, plan_trims, trim_alert
+from queue_agent.core.trim_ages import RowAges
 from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.core.trim_constraints import ConstraintKind, TrimConstraint
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, NOW)
@@ -48,58 +41,9 @@ ALICE = CrossClusterRef("hume", "//tmp/alice")
 BOB = CrossClusterRef("hume", "//tmp/bob")
 BROKEN = ErrorInfo("broken")
 
-bounds = st.builds(
-    TrimBounds,
-    constraint=st.sampled_from("abcd"),
-    wanted=st.none() | st.integers(0, 50),
-    allowed=st.none() | st.integers(0, 50),
-)
-
-
-@given(st.integers(0, 50), st.lists(bounds))
-def test_a_partition_is_trimmed_forward_only_and_within_every_limit(lower: int, policies: list[TrimBounds]) -> None:
-    target = decide_trim(lower, policies).target
-    if target is not None:
-        assert target > lower
-        assert all(target <= one.allowed for one in policies if one.allowed is not None)
-        assert all(target <= one.wanted for one in policies if one.wanted is not None)
-
-
-@given(st.integers(0, 50), st.lists(bounds), st.randoms())
-def test_the_order_of_policies_is_of_no_account(lower: int, policies: list[TrimBounds], shuffler: Any) -> None:
-    shuffled = list(policies)
-    shuffler.shuffle(shuffled)
-    assert decide_trim(lower, shuffled) == decide_trim(lower, policies)
-
-
-@given(st.integers(0, 50), st.lists(bounds))
-def test_a_second_trim_finds_nothing(lower: int, policies: list[TrimBounds]) -> None:
-    target = decide_trim(lower, policies).target
-    if target is not None:
-        assert decide_trim(target, policies).target is None
-
-
-@given(st.integers(0, 50), st.lists(bounds), bounds)
-def test_one_more_limit_never_trims_more(lower: int, policies: list[TrimBounds], more: TrimBounds) -> None:
-    before = decide_trim(lower, policies).target or lower
-    limit = replace(more, wanted=None)
-    assert (decide_trim(lower, [*policies, limit]).target or lower) <= before
-
-
-def test_the_binding_constraint_is_named_even_if_nothing_is_trimmed() -> None:
-    policies = [TrimBounds("a", wanted=8), TrimBounds("b", wanted=5), TrimBounds("keep", allowed=7)]
-    assert decide_trim(3, policies).constraint == "b"
-    held = decide_trim(6, policies)
-    assert (held.target, held.constraint) == (None, "b")
-
-
-def test_limits_alone_never_trim() -> None:
-    decision = decide_trim(0, [keep_last_rows(100, 10)])
-    assert (decision.target, decision.constraint) == (None, None)
-
 
 def mounted(lower: int, upper: int, state: str = "mounted") -> QueuePartition:
-    return QueuePartition("t", state, None, None, lower, upper, NOW, timedelta(0), Counters())
+    return QueuePartition("t", state, None, None, lower, upper, NOW, Counters())
 
 
 def unmounted() -> FailedQueuePartition:
@@ -110,8 +54,7 @@ def snapshot_of(
     *partitions: QueuePartition | FailedQueuePartition, row: QueueRow | None = None, **config: Any
 ) -> QueueSnapshot:
     row = row or QueueRow(QUEUE, object_id="1-2-3-4", auto_trim_config={"enable": True, **config})
-    view = QueueView(partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True,
-                     write_row_count=EmaCounter(), write_data_weight=EmaCounter())  # fmt: skip
+    view = QueueView(partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW)
     exports_error = find_exports_error(row, Role.LEADING, ORIGIN)
     return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports_error=exports_error)
 
@@ -128,75 +71,113 @@ def consumer(ref: CrossClusterRef, content: SubSnapshot | ErrorInfo | None) -> C
 
 
 def plan(
-    queue: QueueSnapshot, standings: Mapping[CrossClusterRef, SubSnapshot], non_vital: tuple[CrossClusterRef, ...] = ()
-) -> TrimPlan | ErrorInfo:
+    queue: QueueSnapshot,
+    standings: Mapping[CrossClusterRef, SubSnapshot],
+    non_vital: tuple[CrossClusterRef, ...] = (),
+    exports: Mapping[str, ExportProgress] | None = None,
+) -> TrimPlan:
     registrations = [Registration(QUEUE, ref, ref not in non_vital) for ref in standings]
-    return plan_trims(queue, registrations, {ref: consumer(ref, one) for ref, one in standings.items()}, ORIGIN)
+    consumers = {ref: consumer(ref, one) for ref, one in standings.items()}
+    result = plan_trims(queue, queue.row.auto_trim_config, registrations, consumers, exports or {}, ORIGIN)
+    assert result is not None
+    return result
 
 
-def targets(result: TrimPlan | ErrorInfo) -> Mapping[int, int]:
-    assert isinstance(result, TrimPlan)
-    assert not result.errors
-    return result.targets
+def plan_with(
+    queue: QueueSnapshot, registrations: list[Registration], consumers: Mapping[CrossClusterRef, ConsumerSnapshot]
+) -> TrimPlan:
+    result = plan_trims(queue, queue.row.auto_trim_config, registrations, consumers, {}, ORIGIN)
+    assert result is not None
+    return result
+
+
+def targets(result: TrimPlan) -> Mapping[int, int]:
+    return {index: trim.target for index, trim in result.trims.items() if trim.target is not None}
+
+
+def good_targets(result: TrimPlan) -> Mapping[int, int]:
+    assert find_trim_error(result, {}, ORIGIN) is None
+    return targets(result)
+
+
+def constraint(result: TrimPlan, index: int = 0) -> TrimConstraint:
+    return result.trims[index].constraint
+
+
+def kinds(result: TrimPlan) -> list[ConstraintKind]:
+    return [trim.constraint.kind for _, trim in sorted(result.trims.items())]
+
+
+def failure(result: TrimPlan) -> ErrorInfo:
+    error = find_trim_error(result, {}, ORIGIN)
+    assert error is not None
+    return error
 
 
 def test_the_slowest_vital_consumer_decides() -> None:
     queue = snapshot_of(mounted(3, 20))
     result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue, 5)})
-    assert targets(result) == {0: 5}
-    assert isinstance(result, TrimPlan)
-    assert result.decisions[0].constraint == 'vital consumer "hume://tmp/bob"'
+    assert good_targets(result) == {0: 5}
+    assert constraint(result) == TrimConstraint(ConstraintKind.VITAL_CONSUMER, 5, 3, "hume://tmp/bob")
 
 
 def test_a_consumer_that_is_not_vital_is_of_no_account() -> None:
     queue = snapshot_of(mounted(3, 20))
-    assert targets(plan(queue, {ALICE: standing(queue, 8), BOB: BROKEN}, non_vital=(BOB,))) == {0: 8}
+    assert good_targets(plan(queue, {ALICE: standing(queue, 8), BOB: BROKEN}, non_vital=(BOB,))) == {0: 8}
 
 
 def test_a_vital_consumer_that_has_read_nothing_holds_everything_without_alert() -> None:
     queue = snapshot_of(mounted(0, 20))
-    assert targets(plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue)})) == {}
+    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue)})
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.NOTHING_READ, 0, 8, "hume://tmp/bob")
 
 
 def test_retained_rows_stay() -> None:
     queue = snapshot_of(mounted(0, 12), retained_rows=5)
-    assert targets(plan(queue, {ALICE: standing(queue, 10)})) == {0: 7}
+    result = plan(queue, {ALICE: standing(queue, 10)})
+    assert good_targets(result) == {0: 7}
+    assert constraint(result) == TrimConstraint(ConstraintKind.RETAINED_ROWS, 7, 3)
     queue = snapshot_of(mounted(0, 12), retained_rows=12)
-    assert targets(plan(queue, {ALICE: standing(queue, 10)})) == {}
+    assert good_targets(plan(queue, {ALICE: standing(queue, 10)})) == {}
 
 
-def test_a_consumer_ahead_of_the_end_leaves_the_judgement_to_the_tablet() -> None:
+def test_a_consumer_ahead_of_the_end_lets_everything_go_that_is_there() -> None:
     queue = snapshot_of(mounted(0, 12))
-    assert targets(plan(queue, {ALICE: standing(queue, 15)})) == {0: 15}
+    result = plan(queue, {ALICE: standing(queue, 15)})
+    assert good_targets(result) == {0: 12}
+    assert constraint(result) == TrimConstraint(ConstraintKind.END_OF_PARTITION, 12, 3)
 
 
 def test_tablets_that_are_not_mounted_are_left_alone_without_alert() -> None:
     queue = snapshot_of(mounted(0, 9), mounted(0, 9, "frozen"), unmounted())
     result = plan(queue, {ALICE: standing(queue, 4, 4, 4)})
-    assert targets(result) == {0: 4}
-    assert isinstance(result, TrimPlan)
-    assert result.skipped[1].message == (
-        'Not trimming partition 1 since its tablet is in state "frozen" and is not mounted'
+    assert good_targets(result) == {0: 4}
+    assert constraint(result, 1) == TrimConstraint(
+        ConstraintKind.NOT_MOUNTED,
+        row_index=0,
+        held_row_count=4,
+        message='Not trimming partition 1 since its tablet is in state "frozen" and is not mounted',
     )
-    assert set(result.skipped) == {1, 2}
-    assert find_trim_error(QUEUE, result, {}, ORIGIN) is None
+    assert constraint(result, 2).kind is ConstraintKind.NOT_MOUNTED
+    assert constraint(result, 2).held_row_count is None
 
 
 def test_a_queue_none_of_whose_partitions_can_be_read_raises_no_alert() -> None:
     queue = snapshot_of(unmounted())
-    result = plan(queue, {ALICE: QueueMissing(BROKEN)})
-    assert targets(result) == {}
-    assert find_trim_error(QUEUE, result, {}, ORIGIN) is None
+    assert good_targets(plan(queue, {ALICE: QueueMissing(BROKEN)})) == {}
 
 
 def test_a_consumer_that_has_not_seen_the_queue_yet_holds_everything_without_alert() -> None:
     queue = snapshot_of(mounted(0, 9))
-    assert targets(plan(queue, {ALICE: QueueMissing(BROKEN), BOB: standing(queue, 5)})) == {}
+    result = plan(queue, {ALICE: QueueMissing(BROKEN), BOB: standing(queue, 5)})
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.ERROR, 0, 5, "hume://tmp/alice", "broken")
 
 
 def test_nothing_is_planned_for_a_queue_that_does_not_ask_for_it() -> None:
     queue = snapshot_of(mounted(0, 9), row=QueueRow(QUEUE, object_id="1-2-3-4"))
-    assert plan(queue, {}) == TrimPlan()
+    assert plan_trims(queue, queue.row.auto_trim_config, [], {}, {}, ORIGIN) is None
 
 
 @pytest.mark.parametrize(
@@ -208,17 +189,18 @@ def test_nothing_is_planned_for_a_queue_that_does_not_ask_for_it() -> None:
 )
 def test_a_vital_consumer_in_error_stops_the_iteration(content: ErrorInfo | None, words: str) -> None:
     registrations = [Registration(QUEUE, ALICE, vital=True)]
-    result = plan_trims(snapshot_of(mounted(0, 9)), registrations, {ALICE: consumer(ALICE, content)}, ORIGIN)
-    assert isinstance(result, ErrorInfo)
-    assert result.message == "Error trimming 1 queue replicas"
-    assert words in result.inner_errors[0].message
-    assert result.inner_errors[0].attributes["replica"] == "pythia://tmp/q"
+    result = plan_with(snapshot_of(mounted(0, 9)), registrations, {ALICE: consumer(ALICE, content)})
+    error = failure(result)
+    assert error.message == "Error trimming 1 queue replicas"
+    assert words in error.inner_errors[0].message
+    assert error.inner_errors[0].attributes["replica"] == "pythia://tmp/q"
+    assert targets(result) == {}
+    assert (constraint(result).kind, constraint(result).subject) == (ConstraintKind.ERROR, "hume://tmp/alice")
 
 
 def test_a_vital_consumer_without_snapshot_stops_the_iteration() -> None:
-    result = plan_trims(snapshot_of(mounted(0, 9)), [Registration(QUEUE, ALICE, vital=True)], {}, ORIGIN)
-    assert isinstance(result, ErrorInfo)
-    assert result.inner_errors[0].message == (
+    error = failure(plan_with(snapshot_of(mounted(0, 9)), [Registration(QUEUE, ALICE, vital=True)], {}))
+    assert error.inner_errors[0].message == (
         'Trimming iteration skipped due to missing registered vital consumer "hume://tmp/alice"'
     )
 
@@ -226,47 +208,104 @@ def test_a_vital_consumer_without_snapshot_stops_the_iteration() -> None:
 def test_a_failed_standing_stops_the_iteration() -> None:
     registrations = [Registration(QUEUE, ALICE, vital=True)]
     failed = ConsumerSnapshot(ConsumerRow(ALICE), Role.LEADING, 1, NOW, ConsumerView({QUEUE: BROKEN}))
-    result = plan_trims(snapshot_of(mounted(0, 9)), registrations, {ALICE: failed}, ORIGIN)
-    assert isinstance(result, ErrorInfo)
-    assert "erroneous queue sub-snapshot" in result.inner_errors[0].message
-    assert result.inner_errors[0].inner_errors == (BROKEN,)
+    error = failure(plan_with(snapshot_of(mounted(0, 9)), registrations, {ALICE: failed}))
+    assert "erroneous queue sub-snapshot" in error.inner_errors[0].message
+    assert error.inner_errors[0].inner_errors == (BROKEN,)
 
 
 @pytest.mark.parametrize(
-    ("queue", "words"),
+    ("queue", "words", "kind"),
     [
-        (replace(snapshot_of(), content=BROKEN), "Trimming iteration skipped due to queue error"),
-        (snapshot_of(row=QueueRow(QUEUE, auto_trim_config={"enable": True})), "Object id is not known"),
-        (snapshot_of(retained_lifetime_duration=1500), "must be a multiple of 1000"),
-        (snapshot_of(), "Error trimming 1 queue replicas"),
+        (
+            replace(snapshot_of(), content=BROKEN),
+            "Trimming iteration skipped due to queue error",
+            None,
+        ),
+        (
+            snapshot_of(mounted(0, 9), row=QueueRow(QUEUE, auto_trim_config={"enable": True})),
+            "Object id is not known",
+            ConstraintKind.ERROR,
+        ),
+        (
+            snapshot_of(mounted(0, 9), retained_lifetime_duration=1500),
+            "must be a multiple of 1000",
+            ConstraintKind.ERROR,
+        ),
+        (snapshot_of(mounted(0, 9)), "Error trimming 1 queue replicas", ConstraintKind.NO_VITAL_CONSUMER),
         (
             snapshot_of(
+                mounted(0, 9),
                 row=QueueRow(
                     QUEUE, object_id="1", auto_trim_config={"enable": True}, static_export_config={"daily": {}}
-                )
+                ),
             ),
             "Failed to get aggregate queue exports progress",
+            ConstraintKind.EXPORT,
+        ),
+        (
+            snapshot_of(
+                mounted(0, 9),
+                row=QueueRow(QUEUE, object_type="replicated_table", auto_trim_config={"enable": True}, object_id="1"),
+            ),
+            "replicated_table",
+            ConstraintKind.ERROR,
         ),
     ],
 )
-def test_what_is_not_known_for_certain_is_not_trimmed(queue: QueueSnapshot, words: str) -> None:
+def test_what_is_not_known_for_certain_is_not_trimmed(
+    queue: QueueSnapshot, words: str, kind: ConstraintKind | None
+) -> None:
     result = plan(queue, {})
-    assert isinstance(result, ErrorInfo)
-    assert words in result.message
+    assert words in failure(result).message
+    assert targets(result) == {}
+    assert kinds(result) == ([] if kind is None else [kind])
 
 
-def test_a_lifetime_that_can_not_be_honoured_keeps_everything() -> None:
-    queue = snapshot_of(mounted(0, 9), retained_lifetime_duration=1000)
-    result = plan(queue, {ALICE: standing(queue, 5)})
-    assert isinstance(result, ErrorInfo)
-    assert "retained_lifetime_duration" in result.inner_errors[0].message
+def test_exports_hold_back_like_consumers_and_are_enough_without_any() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9))
+    exports = {"daily": ExportProgress({0: 7}), "hourly": ExportProgress({0: 4, 1: 4})}
+    result = plan(queue, {}, exports=exports)
+    assert good_targets(result) == {0: 4}
+    assert constraint(result, 0) == TrimConstraint(ConstraintKind.EXPORT, 4, 3, "hourly")
+    assert constraint(result, 1) == TrimConstraint(ConstraintKind.EXPORT, 0, 4, "daily")
+    assert good_targets(plan(queue, {ALICE: standing(queue, 2, 2)}, exports=exports)) == {0: 2}
+
+
+def test_rows_without_timestamps_are_never_trimmed_by_age() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9, "frozen"), retained_lifetime_duration=1000)
+    assert queue.view is not None
+    queue = replace(queue, content=replace(queue.view, has_timestamp_column=False))
+    result = plan(queue, {ALICE: standing(queue, 5, 5)})
+    assert targets(result) == {}
+    assert constraint(result).kind is ConstraintKind.RETAINED_LIFETIME_DURATION
+    session = failure(result).inner_errors[0]
+    assert [error.attributes["partition_index"] for error in session.inner_errors] == [0]
+    assert '"$timestamp"' in session.inner_errors[0].inner_errors[0].message
+
+
+def test_young_rows_stay() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9), mounted(0, 9), retained_lifetime_duration=1000)
+    result = plan(queue, {ALICE: standing(queue, 5, 5)})
+    ages = {0: RowAges("t", 100, 3, young_timestamp=100), 1: RowAges("t", 100, 5)}
+    result = result.with_ages(ages)
+    assert good_targets(result) == {0: 3, 1: 5}
+    assert constraint(result, 0) == TrimConstraint(ConstraintKind.RETAINED_LIFETIME_DURATION, 3, 2)
+    assert constraint(result, 1).kind is ConstraintKind.VITAL_CONSUMER
+    assert constraint(result, 2).kind is ConstraintKind.NOTHING_READ
+
+
+def test_rows_whose_age_could_not_be_asked_for_stay() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9), retained_lifetime_duration=1000)
+    result = plan(queue, {ALICE: standing(queue, 5, 5)}).with_ages({0: BROKEN, 1: RowAges("t", 100, 5)})
+    assert targets(result) == {1: 5}
+    assert constraint(result).kind is ConstraintKind.RETAINED_LIFETIME_DURATION
+    assert failure(result).inner_errors[0].inner_errors[0].message == "broken"
 
 
 def test_no_vital_consumers_is_an_error() -> None:
     queue = snapshot_of(mounted(0, 9))
-    result = plan(queue, {ALICE: standing(queue, 5)}, non_vital=(ALICE,))
-    assert isinstance(result, ErrorInfo)
-    assert result.inner_errors[0].message == (
+    error = failure(plan(queue, {ALICE: standing(queue, 5)}, non_vital=(ALICE,)))
+    assert error.inner_errors[0].message == (
         'Attempted trimming iteration on queue "pythia://tmp/q" with no vital consumers and no configured static '
         "table exports"
     )
@@ -275,13 +314,54 @@ def test_no_vital_consumers_is_an_error() -> None:
 def test_a_new_partition_the_consumer_has_not_seen_is_an_error_and_the_others_are_trimmed() -> None:
     old = snapshot_of(mounted(0, 9))
     result = plan(snapshot_of(mounted(0, 9), mounted(0, 9)), {ALICE: standing(old, 4)})
-    assert isinstance(result, TrimPlan)
-    assert result.targets == {0: 4}
-    assert "does not contain a snapshot for partition 1" in result.errors[1].message
+    assert targets(result) == {0: 4}
+    [error] = failure(result).inner_errors[0].inner_errors
+    assert "does not contain a snapshot for partition 1" in error.message
+
+
+@given(
+    partitions=st.lists(
+        st.tuples(st.integers(0, 20), st.integers(0, 20), st.sampled_from(["mounted", "frozen", "unmounted"])),
+        max_size=4,
+    ),
+    offsets=st.lists(st.none() | st.lists(st.integers(0, 60), max_size=4), max_size=3),
+    exported=st.lists(st.dictionaries(st.integers(0, 3), st.integers(0, 60)), max_size=2),
+    retained_rows=st.none() | st.integers(0, 30),
+)
+@settings(deadline=None)
+def test_no_plan_goes_past_a_vital_consumer_a_floor_an_export_or_the_end(
+    partitions: list[tuple[int, int, str]],
+    offsets: list[list[int] | None],
+    exported: list[dict[int, int]],
+    retained_rows: int | None,
+) -> None:
+    queue = snapshot_of(
+        *(
+            unmounted() if state == "unmounted" else mounted(lower, lower + count, state)
+            for lower, count, state in partitions
+        ),
+        retained_rows=retained_rows,
+    )
+    standings = {
+        CrossClusterRef("hume", f"//tmp/{number}"): BROKEN if read is None else standing(queue, *read)
+        for number, read in enumerate(offsets)
+    }
+    exports = {str(number): ExportProgress(counts) for number, counts in enumerate(exported)}
+    result = plan(queue, standings, exports=exports)
+    assert result == plan(queue, dict(reversed(standings.items())), exports=dict(reversed(exports.items())))
+    assert len(result.trims) == len(partitions)
+    for index, target in targets(result).items():
+        lower, count, state = partitions[index]
+        assert state == "mounted"
+        assert lower < target <= lower + count
+        assert offsets or exported
+        assert all(read is not None and index < len(read) and target <= read[index] for read in offsets)
+        assert all(target <= counts.get(index, 0) for counts in exported)
+        assert retained_rows is None or target <= lower + count - retained_rows
 
 
 def test_failed_requests_are_told_by_partition() -> None:
-    error = find_trim_error(QUEUE, TrimPlan(), {2: BROKEN, 1: BROKEN}, ORIGIN)
+    error = find_trim_error(TrimPlan(QUEUE), {2: BROKEN, 1: BROKEN}, ORIGIN)
     assert error is not None
     session = error.inner_errors[0]
     assert session.message == "Failed to trim 2 partitions"

@@ -1,0 +1,380 @@
+"""A stand-in for a cluster: answers what the agent asks from fragments of YSON, and does nothing else.
+
+A process of its own: its arguments are the numbers of queues, partitions and consumers; it prints its address. A line of
+its input is a percentage of partitions that move from now on; it answers with the requests it has had by command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from benchmarks.scale.world import (
+    CLUSTER,
+    CONSUMER_SCHEMA,
+    ROW_WEIGHT,
+    STAGE,
+    START,
+    TRIMMED,
+    Size,
+    World,
+    consumer_path,
+    number_of,
+    queue_path,
+)
+from queue_agent.wire import yson
+
+_QUEUE_SCHEMA: Final = (
+    b'<strict=%true;unique_keys=%false>[{name=data;type=string};{name="$timestamp";type=uint64};'
+    b'{name="$cumulative_data_weight";type=int64}]'
+)
+_CELL: Final = "1-2-3e902bc-4"
+_REQUEST: Final = re.compile(rb"(GET|PUT|POST) /api/v4/(\w+)[^\n]*\n")
+_LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+_PARAMETERS: Final = re.compile(rb"(?i)\r\nx-yt-parameters: *([^\r]+)")
+_PAIR: Final = re.compile(r"\((\d+)u, (\d+)u\)")
+_TABLE: Final = re.compile(r"from \[([^\]]+)\]")
+_ANY_BARRIER: Final = b"<barrier>"
+_COLUMNS: Final = re.compile(r"\[(\$\w+)\]")
+
+
+class StandIn:
+    """The answers."""
+
+    def __init__(self, size: Size) -> None:
+        self.requests: Counter[str] = Counter()
+        self._size = size
+        self._started = time.monotonic()
+        self._moving_percent = 0
+        self._tables = _state_tables(size)
+        self._revisions = _dump({"value": _revisions(size)})
+        self._columns = b"{value=" + _QUEUE_SCHEMA + b"}"
+        self._tablets = [
+            _dump({"value": [_tablet(queue, partition) for partition in range(size.partitions)]})
+            for queue in range(size.queues)
+        ]
+        self._idle_infos = [
+            self._queue_infos(World(size, 0, 0), queue, range(size.partitions)) for queue in range(size.queues)
+        ]
+
+    def move(self, percent: int) -> None:
+        """Let that many partitions of a hundred move from now on."""
+        self._moving_percent = percent
+
+    def answer(self, command: str, parameters: Mapping[str, Any], body: bytes) -> bytes | dict[str, Any]:
+        """Body of the answer, or an error."""
+        self.requests[command] += 1
+        world = World(self._size, self._moving_percent, int(time.monotonic() - self._started))
+        match command:
+            case "execute_batch":
+                results = (self._light(world, one["command"], one["parameters"]) for one in parameters["requests"])
+                return b"{results=[" + b";".join(results) + b"]}"
+            case "select_rows":
+                return self._select(world, parameters["query"])
+            case "lookup_rows":
+                return self._look_up(world, parameters["path"], yson.loads(b"[" + body + b"]"))
+            case _:
+                self.requests["light"] -= 1
+                result = self._light(world, command, parameters)
+                return result[len(b"{output=") : -1] if result.startswith(b"{output=") else yson.loads(result)["error"]
+
+    def _light(self, world: World, command: str, parameters: Mapping[str, Any]) -> bytes:
+        self.requests["light"] += 1
+        path = parameters["path"]
+        if command == "get_tablet_infos":
+            number = number_of(path)
+            indexes = parameters["tablet_indexes"]
+            if "/consumers/" in path:
+                infos = _info(0, 0, world.queue_timestamp(number)).replace(_ANY_BARRIER, _barrier(world))
+                return b"{output={tablets=[" + infos + b"]}}"
+            if len(indexes) == self._size.partitions and not any(
+                world.moves(number, partition) for partition in indexes
+            ):
+                return self._idle_infos[number].replace(_ANY_BARRIER, _barrier(world))
+            return self._queue_infos(world, number, indexes).replace(_ANY_BARRIER, _barrier(world))
+        if path.endswith("/@schema"):
+            return b"{output=" + self._columns + b"}"
+        if path.endswith("/@tablets"):
+            return b"{output=" + self._tablets[number_of(path[: -len("/@tablets")])] + b"}"
+        if path == "//sys/@queue_agent_object_revisions":
+            return b"{output=" + self._revisions + b"}"
+        if path.endswith("/@") and path.startswith("//home/bench/"):
+            return b"{output={value=" + _dump(self._attributes(path[:-2])) + b"}}"
+        return b"{error=" + _dump(_error(500, f"Node {path} does not exist")) + b"}"
+
+    def _attributes(self, path: str) -> dict[str, Any]:
+        is_queue = "/queues/" in path
+        count = self._size.partitions if is_queue else 1
+        return {
+            "id": _object_id(path),
+            "attribute_revision": yson.Uint64(7),
+            "tablet_count": count,
+            "tablet_state": "mounted",
+            "tablet_count_by_state": {"mounted": count},
+        }
+
+    def _queue_infos(self, world: World, queue: int, partitions: Sequence[int]) -> bytes:
+        infos = (
+            _info(world.upper(queue, partition), TRIMMED, world.timestamp(queue, partition)) for partition in partitions
+        )
+        return b"{output={tablets=[" + b";".join(infos) + b"]}}"
+
+    def _select(self, world: World, query: str) -> bytes:
+        found = _TABLE.search(query)
+        assert found, query
+        path = found[1]
+        if path in self._tables:
+            return self._tables[path]
+        if not path.startswith("//home/bench/"):
+            return b""
+        queue = number_of(path)
+        if "/consumers/" in path:
+            return b"".join(
+                b'{queue_cluster="%s";queue_path="%s";partition_index=\x06%s;offset=\x06%s;meta=#};'
+                % (
+                    CLUSTER.encode(),
+                    queue_path(queue).encode(),
+                    _varint(partition),
+                    _varint(world.offset(queue, partition)),
+                )
+                for partition in range(self._size.partitions)
+            )
+        columns = _COLUMNS.findall(query.partition(" from ")[0])[2:]
+        rows = []
+        for partition_text, row_text in _PAIR.findall(query):
+            partition, row = int(partition_text), int(row_text)
+            if TRIMMED <= row < world.upper(queue, partition):
+                values = b"".join(
+                    b'"$timestamp"=\x06%s;' % _varint(world.timestamp(queue, partition))
+                    if column == "$timestamp"
+                    else b'"$cumulative_data_weight"=\x02%s;' % _varint((row + 1) * ROW_WEIGHT << 1)
+                    for column in columns
+                )
+                rows.append(
+                    b'{"$tablet_index"=\x02%s;"$row_index"=\x02%s;%s};'
+                    % (_varint(partition << 1), _varint(row << 1), values)
+                )
+        return b"".join(rows)
+
+    def _look_up(self, world: World, path: str, keys: Sequence[Mapping[str, Any]]) -> bytes:
+        queue = number_of(path)
+        rows = []
+        for key in keys:
+            partition = int(key["partition_index"])
+            timestamp = b"\x06" + _varint(world.timestamp(queue, partition))
+            rows.append(
+                b'<write_timestamps=[%s];delete_timestamps=[]>{queue_cluster="%s";queue_path="%s";partition_index=\x06%s;'
+                b"offset=[<timestamp=%s>\x06%s];meta=[<timestamp=%s>#]};"
+                % (
+                    timestamp,
+                    CLUSTER.encode(),
+                    queue_path(queue).encode(),
+                    _varint(partition),
+                    timestamp,
+                    _varint(world.offset(queue, partition)),
+                    timestamp,
+                )
+            )
+        return b"".join(rows)
+
+
+class _Connection(asyncio.Protocol):
+    """Just enough HTTP/1.1 for the clients there are."""
+
+    def __init__(self, stand_in: StandIn) -> None:
+        self._stand_in = stand_in
+        self._data = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        while (end := self._data.find(b"\r\n\r\n")) >= 0:
+            head = self._data[: end + 2]
+            length = _LENGTH.search(head)
+            whole = end + 4 + (int(length[1]) if length else 0)
+            if len(self._data) < whole:
+                return
+            body, self._data = self._data[end + 4 : whole], self._data[whole:]
+            assert self._transport is not None
+            self._transport.write(self._answer(head, body))
+
+    def _answer(self, head: bytes, body: bytes) -> bytes:
+        request = _REQUEST.match(head)
+        if request is None:
+            return _json_answer("404 Not Found", {})
+        method, command = request[1].decode(), request[2].decode()
+        given = _PARAMETERS.search(head)
+        parameters = yson.loads(given[1]) if given else {}
+        if method == "POST":
+            parameters, body = {**parameters, **yson.loads(body)}, b""
+        answer = self._stand_in.answer(command, parameters, body)
+        if isinstance(answer, dict):
+            return _json_answer("400 Bad Request", answer)
+        if command in ("select_rows", "lookup_rows"):
+            # As a proxy does it: the end of a stream of rows is told in trailers.
+            chunk = b"%x\r\n%s\r\n" % (len(answer), answer) if answer else b""
+            return (
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/x-yt-yson-binary\r\nTransfer-Encoding: chunked\r\n"
+                b"Trailer: X-YT-Error, X-YT-Response-Code, X-YT-Response-Message\r\nX-YT-Request-Id: 1-2-3-4\r\n\r\n"
+                + chunk
+                + b"0\r\nX-YT-Response-Code: 0\r\n\r\n"
+            )
+        return (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/x-yt-yson-binary\r\nContent-Length: %d\r\n"
+            b"X-YT-Request-Id: 1-2-3-4\r\n\r\n" % len(answer)
+        ) + answer
+
+
+def _json_answer(status: str, error: Mapping[str, Any]) -> bytes:
+    body = json.dumps(error).encode()
+    code = f"X-YT-Error: {json.dumps(error)}\r\nX-YT-Response-Code: {error['code']}\r\n" if error else ""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{code}Content-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def _state_tables(size: Size) -> dict[str, bytes]:
+    ok = {"code": 0, "message": "", "attributes": {}}
+    schema = yson.loads(CONSUMER_SCHEMA)
+    queues = [
+        {
+            "cluster": CLUSTER,
+            "path": queue_path(queue),
+            "row_revision": yson.Uint64(1),
+            "revision": yson.Uint64(7),
+            "object_type": "table",
+            "dynamic": True,
+            "sorted": False,
+            "auto_trim_config": {"enable": False},
+            "static_export_config": None,
+            "queue_agent_stage": STAGE,
+            "object_id": _object_id(queue_path(queue)),
+            "queue_agent_banned": None,
+            "synchronization_error": ok,
+            "queue_profiling_tag": None,
+        }
+        for queue in range(size.queues)
+    ]
+    pairs = [(queue, consumer) for queue in range(size.queues) for consumer in range(size.consumers)]
+    consumers = [
+        {
+            "cluster": CLUSTER,
+            "path": consumer_path(queue, consumer),
+            "row_revision": yson.Uint64(1),
+            "revision": yson.Uint64(7),
+            "object_type": "table",
+            "treat_as_queue_consumer": True,
+            "schema": [schema],
+            "queue_agent_stage": STAGE,
+            "queue_agent_banned": None,
+            "synchronization_error": ok,
+            "queue_consumer_profiling_tag": None,
+        }
+        for queue, consumer in pairs
+    ]
+    registrations = [
+        {
+            "queue_cluster": CLUSTER,
+            "queue_path": queue_path(queue),
+            "consumer_cluster": CLUSTER,
+            "consumer_path": consumer_path(queue, consumer),
+            "consumer_name": "",
+            "vital": consumer == 0,
+            "partitions": None,
+        }
+        for queue, consumer in pairs
+    ]
+    return {
+        "//sys/queue_agents/queues": yson.dumps_rows(queues),
+        "//sys/queue_agents/consumers": yson.dumps_rows(consumers),
+        "//sys/queue_agents/consumer_registrations": yson.dumps_rows(registrations),
+    }
+
+
+def _revisions(size: Size) -> dict[str, dict[str, int]]:
+    return {
+        "queues": {queue_path(queue): yson.Uint64(7) for queue in range(size.queues)},
+        "consumers": {
+            consumer_path(queue, consumer): yson.Uint64(7)
+            for queue in range(size.queues)
+            for consumer in range(size.consumers)
+        },
+    }
+
+
+def _tablet(queue: int, partition: int) -> dict[str, Any]:
+    """As a real master describes it, statistics left out in part."""
+    return {
+        "index": partition,
+        "tablet_id": f"{queue:x}-{partition:x}-3e902be-4",
+        "cell_id": _CELL,
+        "cell_leader_address": "node-1.bench:9022",
+        "state": "mounted",
+        "statistics": {"chunk_count": 3, "compressed_data_size": 123456, "uncompressed_data_size": 1234567},
+        "performance_counters": {"dynamic_row_write_count": 123456, "dynamic_row_read_count": 123},
+        "last_commit_timestamp": yson.Uint64(START << 30),
+        "trimmed_row_count": TRIMMED,
+        "flushed_row_count": 12345,
+        "error_count": 0,
+    }
+
+
+def _object_id(path: str) -> str:
+    return f"{number_of(path):x}-1-3e90191-{path[-1]}"
+
+
+def _error(code: int, message: str) -> dict[str, Any]:
+    return {"code": code, "message": message, "attributes": {}, "inner_errors": []}
+
+
+def _info(total: int, trimmed: int, timestamp: int) -> bytes:
+    return (
+        b"{total_row_count=\x02%s;trimmed_row_count=\x02%s;delayed_lockless_row_count=\x02\x00;"
+        b"barrier_timestamp=\x06%s;last_write_timestamp=\x06%s}"
+        % (_varint(total << 1), _varint(trimmed << 1), _ANY_BARRIER, _varint(timestamp))
+    )
+
+
+def _barrier(world: World) -> bytes:
+    """No answer equals the one before: this number grows on every cluster all the time."""
+    return _varint(START + (1 << 20) + world.second << 30)
+
+
+def _varint(value: int) -> bytes:
+    """An unsigned number as binary YSON has it; a signed one that is not negative has to be doubled before."""
+    result = bytearray()
+    while value > 0x7F:
+        result.append(value & 0x7F | 0x80)
+        value >>= 7
+    result.append(value)
+    return bytes(result)
+
+
+def _dump(value: Any) -> bytes:
+    return yson.dumps(value)
+
+
+async def serve(size: Size, read_line: Callable[[], str]) -> None:
+    """Answer until the input ends."""
+    stand_in = StandIn(size)
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(stand_in), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    print(f"127.0.0.1:{port}", flush=True)
+    while line := await asyncio.to_thread(read_line):
+        if line.strip():
+            stand_in.move(int(line))
+        print(json.dumps(stand_in.requests), flush=True)
+    server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Size(*map(int, sys.argv[1:])), sys.stdin.readline))

@@ -1,0 +1,78 @@
+"""What trimming would do to a queue: decided by the same code on the same snapshots, and not done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from queue_agent.controllers.clusters import get_cluster
+from queue_agent.controllers.context import ControllerContext
+from queue_agent.controllers.origins import Origins
+from queue_agent.controllers.row_ages import RowAgesReader
+from queue_agent.core.error_info import Origin
+from queue_agent.core.queue_snapshots import DATA_WEIGHT_COLUMN
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.snapshots import QueueSnapshot, Role
+from queue_agent.core.trim import TrimPlan, find_trim_error, plan_trims
+from queue_agent.core.trim_preview import TrimPreview, disabled_partitions, preview_partitions, weight_rows
+from queue_agent.errors import ClusterError
+
+log = structlog.get_logger(__name__)
+
+_CHUNK_COUNT = 50
+"""More than a pass asks, for nothing is remembered from one preview to the next."""
+
+
+class TrimPreviewer:
+    """`ports.TrimPlanner`.
+
+    Args:
+        context: what it works with.
+        origins: of errors.
+    """
+
+    def __init__(self, context: ControllerContext, origins: Origins) -> None:
+        self._context = context
+        self._origins = origins
+
+    async def preview(self, ref: CrossClusterRef, policy: Mapping[str, Any] | None) -> TrimPreview | None:
+        """See `ports.TrimPlanner`."""
+        context = self._context
+        snapshot = context.board.find_queue(ref)
+        if snapshot is None or snapshot.role is Role.FOLLOWING:
+            return None
+        policy = (snapshot.row.auto_trim_config or {}) if policy is None else policy
+        origin = self._origins.make(context.clock.now())
+        registrations = context.board.registrations_of_queue(ref)
+        plan = plan_trims(snapshot, policy, registrations, context.board.all_consumers, {}, origin)
+        if plan is None:
+            partitions = [] if snapshot.view is None else disabled_partitions(snapshot.view.partitions)
+            return TrimPreview(ref, policy, context.trimming_mode, None, partitions)
+        if snapshot.row.object_id is not None and plan.error is None:
+            plan = await self._hold_back(snapshot.row.object_id, plan, origin)
+        weights = await self._read_weights(snapshot, plan)
+        return TrimPreview(
+            ref,
+            policy,
+            context.trimming_mode,
+            find_trim_error(plan, {}, origin),
+            preview_partitions(plan, weights),
+        )
+
+    async def _hold_back(self, object_id: str, plan: TrimPlan, origin: Origin) -> TrimPlan:
+        cluster = get_cluster(self._context.clusters, plan.queue.cluster)
+        return await RowAgesReader(_CHUNK_COUNT).hold_back(cluster, object_id, plan, origin)
+
+    async def _read_weights(self, snapshot: QueueSnapshot, plan: TrimPlan) -> Mapping[tuple[int, int], int]:
+        view = snapshot.view
+        rows = weight_rows(plan)
+        if view is None or not view.has_cumulative_data_weight_column or not rows:
+            return {}
+        cluster = get_cluster(self._context.clusters, plan.queue.cluster)
+        try:
+            return await cluster.select_row_values(snapshot.ref.path, DATA_WEIGHT_COLUMN, rows)
+        except ClusterError as error:
+            log.warning("data weights not known", queue=str(plan.queue), error=str(error))
+            return {}

@@ -1,0 +1,195 @@
+"""`queue-agent init-state` against a local cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from queue_agent.adapters.state_setup import StateSetup
+from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.cli import application
+from queue_agent.config import ClusterConfig
+from queue_agent.core.state_migration import REPLACED_SUFFIX, MigrationError, RebuildTable, plan_migration
+from queue_agent.core.state_schema import INDEX_TABLE, LATEST_VERSION, tables_at
+from queue_agent.errors import ClusterError
+from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.state_command import StateLocation, init_state, location_in
+from tests.component.discovery_world import migrate, set_attribute
+
+ROOT = "//home/state"
+REGISTRATIONS = f"{ROOT}/consumer_registrations"
+
+
+@pytest.fixture
+async def address() -> AsyncIterator[str]:
+    async with LocalClusters({"hume": 0}) as clusters:
+        yield clusters.addresses["hume"]
+
+
+@pytest.fixture
+async def cluster(address: str) -> AsyncIterator[YtCluster]:
+    async with YtCluster("hume", ClusterConfig(proxy=address)) as cluster:
+        yield cluster
+
+
+def location(address: str, root: str = ROOT) -> StateLocation:
+    return StateLocation("hume", ClusterConfig(proxy=address), root)
+
+
+async def columns(cluster: YtCluster, name: str) -> list[str]:
+    return [column.name for column in await cluster.get_columns(f"{ROOT}/{name}")]
+
+
+async def test_tables_are_made_in_the_newest_version_and_a_second_run_does_nothing(
+    address: str, cluster: YtCluster
+) -> None:
+    told: list[str] = []
+    await init_state(location(address), LATEST_VERSION, False, told.append)
+    assert told[-1] == f"{ROOT} is at version 8"
+    assert await cluster.get(f"{ROOT}/@version") == 8
+    for name in tables_at(LATEST_VERSION):
+        if name != INDEX_TABLE:
+            assert await cluster.get(f"{ROOT}/{name}/@tablet_state") == "mounted"
+            assert await cluster.get(f"{ROOT}/{name}/@optimize_for") == "lookup"
+    told.clear()
+    await init_state(location(address), LATEST_VERSION, False, told.append)
+    assert told[-1] == f"nothing to do: {ROOT} is at version 8"
+
+
+async def test_a_dry_run_only_tells(address: str, cluster: YtCluster) -> None:
+    told: list[str] = []
+    await init_state(location(address), LATEST_VERSION, True, told.append)
+    assert told[0].startswith("note: this cluster has no secondary indexes")
+    assert told[1] == "create the directory"
+    assert told[-1] == "nothing of this was done"
+    assert not (await StateSetup(cluster, ROOT).look()).root_exists
+
+
+async def test_a_cluster_comes_with_its_state_in_the_newest_version(address: str) -> None:
+    told: list[str] = []
+    await init_state(location(address, "//sys/queue_agents"), LATEST_VERSION, False, told.append)
+    assert told[-1] == "nothing to do: //sys/queue_agents is at version 8"
+
+
+async def test_rows_survive_the_way_from_the_first_version_to_the_last(cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 0)
+    assert "queue_agent_banned" not in await columns(cluster, "queues")
+    await cluster.insert_rows(
+        f"{ROOT}/queues", [{"cluster": "hume", "path": "//q", "dynamic": True, "auto_trim_config": {"enable": True}}]
+    )
+    key = {"queue_cluster": "hume", "queue_path": "//q", "consumer_cluster": "hume"}
+    registrations = [
+        {**key, "consumer_path": f"//c{index:04}", "vital": True, "partitions": [1, 2]} for index in range(1500)
+    ]
+    await cluster.insert_rows(REGISTRATIONS, registrations)
+    await set_attribute(
+        cluster, REGISTRATIONS, "acl", [{"action": "allow", "subjects": ["root"], "permissions": ["read"]}]
+    )
+    acl = await cluster.get(f"{REGISTRATIONS}/@acl")
+    for version in range(1, LATEST_VERSION + 1):
+        await migrate(cluster, ROOT, version)
+        assert await cluster.get(f"{ROOT}/@version") == version
+    for name, wanted in tables_at(LATEST_VERSION).items():
+        if name != INDEX_TABLE:
+            assert set(await columns(cluster, name)) == {column.name for column in wanted}
+    [[queue]] = await cluster.select_all("", [f"* from [{ROOT}/queues]"])
+    assert (queue["dynamic"], queue["auto_trim_config"]) == (True, {"enable": True})
+    [rows] = await cluster.select_all("", [f"* from [{REGISTRATIONS}]"])
+    assert [(row["consumer_path"], row["partitions"]) for row in rows] == [
+        (row["consumer_path"], [1, 2]) for row in registrations
+    ]
+    assert await cluster.get(f"{REGISTRATIONS}/@acl") == acl
+    assert [column.name for column in await cluster.get_columns(REGISTRATIONS) if column.sort_order][
+        -1
+    ] == "consumer_name"
+
+
+async def test_a_table_that_was_rebuilt_is_kept_beside(cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 6)
+    await migrate(cluster, ROOT, 7)
+    assert "consumer_name" not in await columns(cluster, f"consumer_registrations{REPLACED_SUFFIX}")
+
+
+async def test_a_rebuild_that_was_broken_off_is_done_again(cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 6)
+    await cluster.insert_rows(
+        REGISTRATIONS,
+        [{"queue_cluster": "a", "queue_path": "b", "consumer_cluster": "c", "consumer_path": "d", "vital": True}],
+    )
+    # What an attempt may have left: the old table refuses writes, the new one holds something else.
+    await cluster.execute("freeze_table", {"path": REGISTRATIONS})
+    await cluster.execute(
+        "create",
+        {
+            "type": "table",
+            "path": f"{REGISTRATIONS}.rebuilt",
+            "attributes": {"dynamic": True, "schema": await cluster.get(f"{REGISTRATIONS}/@schema")},
+        },
+    )
+    setup = StateSetup(cluster, ROOT)
+    found = await setup.look()
+    assert any(isinstance(step, RebuildTable) for step in plan_migration(found))
+    await migrate(cluster, ROOT, 8)
+    [rows] = await cluster.select_all("", [f"[consumer_path], [consumer_name] from [{REGISTRATIONS}]"])
+    assert [row["consumer_path"] for row in rows] == ["d"]
+    assert (await setup.look()).tables is not None
+    assert plan_migration(await setup.look()) == []
+
+
+async def test_a_successor_takes_the_place_that_is_empty(cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 7)
+    await cluster.execute("unmount_table", {"path": REGISTRATIONS})
+    await cluster.execute("move", {"source_path": REGISTRATIONS, "destination_path": f"{REGISTRATIONS}.rebuilt"})
+    await set_attribute(cluster, ROOT, "version", 6)
+    await migrate(cluster, ROOT, 7)
+    assert await cluster.get(f"{REGISTRATIONS}/@tablet_state") == "mounted"
+
+
+async def test_there_is_no_way_back(address: str, cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 8)
+    with pytest.raises(MigrationError, match="can not go back to 3"):
+        await init_state(location(address), 3, False, print)
+
+
+async def test_a_cluster_that_does_not_answer_is_an_error() -> None:
+    with pytest.raises(ClusterError):
+        await init_state(location("127.0.0.1:1"), 8, True, print)
+
+
+def test_cluster_and_root_come_from_the_configuration_of_an_agent(tmp_path: Path) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text("{stage: s, clusters: {a: {proxy: x}, b: {proxy: y}}, state: {cluster: b, root: //home/s}}")
+    found = location_in(file, None)
+    assert (found.name, found.cluster.proxy, found.root) == ("b", "y", "//home/s")
+    assert location_in(file, "//other").root == "//other"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "either --proxy"),
+        (["--proxy", "x", "--config", "agent.yaml"], "either --proxy"),
+        (["--latest", "--target-version", "3", "--proxy", "x"], "--latest and --target-version"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_the_command_says_what_is_wrong_with_its_arguments(arguments: list[str], words: str) -> None:
+    result = CliRunner().invoke(application, ["init-state", *arguments])
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+async def test_the_command_tells_what_it_does(address: str) -> None:
+    for expected in (f"{ROOT} is at version 3", f"nothing to do: {ROOT} is at version 3"):
+        arguments = ["--proxy", address, "--root", ROOT, "--target-version", "3"]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "queue_agent", "init-state", *arguments), stdout=asyncio.subprocess.PIPE
+        )
+        output, _ = await process.communicate()
+        assert process.returncode == 0
+        assert output.decode().splitlines()[-1] == expected

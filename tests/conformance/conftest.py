@@ -1,0 +1,124 @@
+"""Clients of a cluster: a local one, or a real one.
+
+`YT_CONFORMANCE_PROXY` (`host:port` of an HTTP proxy) runs the tests on a real cluster instead; a second cluster for the
+tests across clusters is `YT_CONFORMANCE_OTHER_PROXY`. Tests that look inside, restart or have no second cluster are
+skipped then.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import uuid
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from yt.wrapper import YtClient
+
+from tests.conformance.harness import NAMES, Cli, Clients, ClusterThread, RawHttp
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ytsaurus-client leaves the body of a streamed answer that failed unread, and its connection to the collector."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """Such connections are not to be found by the tests of others."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+@pytest.fixture
+def clients() -> Iterator[Clients]:
+    """For tests that need more clients than one."""
+    clients = Clients()
+    yield clients
+    clients.close()
+
+
+@pytest.fixture(scope="session")
+def _local() -> Iterator[ClusterThread | None]:
+    if "YT_CONFORMANCE_PROXY" in os.environ:
+        yield None
+        return
+    with ClusterThread() as thread:
+        yield thread
+
+
+@pytest.fixture
+def local(_local: ClusterThread | None) -> ClusterThread:
+    """The local clusters themselves, for tests that look behind the commands."""
+    if _local is None:
+        pytest.skip("looks inside of a local cluster")
+    return _local
+
+
+@pytest.fixture(scope="session")
+def proxy(_local: ClusterThread | None) -> str:
+    """Address of the cluster under test."""
+    return _local.address(NAMES[0]) if _local else os.environ["YT_CONFORMANCE_PROXY"]
+
+
+@pytest.fixture(scope="session")
+def _client(proxy: str) -> Iterator[YtClient]:
+    clients = Clients()
+    yield clients.make(proxy)
+    clients.close()
+
+
+@pytest.fixture
+def client(_client: YtClient) -> YtClient:
+    """Ytsaurus-client as it is, save for its retries."""
+    return _client
+
+
+@pytest.fixture(scope="session")
+def _other(_local: ClusterThread | None) -> Iterator[YtClient | None]:
+    address = _local.address(NAMES[1]) if _local else os.environ.get("YT_CONFORMANCE_OTHER_PROXY")
+    clients = Clients()
+    yield clients.make(address) if address else None
+    clients.close()
+
+
+@pytest.fixture
+def other(_other: YtClient | None) -> YtClient:
+    """A client of a second cluster that knows the first, and is known there."""
+    if _other is None:
+        pytest.skip("needs a second cluster")
+    return _other
+
+
+@pytest.fixture
+def raw(proxy: str) -> RawHttp:
+    return RawHttp(proxy)
+
+
+@pytest.fixture
+def home(client: YtClient) -> Iterator[str]:
+    """A directory of the test's own."""
+    path = f"//tmp/{uuid.uuid4().hex}"
+    client.create("map_node", path)
+    yield path
+    client.remove(path, recursive=True)
+
+
+@pytest.fixture
+def other_home(other: YtClient) -> Iterator[str]:
+    """A directory of the test's own on the second cluster."""
+    path = f"//tmp/{uuid.uuid4().hex}"
+    other.create("map_node", path)
+    yield path
+    other.remove(path, recursive=True)
+
+
+@pytest.fixture
+def cli(proxy: str) -> Cli:
+    return Cli(proxy)

@@ -1,0 +1,238 @@
+"""Local clusters in a thread of their own, and the unmodified clients that talk to them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import pytest
+import yt.wrapper
+from yt.wrapper import YtClient
+from yt.wrapper import YtError as YtClientError
+
+from queue_agent.local_cluster.clock import Clock
+from queue_agent.local_cluster.cluster import Cluster
+from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.wire import http, yson
+from queue_agent.wire.error import YtError
+
+T = TypeVar("T")
+
+NAMES = ("pythia", "hume")
+NO_RETRIES: Mapping[str, Any] = {"proxy": {"retries": {"enable": False}}, "dynamic_table_retries": {"enable": False}}
+QUEUE_SCHEMA = [
+    {"name": "data", "type": "string"},
+    {"name": "$timestamp", "type": "uint64"},
+    {"name": "$cumulative_data_weight", "type": "int64"},
+]
+SORTED_SCHEMA = [
+    {"name": "key", "type": "int64", "sort_order": "ascending"},
+    {"name": "value", "type": "string"},
+    {"name": "other", "type": "any"},
+]
+
+
+class ClusterThread:
+    """Local clusters that serve from a thread of their own while entered, so that blocking clients can call them."""
+
+    def __init__(self, data_dir: Path | None = None, clock: Clock | None = None) -> None:
+        self._clusters = LocalClusters(dict.fromkeys(NAMES, 0), [], data_dir, clock)
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._started: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, name="local clusters")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._started.result()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def address(self, name: str) -> str:
+        return self._clusters.addresses[name]
+
+    def ask(self, look: Callable[[Cluster], T], name: str = NAMES[0]) -> T:
+        """Run a function on the thread that owns the clusters and give back what it returns."""
+
+        async def run() -> T:
+            return look(self._clusters.cluster(name))
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            async with self._clusters:
+                self._started.set_result(None)
+                await self._stop.wait()
+        except BaseException as error:
+            if not self._started.done():
+                self._started.set_exception(error)
+            raise
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back for a request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def error(self) -> YtError | None:
+        return http.find_error(self.headers)
+
+    @property
+    def value(self) -> Any:
+        """The body as YSON."""
+        assert self.status == 200, self.body
+        return yson.loads(self.body)
+
+
+@dataclass(frozen=True)
+class RawHttp:
+    """Requests put together by hand."""
+
+    proxy: str
+
+    def request(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = {}) -> Answer:
+        connection = HTTPConnection(self.proxy, timeout=30)
+        try:
+            connection.request(method, path, body, dict(headers))
+            response = connection.getresponse()
+            return Answer(response.status, dict(response.headers), response.read())
+        finally:
+            connection.close()
+
+    def command(
+        self,
+        method: str,
+        name: str,
+        parameters: Mapping[str, Any],
+        body: bytes | None = None,
+        headers: Mapping[str, str] = {},
+    ) -> Answer:
+        """A command with parameters in a header; the answer is binary YSON unless they say otherwise."""
+        described = {"output_format": yson.with_attributes("yson", {"format": "binary"}), **parameters}
+        return self.request(
+            method,
+            http.COMMAND_PREFIX + name,
+            body,
+            {
+                http.HEADER_FORMAT: http.YSON_TEXT_HEADER_FORMAT,
+                http.PARAMETERS: http.encode_parameters(described),
+                **headers,
+            },
+        )
+
+
+@dataclass
+class Clients:
+    """Makes clients and closes them."""
+
+    _made: list[YtClient] = field(default_factory=list)
+
+    def make(self, address: str, /, **config: Any) -> YtClient:
+        """A client without retries, unless its configuration has them."""
+        client = YtClient(address, config={**NO_RETRIES, **config})
+        self._made.append(client)
+        return client
+
+    def close(self) -> None:
+        for client in self._made:
+            session = yt.wrapper.config.get_option("_requests_session", client)
+            if session is not None:
+                session.close()
+
+
+@dataclass(frozen=True)
+class Cli:
+    """The `yt` executable against the cluster under test."""
+
+    proxy: str
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [Path(sys.executable).with_name("yt"), *arguments],
+            input=stdin,
+            capture_output=True,
+            check=False,
+            env={
+                **os.environ,
+                "YT_PROXY": self.proxy,
+                "YT_CONFIG_PATCHES": "{proxy={retries={enable=%false}};dynamic_table_retries={enable=%false}}",
+            },
+        )
+
+
+def make_queue(client: YtClient, path: str, **attributes: Any) -> str:
+    """A mounted queue with both system columns."""
+    client.create("table", path, attributes={"dynamic": True, "schema": QUEUE_SCHEMA, **attributes})
+    client.mount_table(path, sync=True)
+    return path
+
+
+def make_sorted(client: YtClient, path: str) -> str:
+    """A mounted sorted table."""
+    client.create("table", path, attributes={"dynamic": True, "schema": SORTED_SCHEMA})
+    client.mount_table(path, sync=True)
+    return path
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait until something is so; AssertionError if it does not become so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+@contextmanager
+def refused(code: int, *culprits: str) -> Iterator[None]:
+    """The commands inside fail with a code, somewhere among the causes, and words that name these culprits."""
+    with pytest.raises(YtClientError) as caught:
+        yield
+    tree = tree_of(caught.value)
+    assert code in [item["code"] for item in tree], caught.value
+    words = messages_of(caught.value)
+    for culprit in culprits:
+        assert culprit in words
+
+
+def tree_of(error: YtClientError) -> list[dict[str, Any]]:
+    """An error and all its causes as maps."""
+    tree: list[dict[str, Any]] = [error.simplify()]
+    for item in tree:
+        tree.extend(item.get("inner_errors", ()))
+    return tree
+
+
+def messages_of(error: YtClientError) -> str:
+    """What the server said; the client's own text repeats the request, which names every culprit."""
+    return "; ".join(item["message"] for item in tree_of(error))
+
+
+def rows_of(client: YtClient, query: str) -> list[dict[str, Any]]:
+    """What a query selects."""
+    return [dict(row) for row in client.select_rows(query)]

@@ -1,0 +1,367 @@
+"""Wrong input: each with its code and the name of the culprit, and nothing changed by it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from yt.wrapper import YtClient, errors
+from yt.wrapper import YtError as YtClientError
+
+from queue_agent.wire import http, yson
+from tests.conformance.harness import Answer, Clients, ClusterThread, RawHttp, make_queue, refused, rows_of, wait_for
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A queue with rows, a consumer that stands somewhere, a producer with a session: wrong input must harm none."""
+
+    client: YtClient
+    home: str
+
+    @property
+    def queue(self) -> str:
+        return f"{self.home}/q"
+
+    @property
+    def consumer(self) -> str:
+        return f"{self.home}/c"
+
+    @property
+    def producer(self) -> str:
+        return f"{self.home}/p"
+
+    def everything(self) -> Any:
+        """All that could have changed."""
+        tables = [rows_of(self.client, f"* from [{path}]") for path in (self.queue, self.consumer, self.producer)]
+        tree = self.client.get(self.home, attributes=["type", "revision", "tablet_state", "user_attributes"])
+        registrations = self.client.list_queue_consumer_registrations(queue_path=self.queue)
+        return tables, yson.dumps(tree), yson.dumps(registrations)
+
+
+@pytest.fixture
+def scene(client: YtClient, home: str) -> Any:
+    scene = Scene(client, home)
+    make_queue(client, scene.queue)
+    client.insert_rows(scene.queue, [{"data": "foo"}, {"data": "bar"}])
+    client.create("queue_consumer", scene.consumer)
+    client.register_queue_consumer(scene.queue, scene.consumer, vital=True)
+    client.advance_queue_consumer(scene.consumer, scene.queue, 0, old_offset=0, new_offset=1, client_side=False)
+    client.create("queue_producer", scene.producer)
+    client.create_queue_producer_session(scene.producer, scene.queue, "s")
+    before = scene.everything()
+    yield scene
+    assert scene.everything() == before
+    client.insert_rows(scene.queue, [{"data": "still works"}])
+    assert len(rows_of(client, f"* from [{scene.queue}]")) == 3
+    client.unregister_queue_consumer(scene.queue, scene.consumer)
+
+
+def check_envelope(answer: Answer, status: int, code: int, *culprits: str) -> None:
+    """Body and headers say the same, and what it is about."""
+    assert answer.status == status
+    body = json.loads(answer.body)
+    assert set(body) == {"code", "message", "attributes", "inner_errors"}
+    assert json.loads(answer.headers[http.ERROR]) == body
+    assert answer.headers[http.RESPONSE_CODE] == str(body["code"])
+    assert "\n" not in answer.headers[http.RESPONSE_MESSAGE]
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert answer.error
+    assert answer.error.find(code), answer.body
+    words = "; ".join(error.message for error in answer.error.walk())
+    for culprit in culprits:
+        assert culprit in words
+
+
+def test_an_unknown_command(raw: RawHttp, scene: Scene) -> None:
+    for name in ("fly", "fly-high", "FLY"):
+        check_envelope(raw.command("POST", name, {}), 404, 1, name.lower())
+    check_envelope(raw.request("GET", "/nowhere"), 404, 1, "/nowhere")
+    batch = {"requests": [{"command": "fly", "parameters": {}}, {"command": "exists", "parameters": {"path": "//tmp"}}]}
+    check_envelope(raw.command("POST", "execute_batch", batch), 400, 1, "fly")
+
+
+@pytest.mark.parametrize(
+    ("command", "parameters", "culprit"),
+    [
+        ("get", {}, "path"),
+        ("create", {"path": "//tmp/x"}, "type"),
+        ("select_rows", {}, "query"),
+        ("pull_queue", {"queue_path": "//tmp/x"}, "partition_index"),
+        ("advance_queue_consumer", {"queue_path": "//a", "consumer_path": "//b", "partition_index": 0}, "new_offset"),
+        ("trim_rows", {"path": "//tmp/x", "tablet_index": 0}, "trimmed_row_count"),
+    ],
+)
+def test_a_parameter_that_is_missing(
+    raw: RawHttp, scene: Scene, command: str, parameters: Mapping[str, Any], culprit: str
+) -> None:
+    method = "GET" if command in ("get", "select_rows", "pull_queue") else "POST"
+    check_envelope(raw.command(method, command, parameters), 400, 1, f"/{culprit}")
+
+
+@pytest.mark.parametrize(
+    ("command", "parameters", "culprit"),
+    [
+        ("get", {"path": 5}, "path"),
+        ("get", {"path": "//tmp", "attributes": 5}, "attributes"),
+        ("get", {"path": "//tmp", "max_size": "many"}, "max_size"),
+        ("pull_queue", {"queue_path": "//tmp", "partition_index": "first"}, "partition_index"),
+        ("pull_queue", {"queue_path": "//tmp", "partition_index": 2**64 - 1}, "partition_index"),
+        ("trim_rows", {"path": "//tmp/x", "tablet_index": 0, "trimmed_row_count": 1.5}, "trimmed_row_count"),
+        ("create", {"path": "//tmp/x", "type": "table", "attributes": 5}, "attributes"),
+        ("execute_batch", {"requests": 5}, "requests"),
+        ("execute_batch", {"requests": [{"parameters": {}}]}, "command"),
+        ("remove", {"path": "//tmp/x", "mutation_id": [1]}, "mutation_id"),
+        ("get", {"path": "//tmp", "output_format": 5}, "5"),
+        ("get", {"path": "//tmp", "output_format": "parchment"}, "parchment"),
+        ("get", {"path": "//tmp", "output_format": yson.with_attributes("yson", {"format": "rune"})}, "rune"),
+    ],
+)
+def test_a_parameter_of_the_wrong_kind(
+    raw: RawHttp, scene: Scene, command: str, parameters: Mapping[str, Any], culprit: str
+) -> None:
+    check_envelope(raw.command("POST", command, parameters), 400, 1, culprit)
+
+
+def test_a_path_that_is_not_there(client: YtClient, raw: RawHttp, scene: Scene) -> None:
+    with pytest.raises(errors.YtResolveError):
+        client.get(f"{scene.home}/nope")
+    check_envelope(raw.command("GET", "get", {"path": f"{scene.home}/nope"}), 400, 500, scene.home, '"nope"')
+    for call in (
+        lambda: client.insert_rows(f"{scene.home}/nope", [{"data": "x"}]),
+        lambda: client.mount_table(f"{scene.home}/nope"),
+        lambda: rows_of(client, f"* from [{scene.home}/nope]"),
+        lambda: client.trim_rows(f"{scene.home}/nope", 0, 1),
+        lambda: client.get_tablet_infos(f"{scene.home}/nope", [0]),
+        lambda: client.copy(f"{scene.home}/nope", f"{scene.home}/x"),
+    ):
+        with refused(500, "nope"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("row", "culprit"),
+    [
+        ({"data": 5}, "data"),
+        ({"nope": "x"}, "nope"),
+        ({"$timestamp": yson.Uint64(1), "data": "x"}, "$timestamp"),
+        ({"$cumulative_data_weight": 1, "data": "x"}, "$cumulative_data_weight"),
+        ({"$row_index": 1, "data": "x"}, "$row_index"),
+        ({"$tablet_index": "first", "data": "x"}, "$tablet_index"),
+        ({"data": {"a": 1}}, "data"),
+    ],
+)
+def test_a_row_against_the_schema(client: YtClient, raw: RawHttp, scene: Scene, row: Any, culprit: str) -> None:
+    with refused(307, culprit):
+        client.insert_rows(scene.queue, [{"data": "fine"}, row])
+    body = yson.dumps_rows([{"data": "fine"}, row])
+    answer = raw.command("PUT", "insert_rows", {"path": scene.queue, "input_format": "yson"}, body)
+    check_envelope(answer, 400, 307, culprit)
+
+
+def test_a_tablet_that_is_not_there(client: YtClient, scene: Scene) -> None:
+    for index in (1, -1, 2**62):
+        with pytest.raises(errors.YtNoSuchTablet):
+            client.insert_rows(scene.queue, [{"data": "x", "$tablet_index": 0}, {"data": "x", "$tablet_index": index}])
+
+
+def test_an_offset_conflict(client: YtClient, raw: RawHttp, scene: Scene) -> None:
+    with refused(3100, scene.consumer, "partition 0", "offset 0", "offset 1"):
+        client.advance_queue_consumer(scene.consumer, scene.queue, 0, old_offset=0, new_offset=2)
+    parameters = {
+        "consumer_path": scene.consumer,
+        "queue_path": scene.queue,
+        "partition_index": 0,
+        "old_offset": 0,
+        "new_offset": 2,
+    }
+    answer = raw.command("POST", "advance_queue_consumer", parameters)
+    check_envelope(answer, 400, 3100, scene.consumer)
+    assert answer.error
+    assert answer.error.attributes["current_offset"] == 1
+
+
+def test_a_wrong_epoch(client: YtClient, scene: Scene) -> None:
+    with refused(3101, "7", "0"):
+        client.push_queue_producer(scene.producer, scene.queue, "s", 7, [{"data": "x", "$sequence_number": 1}])
+    with refused(1, "nobody"):
+        client.push_queue_producer(scene.producer, scene.queue, "nobody", 0, [{"data": "x", "$sequence_number": 1}])
+
+
+def test_a_consumer_without_registration(client: YtClient, raw: RawHttp, scene: Scene, home: str) -> None:
+    with refused(901, scene.consumer, f"{home}/other"):
+        make_queue(client, f"{home}/other")
+        try:
+            list(client.pull_queue_consumer(scene.consumer, f"{home}/other", offset=0, partition_index=0))
+        finally:
+            parameters = {"consumer_path": scene.consumer, "queue_path": f"{home}/other", "partition_index": 0}
+            answer = raw.command("GET", "pull_queue_consumer", parameters)
+            client.remove(f"{home}/other")
+    check_envelope(answer, 400, 901, scene.consumer)
+
+
+def test_a_table_that_is_not_mounted(client: YtClient, raw: RawHttp, home: str) -> None:
+    path = make_queue(client, f"{home}/q")
+    client.unmount_table(path, sync=True)
+    with pytest.raises(errors.YtTabletNotMounted):
+        client.insert_rows(path, [{"data": "x"}])
+    answer = raw.command("PUT", "insert_rows", {"path": path, "input_format": "yson"}, b"{data=x}")
+    check_envelope(answer, 400, 1702, path)
+    client.mount_table(path, sync=True)
+    assert rows_of(client, f"* from [{path}]") == []
+
+
+def test_the_clients_own_retry_waits_for_a_mount(clients: Clients, client: YtClient, proxy: str, home: str) -> None:
+    path = make_queue(client, f"{home}/q")
+    client.unmount_table(path, sync=True)
+    backoff = {"policy": "constant_time", "constant_time": 50}
+    patient = clients.make(proxy, dynamic_table_retries={"enable": True, "count": 100, "backoff": backoff})
+    writer = threading.Thread(target=lambda: patient.insert_rows(path, [{"data": "patience"}]))
+    writer.start()
+    try:
+        assert writer.is_alive()
+    finally:
+        client.mount_table(path, sync=True)
+        writer.join(30)
+    assert [row["data"] for row in rows_of(client, f"* from [{path}]")] == ["patience"]
+
+
+@pytest.mark.parametrize(
+    ("input_format", "body", "culprit"),
+    [
+        ("yson", b"{data=", "YSON"),
+        ("yson", b"{data=fine};{data=\xff\xfe", "YSON"),
+        ("yson", b"[1;2]", ""),
+        ("yson", b"5", "5"),
+        ("yson", b"[" * 100_000, "YSON"),
+        ("yson", b"\x02\xff\xff\xff\xff", "YSON"),
+        ("json", b'{"data": ', "JSON"),
+        ("json", b'{"data": "fine"} nonsense', "JSON"),
+        ("json", b"[1]", ""),
+        ("json", b"5", "5"),
+        ("json", b'{"$data": 1}', "$data"),
+        ("json", b'{"data": NaN}', "JSON"),
+        ("json", b'{"data": 1e999}', "data"),
+        ("json", b'{"data": 99999999999999999999}', "99999999999999999999"),
+        ("json", b'{"data": "\xff"}', "JSON"),
+        ("json", b'{"data": "\\ud800"}', "JSON"),
+        ("json", '{"data": "\N{CYRILLIC SMALL LETTER ZHE}"}'.encode(), "255"),
+        ("json", b"[" * 100_000, "JSON"),
+        ("json", b'{"a":' * 100_000, "JSON"),
+        ("json", b'{"data": {"$value": 1, "$attributes": 5}}', "$attributes"),
+    ],
+)
+def test_malformed_rows(raw: RawHttp, scene: Scene, input_format: str, body: bytes, culprit: str) -> None:
+    answer = raw.command("PUT", "insert_rows", {"path": scene.queue, "input_format": input_format}, body)
+    assert answer.status == 400
+    assert answer.error
+    assert culprit in str(answer.error)
+    assert "Internal error" not in answer.error.message
+
+
+@pytest.mark.parametrize("header_format", ["<format=text>yson", "json"])
+@pytest.mark.parametrize("text", ["{path=", '{"path":', "5", "[1]", "\xff\xfe", ""])
+def test_malformed_parameters(raw: RawHttp, scene: Scene, header_format: str, text: str) -> None:
+    headers = {http.HEADER_FORMAT: header_format, http.PARAMETERS: text}
+    answer = raw.request("GET", "/api/v4/get", headers=headers)
+    assert answer.status == 400
+    assert answer.error
+    assert "Internal error" not in answer.error.message
+    answer = raw.request(
+        "POST", "/api/v4/create", text.encode("latin-1"), {"Content-Type": "application/x-yt-yson-text"}
+    )
+    assert answer.status == 400
+    assert answer.error
+    assert "Internal error" not in answer.error.message
+
+
+@pytest.mark.parametrize("header_format", ["<format=", "csv", "5", "<format=rune>yson", "\xff"])
+def test_a_header_format_that_is_none(raw: RawHttp, scene: Scene, header_format: str) -> None:
+    headers = {http.HEADER_FORMAT: header_format, http.PARAMETERS: "{}"}
+    answer = raw.request("GET", "/api/v4/get", headers=headers)
+    assert answer.status == 400
+    assert answer.error
+    assert "Internal error" not in answer.error.message
+
+
+def test_split_parameters_that_are_not_base64(raw: RawHttp, scene: Scene) -> None:
+    answer = raw.request("GET", "/api/v4/get", headers={f"{http.PARAMETERS}0": "{}"})
+    check_envelope(answer, 400, 1, http.PARAMETERS)
+
+
+def test_a_header_that_is_too_long(proxy: str, scene: Scene) -> None:
+    host, port = proxy.split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(b"GET /api/v4/get HTTP/1.1\r\nHost: x\r\nX-YT-Parameters: ")
+        chunk = b"x" * 2**20
+        try:
+            for _ in range(8):
+                connection.sendall(chunk)
+            connection.sendall(b"x" * 100 + b"\r\n\r\n")
+        except ConnectionError:
+            pass  # the server may have had enough before the end
+        answer = connection.makefile("rb").read(2**16)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"400" in head.splitlines()[0]
+    error = json.loads(body)
+    assert "8388608" in error["message"]
+    assert max(map(len, head.splitlines())) < 8190
+
+
+def test_an_error_about_something_long_still_reaches_the_client(client: YtClient, raw: RawHttp, scene: Scene) -> None:
+    name = "n" * 100_000
+    with pytest.raises(YtClientError) as caught:
+        client.insert_rows(scene.queue, [{name: "x"}])
+    assert caught.value.contains_code(307)
+    answer = raw.command("PUT", "insert_rows", {"path": scene.queue, "input_format": "yson"}, b"{%s=x}" % name.encode())
+    assert max(len(value) for value in answer.headers.values()) < 8190
+    assert name in json.loads(answer.body)["message"]
+
+
+def test_numbers_no_node_can_hold(raw: RawHttp, scene: Scene) -> None:
+    parameters = {"path": f"{scene.home}/a", "input_format": "json"}
+    for body in (b"99999999999999999999", b'{"a": {"b": -9223372036854775809}}', b'{"": 1}'):
+        answer = raw.command("PUT", "set", parameters, body)
+        assert answer.status == 400
+        assert answer.error
+        assert "Internal error" not in answer.error.message
+
+
+def test_a_transaction_that_is_not_there(raw: RawHttp, scene: Scene) -> None:
+    parameters = {"path": "//tmp", "transaction_id": "1-2-3-4"}
+    check_envelope(raw.command("GET", "get", parameters), 400, 11000, "1-2-3-4")
+    assert raw.command("GET", "exists", {**parameters, "transaction_id": "0-0-0-0"}).status == 200
+
+
+def test_parameters_nobody_knows_are_ignored(raw: RawHttp, scene: Scene) -> None:
+    assert raw.command("GET", "exists", {"path": "//tmp", "brightness": {"a": 5}}).value == {"value": True}
+
+
+def test_http_that_is_none_is_answered_with_an_error(proxy: str, scene: Scene) -> None:
+    host, port = proxy.split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(b"this is no HTTP\r\n\r\n")
+        answer = connection.makefile("rb").read(2**16)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"400" in head.splitlines()[0]
+    assert json.loads(body)["code"] == 1
+
+
+def test_a_client_that_hangs_up_leaves_nothing_half_done(proxy: str, scene: Scene, local: ClusterThread) -> None:
+    host, port = proxy.split(":")
+    parameters = http.encode_parameters({"path": scene.queue, "input_format": "yson"})
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        head = f"PUT /api/v4/insert_rows HTTP/1.1\r\nHost: x\r\n{http.HEADER_FORMAT}: <format=text>yson\r\n"
+        connection.sendall(f"{head}{http.PARAMETERS}: {parameters}\r\nContent-Length: 100\r\n\r\n{{data=a}};".encode())
+    wait_for(lambda: local.ask(lambda cluster: cluster.name) == "pythia")
+
+
+def test_an_attribute_key_that_is_no_text(raw: RawHttp, scene: Scene) -> None:
+    parameters = {"path": f"{scene.home}/@", "input_format": "yson"}
+    check_envelope(raw.command("PUT", "multiset_attributes", parameters, rb'{"\xff"=1}'), 400, 1, "key")
+    check_envelope(raw.command("PUT", "multiset_attributes", parameters, b'{""=1}'), 400, 1, "key")

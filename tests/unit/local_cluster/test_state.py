@@ -1,0 +1,262 @@
+"""Changes of a cluster's state: whole or not at all, in memory and in the storage alike."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from yt.yson.common import YsonError
+
+from queue_agent.local_cluster.attributes import Attributes
+from queue_agent.local_cluster.clock import Clock
+from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.marked_tables import create_marked_table
+from queue_agent.local_cluster.producers import Producers
+from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.storage import Storage
+from queue_agent.local_cluster.subtrees import CopyOptions
+from queue_agent.local_cluster.tables import DynamicTables
+from queue_agent.local_cluster.tablets import TabletRange, Tablets
+from queue_agent.wire.error import YtError
+from queue_agent.wire.ypath import RichPath
+
+QUEUE = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}]
+SORTED = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "string"}]
+
+
+class DiskFull(Exception):
+    """The storage can take no more."""
+
+
+class FailingStorage(Storage):
+    """A storage that works until it has been written to so many times; None: for ever."""
+
+    patience: int | None = None
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith(("put_", "delete_", "drop_", "append_", "copy_", "move_")) and self.patience is not None:
+            self.patience -= 1
+            if self.patience == 0:
+                raise DiskFull
+        return super().__getattribute__(name)
+
+
+class World:
+    """What commands work on, without a server."""
+
+    def __init__(self) -> None:
+        self.storage = FailingStorage(None)
+        self.state = ClusterState(self.storage, Clock(lambda: 1_700_000_000.0), 1001)
+        resolver = Resolver(self.state)
+        self.tablets = Tablets(self.state, resolver)
+        self.cypress = Cypress(self.state, resolver, Attributes(self.state, resolver), self.tablets)
+        self.tables = DynamicTables(self.state, resolver, random.Random(0))
+        self.producers = Producers("pythia", self.state, resolver, self.tables)
+        with self.state.change():
+            self.cypress.create_root()
+            self.cypress.create("//sys/tablet_cells", "map_node", {}, recursive=True)
+            self.cypress.create_object("//sys/tablet_cells", "tablet_cell", {"peers": [{"address": "x"}]})
+
+    def seen(self) -> Any:
+        """Everything: what is in memory, what would be after a restart, and every row."""
+        database = self.storage._database
+        rows = [
+            database.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
+            for table in ("ordered_rows", "sorted_rows", "nodes", "tablets")
+        ]
+        return in_memory(self.state), rows
+
+
+def in_memory(state: ClusterState) -> Any:
+    """Nodes, who is whose child, and tablets."""
+    nodes = {node_id: node.encode() for node_id, node in state._nodes.items()}
+    children = {parent: dict(found) for parent, found in state._children.items() if found}
+    tablets = {table: dict(found) for table, found in state._tablets.items() if found}
+    return nodes, children, tablets, state.root.id if state.root else None
+
+
+PRODUCER, QUEUE_PATH = RichPath("//p"), RichPath("//q")
+
+REFUSALS = (YtError, YsonError)
+"""A value that YSON cannot hold has no way in but ours."""
+
+Step = Callable[[World], object]
+
+paths = st.sampled_from(["//a", "//b", "//a/x", "//a/y", "//a/x/z", "//b/q", "//l", "//l/x"])
+table_paths = st.sampled_from(["//q", "//t", "//p", "//q2", "//a/x"])
+values = st.sampled_from([1, "text", {"k": 1, "m": {"n": 2}}, [1, 2], {"bad": 2**70}, None])
+flags = st.booleans()
+numbers = st.integers(-1, 4)
+
+
+def _create(path: str, kind: str, recursive: bool, force: bool, name: str) -> Step:
+    attributes = {name: 1} if name else {}
+    return lambda world: world.cypress.create(path, kind, attributes, recursive=recursive, force=force)
+
+
+def _create_table(path: str, sorted_: bool, count: int, force: bool) -> Step:
+    attributes = {"dynamic": True, "schema": SORTED if sorted_ else QUEUE, "tablet_count": count}
+    return lambda world: world.cypress.create(path, "table", attributes, force=force, recursive=True)
+
+
+def _create_producer(path: str) -> Step:
+    return lambda world: create_marked_table(world.state, world.cypress, world.tablets, path, "queue_producer", {})
+
+
+def _copy(source: str, destination: str, force: bool, move: bool) -> Step:
+    options = CopyOptions(force=force, recursive=True)
+    return lambda world: world.cypress.copy(source, destination, options, move=move)
+
+
+def _link(target: str, path: str, force: bool) -> Step:
+    return lambda world: world.cypress.link(target, path, recursive=True, force=force, ignore_existing=False)
+
+
+def _set(path: str, value: Any, force: bool) -> Step:
+    return lambda world: world.cypress.set(path, value, recursive=True, force=force)
+
+
+def _set_attribute(path: str, name: str, value: Any) -> Step:
+    return lambda world: world.cypress.set(f"{path}/@{name}", value)
+
+
+def _remove(path: str, suffix: str, force: bool) -> Step:
+    return lambda world: world.cypress.remove(path + suffix, recursive=True, force=force)
+
+
+def _tablets(path: str, verb: str, first: int | None) -> Step:
+    return lambda world: getattr(world.tablets, verb)(path, TabletRange(first))
+
+
+def _reshard(path: str, count: int) -> Step:
+    return lambda world: world.tablets.reshard(path, count)
+
+
+def _insert(path: str, keys: Sequence[int], tablet: int | None, update: bool) -> Step:
+    def run(world: World) -> None:
+        ordered = [{b"data": b"%d" % key, b"$tablet_index": tablet} for key in keys]
+        rows: list[dict[bytes, Any]] = [{b"key": key, b"value": b"v"} for key in keys] if update else ordered
+        world.tables.insert_rows(path, rows, update=update)
+
+    return run
+
+
+def _delete_rows(path: str, key: int) -> Step:
+    return lambda world: world.tables.delete_rows(path, [{b"key": key}])
+
+
+def _trim(path: str, tablet: int, count: int) -> Step:
+    return lambda world: world.tables.trim_rows(path, tablet, count)
+
+
+def _begin() -> Step:
+    return lambda world: world.producers.create_session(PRODUCER, QUEUE_PATH, "s", None)
+
+
+def _push(number: int, epoch: int, bad: bool) -> Step:
+    def run(world: World) -> None:
+        rows: list[dict[bytes, Any]] = [{b"data": 5 if bad else b"x", b"$sequence_number": number}]
+        world.producers.push(PRODUCER, QUEUE_PATH, "s", epoch, rows, first_sequence_number=None, user_meta=None)
+
+    return run
+
+
+kinds = st.sampled_from(["map_node", "document", "table", "string_node", "nonsense"])
+names = st.sampled_from(["", "mine", "id"])
+verbs = st.sampled_from(["mount", "mount", "unmount", "freeze", "unfreeze"])
+steps = st.one_of(
+    st.builds(_create, paths, kinds, flags, flags, names),
+    st.builds(_create_table, table_paths, flags, numbers, flags),
+    st.builds(_create_producer, table_paths),
+    st.builds(_copy, st.one_of(paths, table_paths), st.one_of(paths, table_paths), flags, flags),
+    st.builds(_link, st.one_of(paths, table_paths), paths, flags),
+    st.builds(_set, paths, values, flags),
+    st.builds(_set_attribute, st.one_of(paths, table_paths), st.sampled_from(["mine", "", "account", "id"]), values),
+    st.builds(_remove, st.one_of(paths, table_paths), st.sampled_from(["", "/*", "/@mine", "/@*", "/k"]), flags),
+    st.builds(_tablets, table_paths, verbs, st.one_of(st.none(), numbers)),
+    st.builds(_reshard, table_paths, numbers),
+    st.builds(_insert, table_paths, st.lists(numbers, max_size=3), st.one_of(st.none(), numbers), flags),
+    st.builds(_delete_rows, table_paths, numbers),
+    st.builds(_trim, table_paths, numbers, numbers),
+    st.builds(_begin),
+    st.builds(_push, numbers, numbers, flags),
+)
+
+READY: Sequence[Step] = (
+    _create_table("//q", False, 2, False),
+    _create_table("//t", True, 1, False),
+    _create_producer("//p"),
+    _begin(),
+    _set("//a", {"x": {"z": 1}}, False),
+    _tablets("//q", "mount", None),
+    _tablets("//t", "mount", None),
+    _insert("//q", [1, 2, 3], 0, False),
+    _insert("//t", [1, 2, 3], None, True),
+)
+
+
+class Abandoned(Exception):
+    """Somebody changes their mind in the middle."""
+
+
+def attempt(world: World, step: Step) -> None:
+    """A step, whatever comes of it."""
+    with suppress(*REFUSALS):
+        step(world)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(steps, max_size=12))
+def test_an_abandoned_change_leaves_no_trace(chosen: list[Step]) -> None:
+    world = World()
+    for step in [*READY, *chosen]:
+        before = world.seen()
+        with pytest.raises((Abandoned, *REFUSALS)), world.state.change():
+            step(world)
+            raise Abandoned
+        assert world.seen() == before
+        attempt(world, step)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(steps, max_size=15))
+def test_a_refused_command_changes_nothing_and_memory_is_what_is_stored(chosen: list[Step]) -> None:
+    world = World()
+    for step in [*READY, *chosen]:
+        before = world.seen()
+        try:
+            step(world)
+        except REFUSALS:
+            assert world.seen() == before
+        assert in_memory(ClusterState(world.storage, world.state.clock, 1001)) == in_memory(world.state)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(steps, max_size=5), steps, st.integers(1, 20))
+def test_a_storage_that_fails_in_the_middle_leaves_all_as_it_was(chosen: list[Step], last: Step, patience: int) -> None:
+    world = World()
+    for step in [*READY, *chosen]:
+        attempt(world, step)
+    before = world.seen()
+    world.storage.patience = patience
+    try:
+        attempt(world, last)
+    except DiskFull:
+        assert world.seen() == before
+    world.storage.patience = None
+    attempt(world, last)
+    assert in_memory(ClusterState(world.storage, world.state.clock, 1001)) == in_memory(world.state)
+
+
+def test_numbers_handed_out_by_an_undone_change_are_not_used_again() -> None:
+    world = World()
+    with pytest.raises(Abandoned), world.state.change():
+        first = world.cypress.create("//a", "map_node", {})
+        raise Abandoned
+    assert world.cypress.create("//a", "map_node", {}) != first
