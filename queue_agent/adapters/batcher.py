@@ -66,7 +66,11 @@ class Batcher(Generic[Key, Question, Answer]):
 
     async def ask(self, key: Key, question: Question) -> Answer:
         """Answer one question; raises its `ClusterError`, or that of the whole batch."""
-        [outcome] = await self.ask_all(key, [question])
+        future = self._put(key, question)
+        try:
+            outcome = await future
+        finally:
+            future.cancel()
         if isinstance(outcome, Exception):
             raise outcome
         return outcome

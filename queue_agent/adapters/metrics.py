@@ -81,10 +81,17 @@ class Metrics:
             VERSION
         ).set(1)
 
+        # Finding a series by its labels costs more than counting, and there are passes of very many objects.
+        self._pass_series: dict[str, tuple[Counter, Histogram]] = {}
+
     def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
         """See `ports.PassObserver`."""
-        self._passes.labels(kind).inc()
-        self._pass_duration.labels(kind).observe(seconds)
+        known = self._pass_series.get(kind)
+        if known is None:
+            known = self._pass_series[kind] = self._passes.labels(kind), self._pass_duration.labels(kind)
+        passes, duration = known
+        passes.inc()
+        duration.observe(seconds)
         if error is not None:
             self._pass_errors.labels(kind).inc()
 

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from queue_agent.adapters.batcher import Batcher
 from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
+from queue_agent.adapters.light_commands import LightCommand, LightCommands
 from queue_agent.adapters.queries import quote_path, split_list
-from queue_agent.adapters.second_chance import SecondChances
-from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
 from queue_agent.config import ClusterConfig
 from queue_agent.core.observed import (
@@ -32,7 +32,6 @@ from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.ports import RequestObserver
 from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID
 
 Outcome = TypeVar("Outcome")
@@ -40,16 +39,8 @@ Outcome = TypeVar("Outcome")
 _PEERS_KEPT_SECONDS: Final = 60.0
 _CONCURRENT_SELECTS: Final = 4
 _CONCURRENT_READS: Final = 16
-_BATCH_CONCURRENCY: Final = 50
-_FACTS: Final = ("id", "attribute_revision", "tablet_count_by_state")
-
-
-@dataclass(frozen=True, slots=True)
-class _LightCommand:
-    """A reading command fit for a batch."""
-
-    command: str
-    parameters: Mapping[str, Any]
+_REMEMBERED_COMMANDS: Final = 1 << 16
+_FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +61,7 @@ class YtCluster:
     def __init__(self, name: str, config: ClusterConfig, observer: RequestObserver | None = None) -> None:
         self._name = name
         self._http = YtHttp(name, config, observer)
-        self._light: Batcher[None, _LightCommand, Any] = Batcher(
-            self._execute_batch, SecondChances(lambda command: (command.command, command.parameters["path"]))
-        )
+        self._light = LightCommands(name, self._http)
         offsets_reader = OffsetsReader(self)
         self._offsets: Batcher[OffsetsTable, OffsetsQuestion, Mapping[int, ConsumerOffset]]
         self._offsets = Batcher(offsets_reader.read)
@@ -101,7 +90,7 @@ class YtCluster:
 
     async def get(self, path: str) -> Any:
         """The value of a node; ObjectNotFound if there is none."""
-        return await self._get(path)
+        return (await self._light.run(_get(path)))["value"]
 
     async def execute(self, command: str, parameters: Mapping[str, Any], value: Any = None) -> Any:
         """Run a light command that changes something.
@@ -132,15 +121,13 @@ class YtCluster:
 
     async def get_attributes(self, path: str, names: Collection[str]) -> Mapping[str, Any]:
         """Those of the attributes that the object has."""
-        result: Mapping[str, Any] = await self._get(f"{path}/@", attributes=list(names))
+        answer = await self._light.run(LightCommand.of("get", f"{path}/@", attributes=list(names)))
+        result: Mapping[str, Any] = answer["value"]
         return result
 
     async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
         """Ask cheaply whether something has happened to a table, or in some of its tablets; see the port."""
-        commands = [_LightCommand("get", {"path": f"{path}/@", "attributes": _FACTS})]
-        if partition_indexes:
-            commands.append(_tablet_infos_command(path, partition_indexes))
-        facts, *outcomes = await self._light.ask_all(None, commands)
+        facts, *outcomes = await self._light.run_all(_glance_commands(path, tuple(partition_indexes)))
         attributes = _raise_error(facts)["value"]
         infos: dict[int, TabletInfo] | None = {}
         for outcome in outcomes:
@@ -158,7 +145,10 @@ class YtCluster:
 
     async def get_table(self, path: str) -> TableDescription:
         """Schema and tablets, with the address of each tablet's cell."""
-        schema, tablets = await self._get_all([f"{path}/@schema", f"{path}/@tablets"])
+        schema, tablets = [
+            _raise_error(outcome)["value"]
+            for outcome in await self._light.run_all([_get(f"{path}/@schema"), _get(f"{path}/@tablets")])
+        ]
         tablets = sorted(tablets, key=lambda tablet: int(tablet["index"]))
         tablet_descriptions = [_tablet(tablet) for tablet in tablets]
         hosts = await self._get_cell_hosts(
@@ -175,13 +165,13 @@ class YtCluster:
 
     async def get_columns(self, path: str) -> Sequence[ColumnDescription]:
         """The schema alone."""
-        return [_column(column) for column in await self._get(f"{path}/@schema")]
+        return [_column(column) for column in (await self._light.run(_get(f"{path}/@schema")))["value"]]
 
     async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
         """By partition index; an empty request asks nothing."""
         if not partition_indexes:
             return {}
-        answer = await self._light.ask(None, _tablet_infos_command(path, partition_indexes))
+        answer = await self._light.run(_tablet_infos_command(path, partition_indexes))
         return dict(self._infos(path, partition_indexes, answer))
 
     def _infos(
@@ -316,38 +306,13 @@ class YtCluster:
         answer = await self._http.call("generate_timestamp", {})
         return [int(answer["timestamp"])] * len(questions)
 
-    async def _execute_batch(self, key: None, commands: Sequence[_LightCommand]) -> list[Any]:
-        requests = [{"command": command.command, "parameters": command.parameters} for command in commands]
-        answer = await self._http.call(
-            "execute_batch", {"requests": requests, "concurrency": _BATCH_CONCURRENCY}, subject=f"of {len(requests)}"
-        )
-        results = answer["results"]
-        if len(results) != len(commands):
-            raise ClusterError(f"execute_batch on cluster {self._name} gave {len(results)} of {len(commands)} results")
-        return [
-            self._batch_error(command, result["error"]) if "error" in result else result["output"]
-            for command, result in zip(commands, results, strict=True)
-        ]
-
-    def _batch_error(self, command: _LightCommand, error: Mapping[str, Any]) -> ClusterError:
-        request = f"{command.command} {command.parameters['path']} on cluster {self._name}"
-        return to_cluster_error(YtError.from_map(error), request)
-
-    async def _get(self, path: str, **parameters: Any) -> Any:
-        answer = await self._light.ask(None, _LightCommand("get", {"path": path, **parameters}))
-        return answer["value"]
-
-    async def _get_all(self, paths: Sequence[str]) -> list[Any]:
-        outcomes = await self._light.ask_all(None, [_LightCommand("get", {"path": path}) for path in paths])
-        return [_raise_error(outcome)["value"] for outcome in outcomes]
-
     async def _get_cell_hosts(self, cell_ids: Collection[str]) -> Mapping[str, str | None]:
         """Addresses of leading peers by cell id, remembered for a minute; None where they can not be known."""
         now = asyncio.get_running_loop().time()
         self._cell_hosts = {cell: known for cell, known in self._cell_hosts.items() if known.known_until > now}
         missing = [cell_id for cell_id in cell_ids if cell_id not in self._cell_hosts]
-        questions = [_LightCommand("get", {"path": f"//sys/tablet_cells/{cell_id}/@peers"}) for cell_id in missing]
-        for cell_id, outcome in zip(missing, await self._light.ask_all(None, questions), strict=True):
+        questions = [_get(f"//sys/tablet_cells/{cell_id}/@peers") for cell_id in missing]
+        for cell_id, outcome in zip(missing, await self._light.run_all(questions), strict=True):
             match outcome:
                 case ObjectNotFound() | AccessDenied():  # the agent's user need not see cells
                     host = None
@@ -404,8 +369,19 @@ def _tablet(tablet: Mapping[str, Any]) -> TabletDescription:
     )
 
 
-def _tablet_infos_command(path: str, partition_indexes: Sequence[int]) -> _LightCommand:
-    return _LightCommand("get_tablet_infos", {"path": path, "tablet_indexes": list(partition_indexes)})
+def _get(path: str) -> LightCommand:
+    return LightCommand.of("get", path)
+
+
+def _tablet_infos_command(path: str, partition_indexes: Sequence[int]) -> LightCommand:
+    return LightCommand.of("get_tablet_infos", path, tablet_indexes=list(partition_indexes))
+
+
+@lru_cache(maxsize=_REMEMBERED_COMMANDS)
+def _glance_commands(path: str, partition_indexes: tuple[int, ...]) -> Sequence[LightCommand]:
+    """Kept, because it is these that are sent in every pass of every object."""
+    facts = LightCommand.of("get", f"{path}/@", attributes=_FACTS)
+    return [facts, _tablet_infos_command(path, partition_indexes)] if partition_indexes else [facts]
 
 
 def _raise_error(outcome: Outcome | Exception) -> Outcome:

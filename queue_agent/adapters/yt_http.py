@@ -139,6 +139,7 @@ class YtHttp:
         parameters: Mapping[str, Any],
         *,
         rows: Sequence[Any] | None = None,
+        encoded: Mapping[str, bytes] | None = None,
         subject: str | None = None,
     ) -> Any:
         """Run a command with a structured answer.
@@ -147,6 +148,7 @@ class YtHttp:
             command: a key of `COMMANDS`.
             parameters: without formats and ids; those are added.
             rows: body of a PUT.
+            encoded: further parameters of a POST, in YSON already.
             subject: what the request is about, for messages; the parameter `path` by default.
 
         Returns:
@@ -155,7 +157,7 @@ class YtHttp:
         Raises:
             ClusterError: see `ports.Cluster`.
         """
-        body = await self._execute(command, parameters, rows, subject)
+        body = await self._execute(command, parameters, rows, subject, encoded)
         return self._parse(command, body) if body else None
 
     async def read_rows(
@@ -195,7 +197,12 @@ class YtHttp:
             ) from error
 
     async def _execute(
-        self, command: str, parameters: Mapping[str, Any], rows: Sequence[Any] | None, subject: str | None
+        self,
+        command: str,
+        parameters: Mapping[str, Any],
+        rows: Sequence[Any] | None,
+        subject: str | None,
+        encoded: Mapping[str, bytes] | None = None,
     ) -> bytes:
         spec = COMMANDS[command]
         clock = asyncio.get_running_loop().time
@@ -211,7 +218,7 @@ class YtHttp:
         tried: list[str] = []
         while True:
             if spec.method == "POST":
-                body = yson.dumps(all_parameters)
+                body = _with_encoded(yson.dumps(all_parameters), encoded or {})
             else:
                 headers[http.PARAMETERS] = http.encode_parameters(all_parameters)
             if spec.heavy and clock() >= self._hosts_refresh_due:
@@ -358,6 +365,12 @@ class TokenFile:
         except (OSError, UnicodeDecodeError) as error:
             raise ClusterError(f"Token of cluster {self._cluster} can not be read: {error}") from error
         return self._token
+
+
+def _with_encoded(parameters: bytes, encoded: Mapping[str, bytes]) -> bytes:
+    """A map in YSON with further members, whose values are in YSON already."""
+    members = b"".join(b"%s=%s;" % (name.encode(), value) for name, value in encoded.items())
+    return b"{" + members + parameters[1:]
 
 
 def _find_error(answer: HttpAnswer) -> YtError | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
@@ -28,12 +29,22 @@ from queue_agent.core.observed import ConsumerOffset, Glance
 from queue_agent.core.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAMP_COLUMN
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import REPLICATED_TYPES, find_consumer_access, find_queue_access
-from queue_agent.core.rows import ConsumerRow, QueueRow
+from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueView, Role, SubSnapshot
 from queue_agent.errors import ClusterError
 
 KIND = "consumer_controller"
 _CONCURRENT_QUEUES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Where the offsets of a consumer are, by rows without an error."""
+
+    row: ConsumerRow
+    mapping: MappingRow | None
+    table: CrossClusterRef
+    with_meta: bool
 
 
 class ConsumerController:
@@ -56,6 +67,8 @@ class ConsumerController:
         now = self._clock.now()
         row = self._board.find_consumer_row(ref) or ConsumerRow(ref)
         self._snapshot = unprocessed_consumer_snapshot(row, role, now, origins.make(now))
+        self._table = ref.table
+        self._access: _Access | None = None
         self._glance: Glance | None = None
         """Before the offsets in the snapshot were read."""
 
@@ -93,13 +106,10 @@ class ConsumerController:
     async def _look(
         self, row: ConsumerRow, queues: list[CrossClusterRef], pass_index: int, origin: Origin
     ) -> dict[CrossClusterRef, SubSnapshot] | ErrorInfo:
-        mapping = self._board.find_mapping(self._ref.table)
-        error = find_consumer_row_error(row, origin, mapping)
-        if error is not None:
-            return error
-        table = find_consumer_access(row, mapping, origin)
-        if isinstance(table, ErrorInfo):
-            return table
+        access = self._find_access(row, origin)
+        if isinstance(access, ErrorInfo):
+            return access
+        table = access.table
         glance = await self._glance_at(row, table)
         refresh = is_refresh_due(self._ref, pass_index, OFFSETS_PASSES)
         untouched = not refresh and isinstance(glance, Glance) and is_untouched(self._glance, glance)
@@ -120,9 +130,8 @@ class ConsumerController:
                 found[queue] = origin.cluster_error(glance)
             else:
                 to_ask[queue] = view, offsets
-        with_meta = has_meta_column(row)
         answers = await fan_out(
-            lambda queue: self._look_at_queue(queue, *to_ask[queue], table, with_meta, origin),
+            lambda queue: self._look_at_queue(queue, *to_ask[queue], table, access.with_meta, origin),
             to_ask,
             limit=_CONCURRENT_QUEUES,
         )
@@ -130,6 +139,20 @@ class ConsumerController:
             found[queue] = origin.cluster_error(answer) if isinstance(answer, ClusterError) else answer
         self._glance = glance if isinstance(glance, Glance) else None
         return {queue: found[queue] for queue in queues}
+
+    def _find_access(self, row: ConsumerRow, origin: Origin) -> _Access | ErrorInfo:
+        """Where the offsets are; found once for a row, for rows rarely change."""
+        mapping = self._board.find_mapping(self._table)
+        if self._access is not None and self._access.row is row and self._access.mapping is mapping:
+            return self._access
+        error = find_consumer_row_error(row, origin, mapping)
+        if error is not None:
+            return error
+        table = find_consumer_access(row, mapping, origin)
+        if isinstance(table, ErrorInfo):
+            return table
+        self._access = _Access(row, mapping, table, has_meta_column(row))
+        return self._access
 
     async def _glance_at(self, row: ConsumerRow, table: CrossClusterRef) -> Glance | ClusterError | None:
         """Whether something was written; None: writes to this table do not tell."""

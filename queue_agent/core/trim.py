@@ -250,7 +250,7 @@ def _plan_partition(
     elif isinstance(partition, FailedQueuePartition):
         plan = plan.held(unknown(ConstraintKind.ERROR, partition.error), partition.error)
     for consumer, standing in standings.items():
-        bounds = _consumer_bounds(index, consumer, standing, origin)
+        bounds = _consumer_bounds(index, partition, consumer, standing, origin)
         # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
         plan = plan.held(bounds, bounds.reason if is_mounted and isinstance(standing, ConsumerQueueView) else None)
     for name, progress in sorted(exports.items()):
@@ -261,7 +261,11 @@ def _plan_partition(
 
 
 def _consumer_bounds(
-    index: int, consumer: CrossClusterRef, standing: ConsumerQueueView | QueueMissing | ErrorInfo, origin: Origin
+    index: int,
+    partition: QueuePartition | FailedQueuePartition,
+    consumer: CrossClusterRef,
+    standing: ConsumerQueueView | QueueMissing | ErrorInfo,
+    origin: Origin,
 ) -> TrimBounds:
     subject = str(consumer)
     match standing:
@@ -278,7 +282,8 @@ def _consumer_bounds(
     read = standing.partitions[index]
     if isinstance(read, FailedConsumerPartition):
         return unknown(ConstraintKind.ERROR, read.error, subject)
-    return read_by(consumer, read.next_row_index)
+    upper_row_index = partition.upper_row_index if isinstance(partition, QueuePartition) else read.next_row_index
+    return read_by(consumer, read.next_row_index, upper_row_index)
 
 
 def _hold_ageless(index: int, plan: PartitionPlan, origin: Origin) -> PartitionPlan:

@@ -71,7 +71,7 @@ def _precedence(limit: int, bounds: TrimBounds, lower_row_index: int) -> tuple[i
     Among limits that all let nothing go, what is wrong comes first. Where everything that is there may go, whoever has
     read just that holds nothing back.
     """
-    if bounds.reason is not None:
+    if bounds.reason is not None or bounds.kind is ConstraintKind.CONSUMER_AHEAD:
         rank = 0
     elif bounds.kind is ConstraintKind.END_OF_PARTITION:
         rank = 1
@@ -80,8 +80,13 @@ def _precedence(limit: int, bounds: TrimBounds, lower_row_index: int) -> tuple[i
     return max(limit, lower_row_index), rank, limit, bounds.kind.value, bounds.subject or ""
 
 
-def read_by(consumer: CrossClusterRef, next_row_index: int) -> TrimBounds:
-    """What a vital consumer has read may go."""
+def read_by(consumer: CrossClusterRef, next_row_index: int, upper_row_index: int) -> TrimBounds:
+    """What a vital consumer has read may go; nothing may, if it claims more rows than there ever were.
+
+    Such an offset may be left over from an older queue of this name, whose rows were others.
+    """
+    if next_row_index > upper_row_index:
+        return TrimBounds(ConstraintKind.CONSUMER_AHEAD, allowed=0, subject=str(consumer))
     kind = ConstraintKind.VITAL_CONSUMER if next_row_index > 0 else ConstraintKind.NOTHING_READ
     return TrimBounds(kind, wanted=next_row_index, subject=str(consumer))
 

@@ -16,6 +16,9 @@ class ConstraintKind(enum.Enum):
     NOTHING_READ = "nothing_read"
     """A vital consumer has read nothing at all; the subject is its reference."""
 
+    CONSUMER_AHEAD = "consumer_ahead"
+    """A vital consumer says it has read rows that do not exist; the subject is its reference."""
+
     EXPORT = "export"
     """A static export has got no further, or how far it got is not known; the subject is its name."""
 

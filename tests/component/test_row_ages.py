@@ -59,7 +59,7 @@ class World:
         """What would be trimmed of partition 0, all of which has been read, if it were not for its age."""
         partition = QueuePartition(tablet_id, "mounted", None, None, lower, upper, NOW, Counters())
         config = AutoTrimConfig(enable=True, retained_lifetime_duration=lifetime)
-        return TrimPlan(QUEUE, config, {0: PartitionPlan(partition, [read_by(ALICE, upper)])})
+        return TrimPlan(QUEUE, config, {0: PartitionPlan(partition, [read_by(ALICE, upper, upper)])})
 
 
 @pytest.fixture

@@ -142,11 +142,14 @@ def test_retained_rows_stay() -> None:
     assert good_targets(plan(queue, {ALICE: standing(queue, 10)})) == {}
 
 
-def test_a_consumer_ahead_of_the_end_lets_everything_go_that_is_there() -> None:
+def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
     queue = snapshot_of(mounted(0, 12))
     result = plan(queue, {ALICE: standing(queue, 15)})
-    assert good_targets(result) == {0: 12}
-    assert constraint(result) == TrimConstraint(ConstraintKind.END_OF_PARTITION, 12, 3)
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.CONSUMER_AHEAD, 0, 12, str(ALICE))
+    result = plan(queue, {ALICE: standing(queue, 15), BOB: standing(queue, 5)})
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.CONSUMER_AHEAD, 0, 5, str(ALICE))
 
 
 def test_tablets_that_are_not_mounted_are_left_alone_without_alert() -> None:

@@ -97,7 +97,7 @@ def test_held_rows_are_those_that_go_when_what_binds_is_lifted(
 
 
 def test_the_binding_constraint_is_told_even_if_nothing_is_trimmed() -> None:
-    policies = [read_by(ALICE, 8), read_by(BOB, 5), keep_last_rows(10, 3)]
+    policies = [read_by(ALICE, 8, 10), read_by(BOB, 5, 10), keep_last_rows(10, 3)]
     assert decide_trim(3, 10, policies).constraint == TrimConstraint(ConstraintKind.VITAL_CONSUMER, 5, 2, str(BOB))
     held = decide_trim(6, 10, policies)
     assert (held.target, held.constraint) == (
@@ -113,14 +113,14 @@ def test_limits_alone_never_trim() -> None:
 
 
 def test_what_is_read_to_the_end_is_held_by_nobody() -> None:
-    trim = decide_trim(0, 9, [read_by(ALICE, 9)])
+    trim = decide_trim(0, 9, [read_by(ALICE, 9, 9)])
     assert (trim.target, trim.constraint) == (9, TrimConstraint(ConstraintKind.END_OF_PARTITION, 9, 0))
-    assert decide_trim(9, 9, [read_by(ALICE, 3)]).constraint == TrimConstraint(ConstraintKind.END_OF_PARTITION, 9, 0)
-    assert decide_trim(0, 0, [read_by(ALICE, 0)]).constraint == TrimConstraint(ConstraintKind.END_OF_PARTITION, 0, 0)
+    assert decide_trim(9, 9, [read_by(ALICE, 3, 9)]).constraint == TrimConstraint(ConstraintKind.END_OF_PARTITION, 9, 0)
+    assert decide_trim(0, 0, [read_by(ALICE, 0, 0)]).constraint == TrimConstraint(ConstraintKind.END_OF_PARTITION, 0, 0)
 
 
 def test_what_is_not_known_comes_before_what_holds_back_as_much() -> None:
-    trim = decide_trim(0, 9, [read_by(ALICE, 0), unknown(ConstraintKind.ERROR, BROKEN, str(BOB))])
+    trim = decide_trim(0, 9, [read_by(ALICE, 0, 9), unknown(ConstraintKind.ERROR, BROKEN, str(BOB))])
     assert trim.constraint == TrimConstraint(ConstraintKind.ERROR, 0, 9, str(BOB), "broken")
 
 
@@ -138,7 +138,7 @@ def test_rows_whose_age_is_not_known_yet_are_kept() -> None:
 
 
 def test_the_published_form_has_all_keys() -> None:
-    assert decide_trim(0, 9, [read_by(ALICE, 4)]).to_map() == {
+    assert decide_trim(0, 9, [read_by(ALICE, 4, 9)]).to_map() == {
         "target": 4,
         "constraint": {
             "kind": "vital_consumer",

@@ -42,9 +42,9 @@ def plan(*partitions: tuple[QueuePartition | FailedQueuePartition, TrimBounds]) 
 
 def test_rows_and_bytes_are_counted_that_would_go() -> None:
     planned = plan(
-        (partition(3, 20), read_by(ALICE, 8)),
-        (partition(3, 20), read_by(ALICE, 20)),
-        (partition(3, 20), read_by(ALICE, 0)),
+        (partition(3, 20), read_by(ALICE, 8, 20)),
+        (partition(3, 20), read_by(ALICE, 20, 20)),
+        (partition(3, 20), read_by(ALICE, 0, 20)),
         (FailedQueuePartition("t", "unmounted", BROKEN), unknown(ConstraintKind.NOT_MOUNTED, BROKEN)),
     )
     assert weight_rows(planned) == {(0, 8)}
@@ -58,7 +58,7 @@ def test_rows_and_bytes_are_counted_that_would_go() -> None:
 
 
 def test_bytes_that_are_not_known_make_the_sum_unknown() -> None:
-    partitions = preview_partitions(plan((partition(3, 20), read_by(ALICE, 8))), {})
+    partitions = preview_partitions(plan((partition(3, 20), read_by(ALICE, 8, 20))), {})
     document = TrimPreview(QUEUE, {}, TrimmingMode.TRIM, BROKEN, partitions).to_map()
     assert (document["row_count"], document["data_weight"]) == (5, None)
     assert document["error"] == BROKEN.to_map()
