@@ -92,7 +92,7 @@ class Agent:
         self._board.put_assignment(assignment)
         self._put_errors(rows, assignment, errors, origin)
         if Role.ERROR not in {*assignment.queues.values(), *assignment.consumers.values()}:
-            # Errors are told anew in every pass; without any, the next has nothing to do if the tables stay as they are.
+            # Errors are told anew in every pass; without any, the next has nothing to do while the tables stay equal.
             self._done = state, handle_replicated_objects
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:

@@ -111,6 +111,22 @@ async def test_what_is_read_goes_and_the_constraint_is_told(world: World) -> Non
     assert f"queue_agent_trim_held_rows{{{labels}}} 2.0" in text
 
 
+async def test_no_row_of_a_queue_made_anew_goes_by_the_offsets_of_the_old_one(world: World) -> None:
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    agent = await world.start(queue_agent=TRIMS)
+    await eventually(world.rows_there, lambda rows: rows == (4, 10))
+    await world.user.run("remove", path=QUEUE)
+    await world.user.create_queue(QUEUE, auto_trim_config={"enable": True})
+    await world.user.insert(QUEUE, [{"data": "new"}] * 3)
+    trim = await constraint(agent, "consumer_ahead")
+    assert (trim["target"], trim["constraint"]["subject"]) == (None, f"hume:{CONSUMER}")
+    start = (await agent.find_queue("hume", QUEUE))["pass_index"]
+    await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: queue["pass_index"] > start + 2)
+    assert await world.rows_there() == (0, 3)
+    await world.user.advance(CONSUMER, QUEUE, 0, 2)
+    await eventually(world.rows_there, lambda rows: rows == (2, 3))
+
+
 async def test_a_queue_that_does_not_ask_for_it_has_nothing_to_tell(world: World) -> None:
     agent = await world.start(queue_agent=TRIMS)
     document = await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: queue["pass_index"] > 3)
