@@ -102,7 +102,7 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             TrimJournalTable(clusters[config.state.cluster], config.state.root), board, clock, control, metrics
         )
         context = ControllerContext(
-            board, clusters, clock, metrics, config.queue_agent.controller, config.trimming, journal
+            board, clusters, clock, metrics, config.queue_agent.controller, config.trimming_ceiling, journal
         )
         schedules = _schedules(config)
 

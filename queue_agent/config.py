@@ -287,10 +287,11 @@ class AgentConfig(ConfigModel):
     dynamic_config_manager: DynamicConfigManagerConfig = DynamicConfigManagerConfig()
     """The document on the state's cluster that changes `cypress_synchronizer` and `queue_agent` of a running agent."""
 
-    trimming: Trimming = "allowed"
+    trimming: Trimming | None = None
     """What this agent may do at most, whatever a document on the cluster says: `allowed` trims if
     `queue_agent.controller.enable_automatic_trimming` says so; `observe` decides and publishes what it would trim, and
-    trims nothing; `never` does neither."""
+    trims nothing; `never` does neither. By default it is allowed if this file enables automatic trimming, and else
+    never: a document alone does not make an agent delete rows."""
 
     expose_config_in_orchid: bool = True
     """Show the configuration under `/orchid/config` and `/orchid/dynamic_config_manager`; it holds no secrets."""
@@ -317,6 +318,11 @@ class AgentConfig(ConfigModel):
         """Names of the clusters whose objects are watched."""
         chosen = self.cypress_synchronizer.clusters
         return tuple(self.clusters) if chosen is None else chosen
+
+    @property
+    def trimming_ceiling(self) -> Trimming:
+        """`trimming`, or what it is by default; only of the configuration as the file has it."""
+        return self.trimming or ("allowed" if self.queue_agent.controller.enable_automatic_trimming else "never")
 
     @property
     def dynamic_config_path(self) -> str:
@@ -353,7 +359,7 @@ def load_config(path: Path) -> AgentConfig:
         raise ConfigError(f"{path}: {error}") from error
     except ValidationError as error:
         raise ConfigError("\n".join(f"{path}: {problem}" for problem in _problems(error))) from error
-    if config.trimming != "allowed" and config.queue_agent.controller.enable_automatic_trimming:
+    if config.trimming_ceiling != "allowed" and config.queue_agent.controller.enable_automatic_trimming:
         # A document on the cluster may well say so, but one file should not say both.
         raise ConfigError(
             f"{path}: trimming: {config.trimming} contradicts queue_agent.controller.enable_automatic_trimming: true"

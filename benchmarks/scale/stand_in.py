@@ -1,7 +1,7 @@
 """A stand-in for a cluster: answers what the agent asks from fragments of YSON, and does nothing else.
 
-A process of its own: its arguments are the numbers of queues, partitions and consumers; it prints its address. A line of
-its input is a percentage of partitions that move from now on; it answers with the requests it has had by command.
+A process of its own: its arguments are the numbers of queues, partitions and consumers; it prints its address. A line
+of its input is a percentage of partitions that move from now on; it answers with the requests it has had by command.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from queue_agent.adapters.batcher import Batcher
 from queue_agent.adapters.second_chance import SecondChances
 from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, ClusterUnavailable
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
@@ -75,15 +75,19 @@ class LightCommands:
     async def _execute(self, key: None, questions: Sequence[Sequence[LightCommand]]) -> list[list[Outcome]]:
         commands = [command for question in questions for command in question]
         requests = b"[" + b";".join([command.encoded for command in commands]) + b"]"
-        answer = await self._http.call(
-            "execute_batch",
-            {"concurrency": _CONCURRENCY},
-            encoded={"requests": requests},
-            subject=f"of {len(commands)}",
-        )
+        try:
+            answer = await self._http.call(
+                "execute_batch",
+                {"concurrency": _CONCURRENCY},
+                encoded={"requests": requests},
+                subject=f"of {len(commands)}",
+            )
+        except ClusterError as error:
+            # The request failed as a whole, for a token that has run out, say: about no object has anything been said.
+            raise ClusterUnavailable(error.message, error.code, error.details) from error
         results = answer["results"]
         if len(results) != len(commands):
-            raise ClusterError(
+            raise ClusterUnavailable(
                 f"execute_batch on cluster {self._cluster} gave {len(results)} of {len(commands)} results"
             )
         outcomes = (

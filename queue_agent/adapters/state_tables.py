@@ -52,9 +52,7 @@ class StateTables:
         self._forms: Mapping[StateTable, _Form] = {
             self._queues: _Form(read_queue, ("cluster", "path")),
             self._consumers: _Form(read_consumer, ("cluster", "path")),
-            self._registrations: _Form(
-                read_registration, ("queue_cluster", "queue_path", "consumer_cluster", "consumer_path")
-            ),
+            self._registrations: _Form(read_registration, ("queue_cluster", "queue_path")),
             self._mapping: _Form(read_mapping, ("cluster", "path")),
             self._names: _Form(read_consumer_name, ("cluster", "path", "name")),
         }
@@ -281,7 +279,10 @@ def read_registration(row: Row) -> Registration:
     """A row of `consumer_registrations`; no partitions listed means all, and older tables hold no consumer names."""
     return Registration(
         queue=CrossClusterRef(row["queue_cluster"], row["queue_path"]),
-        consumer=CrossClusterRef(row["consumer_cluster"], row["consumer_path"], _text(row.get("consumer_name")) or ""),
+        # A consumer that can not be named can still be vital: it is kept, and as nobody has seen it nothing is trimmed.
+        consumer=CrossClusterRef(
+            _name(row["consumer_cluster"]), _name(row["consumer_path"]), _text(row.get("consumer_name")) or ""
+        ),
         vital=bool(_boolean(row.get("vital"))),
         partitions=_indexes(row.get("partitions")),
     )
@@ -333,6 +334,10 @@ def _indexes(cell: Any) -> tuple[int, ...] | None:
     if not yson.is_null(cell):
         log.warning("state cell is not a list of numbers", column="partitions", cell=repr(cell))
     return None
+
+
+def _name(cell: Any) -> str:
+    return cell if isinstance(cell, str) else repr(cell)
 
 
 def _has_key(row: Row, *columns: str) -> bool:

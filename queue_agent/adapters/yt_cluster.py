@@ -15,6 +15,7 @@ from queue_agent.adapters.batcher import Batcher
 from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
 from queue_agent.adapters.light_commands import LightCommand, LightCommands
 from queue_agent.adapters.queries import quote_path, split_list
+from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
 from queue_agent.config import ClusterConfig
 from queue_agent.core.observed import (
@@ -32,6 +33,7 @@ from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.ports import RequestObserver
 from queue_agent.wire import yson
+from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID
 
 Outcome = TypeVar("Outcome")
@@ -66,6 +68,7 @@ class YtCluster:
         self._offsets: Batcher[OffsetsTable, OffsetsQuestion, Mapping[int, ConsumerOffset]]
         self._offsets = Batcher(offsets_reader.read)
         self._timestamps: Batcher[None, None, int] = Batcher(self._generate_timestamp)
+        self._revisions: tuple[bytes, ObjectRevisions] | None = None
         self._reading = asyncio.Semaphore(_CONCURRENT_READS)
         self._cell_hosts: dict[str, _CellHost] = {}
         self._stack = AsyncExitStack()
@@ -114,10 +117,24 @@ class YtCluster:
         return result.get("output")
 
     async def get_object_revisions(self) -> ObjectRevisions:
-        """The master's list of queues and consumers; paths that are not UTF-8 can not be served and are left out."""
-        answer = await self._http.call("get", {"path": "//sys/@queue_agent_object_revisions"})
-        value = answer["value"]
-        return ObjectRevisions(_revisions(value.get("queues")), _revisions(value.get("consumers")))
+        """The master's list of queues and consumers; paths that are not UTF-8 can not be served and are left out.
+
+        As long as nothing changes, it is the same object that is returned.
+        """
+        known = self._revisions
+        digest, answer = await self._http.call_if_changed(
+            "get", {"path": "//sys/@queue_agent_object_revisions"}, None if known is None else known[0]
+        )
+        if known is None or answer is not None:
+            value = answer["value"]
+            known = (
+                digest,
+                ObjectRevisions(
+                    _revisions(value.get("queues"), "queues"), _revisions(value.get("consumers"), "consumers")
+                ),
+            )
+            self._revisions = known
+        return known[1]
 
     async def get_attributes(self, path: str, names: Collection[str]) -> Mapping[str, Any]:
         """Those of the attributes that the object has."""
@@ -127,10 +144,13 @@ class YtCluster:
 
     async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
         """Ask cheaply whether something has happened to a table, or in some of its tablets; see the port."""
-        facts, *outcomes = await self._light.run_all(_glance_commands(path, tuple(partition_indexes)))
-        attributes = _raise_error(facts)["value"]
+        commands = _glance_commands(path, tuple(partition_indexes))
+        return self._glance(path, partition_indexes, await self._light.run_all(commands))
+
+    def _glance(self, path: str, partition_indexes: Sequence[int], outcomes: Sequence[Any]) -> Glance:
+        attributes = _raise_error(outcomes[0])["value"]
         infos: dict[int, TabletInfo] | None = {}
-        for outcome in outcomes:
+        for outcome in outcomes[1:]:
             if isinstance(outcome, ClusterUnavailable):
                 raise outcome
             infos = None if isinstance(outcome, Exception) else dict(self._infos(path, partition_indexes, outcome))
@@ -342,8 +362,11 @@ async def _at_once(requests: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Out
     return [_raise_error(task.result()) for task in tasks]
 
 
-def _revisions(value: Mapping[Any, int] | None) -> Mapping[str, int]:
-    return {path: int(revision) for path, revision in (value or {}).items() if isinstance(path, str)}
+def _revisions(value: Any, kind: str) -> Mapping[str, int]:
+    if not isinstance(value, Mapping):
+        # Taken for an empty list it would have every row of the cluster deleted.
+        raise ClusterError(f"//sys/@queue_agent_object_revisions does not list {kind}: {value!r}")
+    return {path: int(revision) for path, revision in value.items() if isinstance(path, str)}
 
 
 def _column(column: Mapping[str, Any]) -> ColumnDescription:

@@ -160,6 +160,18 @@ class YtHttp:
         body = await self._execute(command, parameters, rows, subject, encoded)
         return self._parse(command, body) if body else None
 
+    async def call_if_changed(
+        self, command: str, parameters: Mapping[str, Any], digest: bytes | None
+    ) -> tuple[bytes, Any]:
+        """Run a command as `call` does, for a large answer that rarely changes.
+
+        Returns:
+            A digest of the answer, and the answer; None instead of it if this is the digest given.
+        """
+        body = await self._execute(command, parameters, None, None)
+        new_digest = _digest(body)
+        return new_digest, None if new_digest == digest else self._parse(command, body)
+
     async def read_rows(
         self,
         command: str,
@@ -180,7 +192,7 @@ class YtHttp:
             A digest of the answer, and the rows; None instead of them if this is the digest given.
         """
         body = await self._execute(command, parameters, None, subject)
-        new_digest = hashlib.blake2b(body, digest_size=16).digest()
+        new_digest = _digest(body)
         return new_digest, None if new_digest == digest else self._parse_rows(command, body)
 
     def _parse_rows(self, command: str, body: bytes) -> list[Any]:
@@ -365,6 +377,10 @@ class TokenFile:
         except (OSError, UnicodeDecodeError) as error:
             raise ClusterError(f"Token of cluster {self._cluster} can not be read: {error}") from error
         return self._token
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=16).digest()
 
 
 def _with_encoded(parameters: bytes, encoded: Mapping[str, bytes]) -> bytes:

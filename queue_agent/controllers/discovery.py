@@ -16,6 +16,7 @@ from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.core.attributes import CONSUMER_ATTRIBUTES, QUEUE_ATTRIBUTES, read_revision
 from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.multi_consumers import find_orphan_names
 from queue_agent.core.observed import ObjectRevisions
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import StateRows
@@ -54,6 +55,18 @@ class _Lookup:
     """None: the mapping of replicated tables is not kept."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Agreement:
+    """State tables and watch lists between which there was nothing to do; the mapping of replicated tables aside."""
+
+    rows: StateRows
+    lists: Mapping[str, ObjectRevisions]
+
+    def covers(self, rows: StateRows, lists: Mapping[str, ObjectRevisions]) -> bool:
+        """Whether these are the very same objects: with very many rows even a comparison takes its time."""
+        return rows is self.rows and all(revisions is self.lists.get(name) for name, revisions in lists.items())
+
+
 class Synchronizer:
     """Keeps the state tables like the clusters.
 
@@ -86,6 +99,7 @@ class Synchronizer:
         self._origins = origins
         self._observer = observer
         self._pass_instant = clock.now()
+        self._agreement: _Agreement | None = None
 
     def configure(self, config: CypressSynchronizerConfig) -> None:
         """Work by this configuration from the next pass on."""
@@ -102,7 +116,8 @@ class Synchronizer:
         rows = await self._store.read()
         troubles = _Troubles()
         lookup = await (self._poll if polling else self._watch)(rows, origin, troubles)
-        await self._write(await self._plan(rows, lookup, origin, troubles))
+        if lookup is not None:
+            await self._write(await self._plan(rows, lookup, origin, troubles))
         self._board.put_alerts(SYNCHRONIZER, _alerts(troubles, polling, origin))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
@@ -126,12 +141,20 @@ class Synchronizer:
         }
         return _Lookup(find_polled_changes(revisions, rows))
 
-    async def _watch(self, rows: StateRows, origin: Origin, troubles: _Troubles) -> _Lookup:
-        """Policy `watching`: compare the tables with the clusters' lists of queues and consumers."""
+    async def _watch(self, rows: StateRows, origin: Origin, troubles: _Troubles) -> _Lookup | None:
+        """Policy `watching`: compare the tables with the clusters' lists of queues and consumers.
+
+        None: they agreed, and neither has changed since.
+        """
         lists = await self._read_watch_lists(origin, troubles)
-        changes = find_changes(lists, rows)
         if not self._config.write_replicated_table_mapping:
+            if self._agreement is not None and self._agreement.covers(rows, lists):
+                return None
+            changes = find_changes(lists, rows)
+            agree = not changes.any and not find_orphan_names(rows)
+            self._agreement = _Agreement(rows, lists) if agree else None
             return _Lookup(changes)
+        changes = find_changes(lists, rows)
         if rows.mappings is None:
             raise ClusterError("The replicated table mapping can not be read")
         mapping = find_mapping_changes(lists, rows, changes)

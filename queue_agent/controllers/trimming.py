@@ -17,6 +17,7 @@ from queue_agent.core.snapshots import QueuePartition, QueueSnapshot
 from queue_agent.core.trim import TrimPlan, find_trim_error, plan_trims
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.trim_doubts import find_trim_doubt
 from queue_agent.core.trim_inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trim_journal import TrimRecord
 from queue_agent.ports import Cluster
@@ -53,8 +54,17 @@ class Trimmer:
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
 
-    async def do_iteration(self, snapshot: QueueSnapshot, mode: TrimmingMode, origin: Origin) -> TrimOutcome:
-        """Decide how far the queue is to be trimmed, and trim it, unless it is only to be observed."""
+    async def do_iteration(
+        self, snapshot: QueueSnapshot, found_object_id: str | None, mode: TrimmingMode, origin: Origin
+    ) -> TrimOutcome:
+        """Decide how far the queue is to be trimmed, and trim it, unless it is only to be observed.
+
+        Args:
+            snapshot: of this pass.
+            found_object_id: id of the table that was looked at; None: not known.
+            mode: whether to trim or to observe.
+            origin: of errors.
+        """
         board = self._context.board
         registrations = board.registrations_of_queue(self._ref)
         inputs = find_trim_inputs(snapshot, registrations, board.all_consumers)
@@ -70,6 +80,17 @@ class Trimmer:
         if object_id is not None and not is_idle:
             cluster = get_cluster(self._context.clusters, self._ref.cluster)
             plan = await self._ages.hold_back(cluster, object_id, plan, origin)
+            doubt = find_trim_doubt(
+                snapshot,
+                found_object_id,
+                board.agent_pass().last_success_instant,
+                registrations,
+                board.all_consumers,
+                self._context.config.pass_period,
+                self._context.clock.now(),
+                origin,
+            )
+            plan = plan if doubt is None else plan.blocked(ConstraintKind.ERROR, doubt)
             trims = plan.trims
             if mode is TrimmingMode.TRIM:
                 failures = await self._trim(cluster, object_id, plan, trims, origin)

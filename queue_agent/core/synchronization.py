@@ -27,6 +27,20 @@ class Changes:
 
     failed_consumers: Mapping[CrossClusterRef, ErrorInfo] = field(default_factory=dict)
 
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to do."""
+        return any(
+            (
+                self.queues_to_fetch,
+                self.consumers_to_fetch,
+                self.gone_queues,
+                self.gone_consumers,
+                self.failed_queues,
+                self.failed_consumers,
+            )
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MappingChanges:

@@ -227,7 +227,7 @@ async def test_a_queue_whose_row_is_in_error_is_served_without_a_controller(stac
 
 
 async def test_a_banned_object_says_since_when_and_starts_anew_afterwards(stack: AsyncExitStack) -> None:
-    world = await start(stack)
+    world = await start(stack, trimming="allowed")
     await world.configure({"queue_agent": {"controller": {"enable_automatic_trimming": True}}})
     await world.user.run("unregister_queue_consumer", queue_path=QUEUE, consumer_path=CONSUMER)
     await eventually(world.queue, lambda queue: queue["status"]["alerts"] != {})
@@ -282,7 +282,7 @@ async def test_controller_info_lists_and_counts(stack: AsyncExitStack) -> None:
 
 
 async def test_a_document_on_the_cluster_turns_trimming_on_and_off(stack: AsyncExitStack) -> None:
-    world = await start(stack)
+    world = await start(stack, trimming="allowed")
     await world.user.insert(QUEUE, [{"$tablet_index": 0, "data": "x"}] * 5)
     await world.user.advance(CONSUMER, QUEUE, 0, 3)
     await world.configure(operators_document())
@@ -301,8 +301,11 @@ async def test_a_document_on_the_cluster_turns_trimming_on_and_off(stack: AsyncE
     await eventually(world.queue, lambda queue: queue["status"]["alerts"] == {})
 
 
-async def test_the_file_can_forbid_trimming_whatever_the_document_says(stack: AsyncExitStack) -> None:
-    world = await start(stack, trimming="never")
+@pytest.mark.parametrize("options", [{}, {"trimming": "never"}], ids=["unless told otherwise", "never"])
+async def test_the_file_forbids_trimming_whatever_the_document_says(
+    stack: AsyncExitStack, options: dict[str, str]
+) -> None:
+    world = await start(stack, **options)
     await world.user.insert(QUEUE, [{"$tablet_index": 0, "data": "x"}] * 5)
     await world.user.advance(CONSUMER, QUEUE, 0, 3)
     await world.configure(operators_document())

@@ -14,7 +14,7 @@ import pytest
 
 from queue_agent.config import ControllerConfig, CypressSynchronizerConfig
 from queue_agent.controllers.agent import Agent, Fleets
-from queue_agent.controllers.board import Board
+from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
@@ -131,6 +131,9 @@ class FakeCluster:
         states = self.queues[path].states
         infos = await self.get_tablet_infos(path, partition_indexes) if set(states) == {"mounted"} else None
         return Glance(TableFacts("1-2-3-4", 1, Counter(states)), infos)
+
+    async def glance_all(self, tables: Sequence[tuple[str, Sequence[int]]]) -> Sequence[Glance | ClusterError]:
+        return [await self.glance(path, partition_indexes) for path, partition_indexes in tables]
 
     async def get_table(self, path: str) -> TableDescription:
         self._ask()
@@ -272,6 +275,7 @@ class World:
         self.board.put_registrations(rows.registrations)
         self.board.put_rows(rows)
         self.board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
+        self.board.finish_pass(AGENT, 0, self.clock.now(), None)
 
     def queue_controller(self, role: Role = Role.LEADING) -> QueueController:
         return QueueController(QUEUE, role, self.context, self.origins)
@@ -356,6 +360,32 @@ async def test_a_following_controller_does_not_trim(world: World) -> None:
         await queue.do_pass(index)
         await consumer.do_pass(index)
     assert world.pythia.trims == []
+
+
+async def test_nothing_is_trimmed_by_state_tables_nobody_could_read_for_long(world: World) -> None:
+    queue, consumer = world.queue_controller(), world.consumer_controller()
+    await queue.do_pass(0)
+    world.clock.time += timedelta(seconds=61)
+    await consumer.do_pass(0)
+    await queue.do_pass(1)
+    assert world.pythia.trims == []
+    assert "state tables were read last" in str(world.trim_alert())
+    world.board.finish_pass(AGENT, 1, world.clock.now(), None)
+    await queue.do_pass(2)
+    assert world.pythia.trims == [("1-2-3-4", 0, 42)]
+
+
+async def test_nothing_is_trimmed_by_a_vital_consumer_that_was_not_looked_at_for_long(world: World) -> None:
+    queue, consumer = world.queue_controller(), world.consumer_controller()
+    await queue.do_pass(0)
+    await consumer.do_pass(0)
+    world.clock.time += timedelta(seconds=11)
+    await queue.do_pass(1)
+    assert world.pythia.trims == []
+    assert "was looked at last" in str(world.trim_alert())
+    await consumer.do_pass(1)
+    await queue.do_pass(2)
+    assert world.pythia.trims == [("1-2-3-4", 0, 42)]
 
 
 async def test_a_refused_trim_is_an_alert_until_it_succeeds(world: World) -> None:
