@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from queue_agent.local_cluster.query.computed import ComputedExpression
 from queue_agent.local_cluster.query.tables import FULL_RANGE, KeyRange, QueryResult, QueryTable
+from queue_agent.local_cluster.schema import Column
 from queue_agent.wire.yson import Yson
 
-__all__ = ["FULL_RANGE", "KeyRange", "QueryResult", "QueryTable", "select"]
+__all__ = ["FULL_RANGE", "ComputedExpression", "KeyRange", "QueryResult", "QueryTable", "compile_expression", "select"]
 
 
 def select(
@@ -36,3 +38,18 @@ def select(
     from queue_agent.local_cluster.query.plan import select_rows
 
     return select_rows(text, open_table, placeholder_values, input_row_limit, output_row_limit)
+
+
+def compile_expression(text: str, columns: Sequence[Column]) -> ComputedExpression:
+    """Build the function of an expression such as `farm_hash(user) % 100`, as computed columns have it.
+
+    Args:
+        text: the expression alone.
+        columns: what it may refer to; the rows it is given have values in their order.
+
+    Raises:
+        YtError: bad syntax, a name that is not defined, types that do not go together.
+    """
+    from queue_agent.local_cluster.query.plan import compile_text
+
+    return compile_text(text, columns)

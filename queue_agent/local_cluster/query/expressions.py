@@ -97,6 +97,33 @@ class Not:
 
 Expression: TypeAlias = Literal | Reference | Call | If | Compare | In | Logic | Not
 
+
+def parts_of(expression: Expression) -> tuple[Expression, ...]:
+    """The expressions it is made of, one level down."""
+    match expression:
+        case Literal() | Reference():
+            return ()
+        case Call():
+            return expression.arguments
+        case If():
+            return (expression.condition, expression.then, expression.otherwise)
+        case Compare():
+            return (*expression.left, *expression.right)
+        case In():
+            return expression.needle
+        case Logic():
+            return expression.operands
+        case Not():
+            return (expression.operand,)
+
+
+def referenced_indexes(expression: Expression) -> frozenset[int]:
+    """Positions of the columns it depends on."""
+    if isinstance(expression, Reference):
+        return frozenset({expression.index})
+    return frozenset().union(*map(referenced_indexes, parts_of(expression)))
+
+
 NUMERIC: frozenset[PhysicalType] = frozenset({"int64", "uint64", "double"})
 INTEGRAL: frozenset[PhysicalType] = frozenset({"int64", "uint64"})
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Value
 from queue_agent.local_cluster.query.expressions import INTEGRAL, NUMERIC
+from queue_agent.wire import farm_hash
 from queue_agent.wire.error import YtError
 
 _MODULUS = 1 << 64
@@ -17,14 +18,16 @@ _SIGN = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that is null where an argument is."""
+    """A function of values."""
 
     parameters: tuple[frozenset[PhysicalType], ...]
     """Types each argument may have."""
     result: PhysicalType
     function: Callable[..., Value]
     is_variadic: bool = False
-    """The last parameter may be repeated."""
+    """The last parameter may be repeated, or be missing if it is the only one."""
+    takes_null: bool = False
+    """Called for null arguments too; otherwise it is null if any of them is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,19 @@ def _to_integer(target: PhysicalType) -> Callable[[float], int]:
     return convert
 
 
+def _fingerprint(value: Value) -> int:
+    if isinstance(value, bytes):
+        return farm_hash.fingerprint(value)
+    assert value is None or isinstance(value, int)
+    return farm_hash.fingerprint_of_number(value or 0)
+
+
+def _farm_hash(*values: Value) -> int:
+    return farm_hash.combine(_fingerprint(value) for value in values)
+
+
 _STRING: frozenset[PhysicalType] = frozenset({"string"})
+_HASHABLE: frozenset[PhysicalType] = frozenset({"int64", "uint64", "boolean", "string"})
 
 FUNCTIONS: Mapping[str, Function] = {
     "is_prefix": Function((_STRING, _STRING), "boolean", lambda prefix, text: text.startswith(prefix)),
@@ -111,5 +126,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "int64": Function((NUMERIC,), "int64", _to_integer("int64")),
     "uint64": Function((NUMERIC,), "uint64", _to_integer("uint64")),
     "double": Function((NUMERIC,), "double", float),
+    "farm_hash": Function((_HASHABLE,), "uint64", _farm_hash, is_variadic=True, takes_null=True),
 }
 """By lower-case name."""

@@ -79,6 +79,15 @@ def parse(text: str, placeholder_values: Mapping[str, Yson] | None) -> exp.Selec
     return _parse(text, placeholder_values) if placeholder_values else _parse_cached(text)
 
 
+def parse_expression(text: str) -> exp.Expr:
+    """Read an expression that stands by itself, as that of a computed column does."""
+    tree = _parse(text, {})
+    if len(tree.expressions) != 1 or any(content for clause, content in tree.args.items() if clause != "expressions"):
+        raise syntax_error("A single expression is expected")
+    expression: exp.Expr = tree.expressions[0]
+    return expression
+
+
 @lru_cache(maxsize=256)
 def _parse_cached(text: str) -> exp.Select:
     return _parse(text, {})

@@ -10,9 +10,10 @@ from typing import Any
 from sqlglot import exp
 
 from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.query.computed import ComputedExpression
 from queue_agent.local_cluster.query.evaluate import Evaluator, compile_expression, compile_row, sort_key
-from queue_agent.local_cluster.query.expressions import Expression, Literal, Reference
-from queue_agent.local_cluster.query.grammar import parse, syntax_error
+from queue_agent.local_cluster.query.expressions import Expression, Literal, Reference, referenced_indexes
+from queue_agent.local_cluster.query.grammar import parse, parse_expression, syntax_error
 from queue_agent.local_cluster.query.ranges import infer_ranges
 from queue_agent.local_cluster.query.resolve import Resolver, expect_boolean
 from queue_agent.local_cluster.query.tables import FULL_RANGE, KeyRange, QueryResult, QueryTable
@@ -124,6 +125,17 @@ def build_plan(tree: exp.Select, table: QueryTable, table_alias: str | None) -> 
         compile_row(expressions),
         columns,
     )
+
+
+def compile_text(text: str, columns: Sequence[Column]) -> ComputedExpression:
+    """As `queue_agent.local_cluster.query.compile_expression`."""
+    try:
+        expression = Resolver(columns, None, {}).resolve(parse_expression(text))
+        evaluate = compile_expression(expression)
+    except RecursionError as error:
+        raise syntax_error("The expression is nested too deeply") from error
+    references = frozenset(columns[index].name for index in referenced_indexes(expression))
+    return ComputedExpression(expression.type, references, evaluate)
 
 
 def _sort_key_of(evaluate: Evaluator) -> Callable[[Row], tuple[bool, Any]]:

@@ -25,6 +25,7 @@ from queue_agent.local_cluster.query.expressions import (
     Not,
     Reference,
     common_type,
+    parts_of,
     unify,
 )
 from queue_agent.local_cluster.query.functions import BINARY, FUNCTIONS, UNARY, Operator, wrap
@@ -200,7 +201,7 @@ class Resolver:
         for position, argument in enumerate(arguments):
             allowed = function.parameters[min(position, len(function.parameters) - 1)]
             _expect(allowed, argument, node, node.expressions[position])
-        return _fold(Call(name, arguments, function.result, function.function))
+        return _fold(Call(name, arguments, function.result, function.function, function.takes_null))
 
     def _if(self, node: exp.Expr, arguments: Sequence[Expression]) -> Expression:
         _expect({"boolean"}, arguments[0], node, node.expressions[0])
@@ -258,32 +259,16 @@ def _operator_call(
 
 
 def _fold(expression: Expression) -> Expression:
-    parts = _parts(expression)
-    if not parts or not all(isinstance(part, Literal) for part in parts):
+    if isinstance(expression, Literal | Reference):
+        return expression
+    parts = parts_of(expression)
+    if not all(isinstance(part, Literal) for part in parts):
         return expression
     is_flexible = isinstance(expression, Call) and all(
         isinstance(part, Literal) and part.is_flexible and part.type in NUMERIC for part in parts
     )
     value = compile_expression(expression)(())
     return Literal(value, expression.type, is_flexible and isinstance(value, int) and not isinstance(value, bool))
-
-
-def _parts(expression: Expression) -> tuple[Expression, ...]:
-    match expression:
-        case Literal() | Reference():
-            return ()
-        case Call():
-            return expression.arguments
-        case If():
-            return (expression.condition, expression.then, expression.otherwise)
-        case Compare():
-            return (*expression.left, *expression.right)
-        case In():
-            return expression.needle
-        case Logic():
-            return expression.operands
-        case Not():
-            return (expression.operand,)
 
 
 def _unified(node: exp.Expr, left: Expression, right: Expression) -> tuple[Expression, Expression]:
@@ -331,7 +316,7 @@ def _expect(
 
 
 def _expect_count(name: str, actual: int, expected: int, is_variadic: bool) -> None:
-    if actual != expected and not (is_variadic and actual > expected):
+    if actual != expected and not (is_variadic and (actual > expected or expected == 1)):
         raise YtError(f'Wrong number of arguments to function "{name}": expected {expected}, got {actual}')
 
 

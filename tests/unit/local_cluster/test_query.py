@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queue_agent.local_cluster.keys import KeyEncoder, Row, Value
-from queue_agent.local_cluster.query import FULL_RANGE, KeyRange, QueryResult, QueryTable, select
+from queue_agent.local_cluster.query import FULL_RANGE, KeyRange, QueryResult, QueryTable, compile_expression, select
 from queue_agent.local_cluster.schema import Column, SortOrder
 from queue_agent.wire.error import YtError
+from queue_agent.wire.farm_hash import combine, fingerprint, fingerprint_of_number
 from queue_agent.wire.yson import Uint64, Yson
 
 
@@ -588,3 +589,20 @@ def test_row_indexes_of_a_range_are_those_of_its_keys(
         interval = key_range.row_indexes(tablet_index)
         first, last = interval if interval is not None else (0, 0)
         assert [row for row in range(5) if first <= row < (5 if last is None else last)] == expected
+
+
+def test_an_expression_by_itself_is_a_function_of_rows() -> None:
+    columns = (Column("hash", "uint64"), Column("user", "string"), Column("n", "int64"))
+    bucket = compile_expression("farm_hash(user, n) % 100", columns)
+    assert bucket.type == "uint64"
+    assert bucket.references == {"user", "n"}
+    expected = combine([fingerprint(b"abc"), fingerprint_of_number(1)]) % 100
+    assert [bucket((None, b"abc", 1)), bucket((7, b"abc", 1))] == [expected, expected]
+    assert bucket((None, None, None)) == combine([fingerprint_of_number(0)] * 2) % 100
+    assert compile_expression("farm_hash([n])", columns)((None, None, 456)) == 2044001940267648219
+
+
+@pytest.mark.parametrize("text", ["", "n, n", "n from [//t]", "nope", "n +", "n limit 1", "lower(n)", "*"])
+def test_what_is_no_single_expression_is_refused(text: str) -> None:
+    with pytest.raises(YtError):
+        compile_expression(text, [Column("n", "int64")])
