@@ -23,6 +23,7 @@ from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.tables import DynamicTables
+from queue_agent.local_cluster.tablet_transactions import TabletTransactions
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.wire.error import YtError
 
@@ -65,6 +66,7 @@ class Cluster:
         self.tablets = Tablets(self.state, self.resolver)
         self.cypress = Cypress(self.state, self.resolver, self._attributes, self.tablets)
         self.tables = DynamicTables(self.state, self.resolver, random.Random())
+        self.tablet_transactions = TabletTransactions(self.state)
         self.registrations = Registrations(name, self.resolver, directory)
         self.queues = Queues(self.tables, self.registrations, directory)
         self.producers = Producers(name, self.state, self.resolver, self.tables)

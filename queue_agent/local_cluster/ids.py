@@ -9,7 +9,8 @@ from queue_agent.wire.guid import Guid
 
 OBJECT_TYPES: Final = {
     "transaction": 1,
-    "tablet_transaction": 2,
+    "atomic_tablet_transaction": 2,
+    "non_atomic_tablet_transaction": 3,
     "nested_transaction": 4,
     "lock": 200,
     "string_node": 300,
@@ -33,6 +34,10 @@ OBJECT_TYPES: Final = {
 }
 """Numbers of object types as they stand in ids and in RPC requests."""
 
+TABLET_TRANSACTION_TYPES: Final = frozenset(
+    OBJECT_TYPES[name] for name in ("atomic_tablet_transaction", "non_atomic_tablet_transaction")
+)
+
 
 class IdGenerator:
     """Fresh object ids of one cluster.
@@ -50,7 +55,11 @@ class IdGenerator:
     def next(self, object_type: str) -> str:
         """An id such as `10-3e9-10191-dcd2013e` for a `table`."""
         self.counter += 1
+        return self.of_timestamp(object_type, self.counter)
+
+    def of_timestamp(self, object_type: str, timestamp: int) -> str:
+        """An id whose counter is a timestamp: tablet transactions tell by it when they started."""
         type_and_cell = self._cell_tag << 16 | OBJECT_TYPES[object_type]
         return str(
-            Guid.from_parts(self.counter >> 32, self.counter & 0xFFFFFFFF, type_and_cell, self._hashes.getrandbits(32))
+            Guid.from_parts(timestamp >> 32, timestamp & 0xFFFFFFFF, type_and_cell, self._hashes.getrandbits(32))
         )

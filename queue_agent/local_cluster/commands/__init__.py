@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from queue_agent.local_cluster.commands import batch, cypress, dynamic_tables, queues, service, tablets
+from queue_agent.local_cluster.commands import (
+    batch,
+    cypress,
+    dynamic_tables,
+    queues,
+    service,
+    tablets,
+    transactions,
+)
 from queue_agent.local_cluster.commands.command import Command
 
 COMMANDS: Final[dict[str, Command]] = {
     command.name: command
-    for module in (cypress, tablets, dynamic_tables, queues, service, batch)
+    for module in (cypress, tablets, dynamic_tables, queues, transactions, service, batch)
     for command in module.COMMANDS
 }

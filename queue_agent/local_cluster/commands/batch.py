@@ -45,4 +45,6 @@ def _light(command: Command) -> Command:
     return command
 
 
-COMMANDS: Final[tuple[Command, ...]] = (volatile("execute_batch", _Batch, _execute_batch, changes=False),)
+COMMANDS: Final[tuple[Command, ...]] = (
+    volatile("execute_batch", _Batch, _execute_batch, changes=False, transactions="ignored"),
+)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
-from queue_agent.wire.guid import NULL_GUID
+from queue_agent.wire.guid import NULL_GUID, Guid
 from queue_agent.wire.ypath import RichPath, parse_rich
 
 if TYPE_CHECKING:
@@ -35,6 +35,22 @@ PathParameter = Annotated[str, BeforeValidator(lambda value: _rich_path(value).p
 
 Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """Numbers of parameters are 64 bits wide, other than Python's."""
+
+
+def _transaction_id(value: Any) -> str | None:
+    if value in (None, ""):
+        return None
+    if not isinstance(value, str):
+        raise ValueError("a transaction id must be a string")
+    parsed = Guid.parse(value)
+    return None if parsed == NULL_GUID else str(parsed)
+
+
+TransactionId = Annotated[str | None, BeforeValidator(_transaction_id)]
+"""The transaction a command is part of, if any, in the spelling of ids; clients send the null guid for none."""
+
+TransactionUse: TypeAlias = Literal["refused", "ignored", "taken"]
+"""What a command does with a `transaction_id`: it knows none yet, never looks at it, or has it among its parameters."""
 
 
 def _names(value: Any) -> Any:
@@ -86,6 +102,7 @@ class Command:
     run: Callable[[Cluster, Any, Body], Awaitable[Any]]
     changes: bool = False
     """Whether a repeat must not be done again; some commands are volatile and only read all the same."""
+    transactions: TransactionUse = "refused"
 
     def describe(self) -> dict[str, Any]:
         """The descriptor clients ask for at `/api/v4`."""
@@ -104,7 +121,7 @@ class Command:
             YtError: whatever is wrong, naming it.
         """
         transaction_id = parameters.get("transaction_id")
-        if transaction_id not in (None, "", str(NULL_GUID)):
+        if self.transactions == "refused" and transaction_id not in (None, "", str(NULL_GUID)):
             raise YtError(f"No such transaction {transaction_id}", ErrorCode.NO_SUCH_TRANSACTION)
         return await self.run(cluster, self._parse(parameters), body)
 
@@ -119,9 +136,24 @@ class Command:
             raise YtError(f"Error reading parameter /{name}: {first['msg']}, got {first['input']!r}") from error
 
 
-def light(name: str, parameters: type[P], run: Callable[[Cluster, P, Body], Awaitable[Any]]) -> Command:
+def light(
+    name: str,
+    parameters: type[P],
+    run: Callable[[Cluster, P, Body], Awaitable[Any]],
+    *,
+    transactions: TransactionUse = "refused",
+) -> Command:
     """A command that only reads and answers with one value."""
-    return Command(name, "null", "structured", is_volatile=False, is_heavy=False, parameters=parameters, run=run)
+    return Command(
+        name,
+        "null",
+        "structured",
+        is_volatile=False,
+        is_heavy=False,
+        parameters=parameters,
+        run=run,
+        transactions=transactions,
+    )
 
 
 def volatile(
@@ -132,6 +164,7 @@ def volatile(
     input_type: Kind = "null",
     is_heavy: bool = False,
     changes: bool = True,
+    transactions: TransactionUse = "refused",
 ) -> Command:
     """A command that changes something, or by `changes` only could, and answers with one value."""
     return Command(
@@ -143,6 +176,7 @@ def volatile(
         parameters=parameters,
         run=run,
         changes=changes,
+        transactions=transactions,
     )
 
 
@@ -152,9 +186,19 @@ def tabular(
     run: Callable[[Cluster, P, Body], Awaitable[Any]],
     *,
     input_type: Kind = "null",
+    transactions: TransactionUse = "refused",
 ) -> Command:
     """A command that reads rows."""
-    return Command(name, input_type, "tabular", is_volatile=False, is_heavy=True, parameters=parameters, run=run)
+    return Command(
+        name,
+        input_type,
+        "tabular",
+        is_volatile=False,
+        is_heavy=True,
+        parameters=parameters,
+        run=run,
+        transactions=transactions,
+    )
 
 
 def unsigned(value: int) -> int:

@@ -103,5 +103,5 @@ COMMANDS: Final[tuple[Command, ...]] = (
     volatile("delete_rows", _Delete, _delete_rows, input_type="tabular", is_heavy=True),
     tabular("lookup_rows", _Lookup, _lookup_rows, input_type="tabular"),
     tabular("select_rows", _Select, _select_rows),
-    volatile("trim_rows", _Trim, _trim_rows, is_heavy=True),
+    volatile("trim_rows", _Trim, _trim_rows, is_heavy=True, transactions="ignored"),
 )

@@ -146,16 +146,16 @@ async def _push(cluster: Cluster, parameters: _Push, body: Body) -> Any:
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    volatile("register_queue_consumer", _Register, _register),
-    volatile("unregister_queue_consumer", _Registration, _unregister),
-    light("list_queue_consumer_registrations", _ListRegistrations, _list_registrations),
-    tabular("pull_queue", _Pull, _pull_queue),
-    tabular("pull_queue_consumer", _PullConsumer, _pull_queue_consumer),
-    tabular("pull_consumer", _PullConsumer, _pull_queue_consumer),
+    volatile("register_queue_consumer", _Register, _register, transactions="ignored"),
+    volatile("unregister_queue_consumer", _Registration, _unregister, transactions="ignored"),
+    light("list_queue_consumer_registrations", _ListRegistrations, _list_registrations, transactions="ignored"),
+    tabular("pull_queue", _Pull, _pull_queue, transactions="ignored"),
+    tabular("pull_queue_consumer", _PullConsumer, _pull_queue_consumer, transactions="ignored"),
+    tabular("pull_consumer", _PullConsumer, _pull_queue_consumer, transactions="ignored"),
     volatile("advance_queue_consumer", _Advance, _advance),
     volatile("advance_consumer", _Advance, _advance),
-    volatile("create_queue_producer_session", _CreateSession, _create_session),
-    volatile("remove_queue_producer_session", _Session, _remove_session),
+    volatile("create_queue_producer_session", _CreateSession, _create_session, transactions="ignored"),
+    volatile("remove_queue_producer_session", _Session, _remove_session, transactions="ignored"),
     # Declared with rows in its body, although older servers declare none: clients send them all the same.
     volatile("push_queue_producer", _Push, _push, input_type="tabular"),
 )

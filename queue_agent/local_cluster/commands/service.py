@@ -59,9 +59,9 @@ async def _get_supported_features(_: Cluster, __: _None, ___: Body) -> Any:
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    light("generate_timestamp", _None, _generate_timestamp),
-    light("discover_proxies", _DiscoverProxies, _discover_proxies),
+    light("generate_timestamp", _None, _generate_timestamp, transactions="ignored"),
+    light("discover_proxies", _DiscoverProxies, _discover_proxies, transactions="ignored"),
     light("check_permission", _CheckPermission, _check_permission),
-    light("parse_ypath", _ParsePath, _parse_ypath),
-    light("get_supported_features", _None, _get_supported_features),
+    light("parse_ypath", _ParsePath, _parse_ypath, transactions="ignored"),
+    light("get_supported_features", _None, _get_supported_features, transactions="ignored"),
 )

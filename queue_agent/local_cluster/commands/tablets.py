@@ -63,7 +63,7 @@ def _simple(name: str, verb: Callable[[Cluster], Callable[[str, TabletRange], No
         verb(cluster)(parameters.path, parameters.chosen)
         return {}
 
-    return volatile(name, _Range, run)
+    return volatile(name, _Range, run, transactions="ignored")
 
 
 async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
@@ -100,13 +100,13 @@ async def _get_tablet_errors(cluster: Cluster, parameters: _Path, _: Body) -> An
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    volatile("mount_table", _Mount, _mount),
+    volatile("mount_table", _Mount, _mount, transactions="ignored"),
     _simple("unmount_table", lambda cluster: cluster.tablets.unmount),
     _simple("freeze_table", lambda cluster: cluster.tablets.freeze),
     _simple("unfreeze_table", lambda cluster: cluster.tablets.unfreeze),
     _simple("remount_table", lambda cluster: cluster.tablets.remount),
-    volatile("reshard_table", _Reshard, _reshard),
+    volatile("reshard_table", _Reshard, _reshard, transactions="ignored"),
     volatile("alter_table", _Alter, _alter),
-    volatile("get_tablet_infos", _TabletInfos, _get_tablet_infos, changes=False),
-    volatile("get_tablet_errors", _Path, _get_tablet_errors),
+    volatile("get_tablet_infos", _TabletInfos, _get_tablet_infos, changes=False, transactions="ignored"),
+    volatile("get_tablet_errors", _Path, _get_tablet_errors, transactions="ignored"),
 )

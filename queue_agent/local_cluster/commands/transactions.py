@@ -1,0 +1,95 @@
+"""Commands that begin, keep and end transactions, of masters and of tablets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field
+
+from queue_agent.local_cluster.cluster import Cluster
+from queue_agent.local_cluster.commands.command import Body, Command, Parameters, TransactionId, volatile
+from queue_agent.local_cluster.ids import TABLET_TRANSACTION_TYPES
+from queue_agent.local_cluster.tablet_transactions import DEFAULT_TIMEOUT, Atomicity
+from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.guid import Guid
+
+
+def _instant(value: Any) -> Any:
+    """An instant as clients write them, ISO 8601 or milliseconds since the epoch; None if none is given."""
+    if isinstance(value, str):
+        moment = datetime.fromisoformat(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if isinstance(value, int) and not isinstance(value, bool):
+        try:
+            return datetime.fromtimestamp(value / 1000, UTC)
+        except (OverflowError, OSError) as error:
+            raise ValueError("not an instant") from error
+    return value
+
+
+class _Start(Parameters):
+    type: Literal["master", "tablet"] = "master"
+    timeout: Annotated[int, Field(gt=0, lt=2**53)] | None = None
+    deadline: Annotated[datetime | None, BeforeValidator(_instant)] = None
+    transaction_id: TransactionId = None
+    prerequisite_transaction_ids: list[str] = Field(default_factory=list)
+    atomicity: Atomicity = "full"
+    attributes: dict[str, Any] | None = None
+
+
+class _Transaction(Parameters):
+    transaction_id: TransactionId = None
+
+    @property
+    def required_id(self) -> str:
+        if self.transaction_id is None:
+            raise YtError("Transaction id is required")
+        return self.transaction_id
+
+
+async def _start(cluster: Cluster, parameters: _Start, _: Body) -> Any:
+    if parameters.type == "master":
+        raise YtError("The local cluster has no master transactions yet")
+    if parameters.transaction_id is not None:
+        raise YtError("Tablet transaction cannot have a parent")
+    if parameters.prerequisite_transaction_ids:
+        raise YtError("Tablet transaction cannot have prerequisites")
+    transaction = cluster.tablet_transactions.start(
+        DEFAULT_TIMEOUT if parameters.timeout is None else parameters.timeout,
+        None if parameters.deadline is None else parameters.deadline.timestamp(),
+        parameters.atomicity,
+    )
+    return {"transaction_id": transaction.id}
+
+
+async def _ping(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
+    if parameters.transaction_id is not None:
+        _tablet_only(parameters.transaction_id)
+        cluster.tablet_transactions.get(parameters.transaction_id)
+    return {}
+
+
+async def _commit(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
+    _tablet_only(parameters.required_id)
+    cluster.tablet_transactions.commit(parameters.required_id)
+    return {}
+
+
+async def _abort(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
+    _tablet_only(parameters.required_id)
+    cluster.tablet_transactions.abort(parameters.required_id)
+    return {}
+
+
+def _tablet_only(transaction_id: str) -> None:
+    if Guid.parse(transaction_id).object_type not in TABLET_TRANSACTION_TYPES:
+        raise YtError(f"No such transaction {transaction_id}", ErrorCode.NO_SUCH_TRANSACTION)
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    volatile("start_transaction", _Start, _start, transactions="taken"),
+    volatile("ping_transaction", _Transaction, _ping, transactions="taken", changes=False),
+    volatile("commit_transaction", _Transaction, _commit, transactions="taken"),
+    volatile("abort_transaction", _Transaction, _abort, transactions="taken"),
+)
