@@ -66,6 +66,12 @@ class Cluster(Protocol):
         """
         ...
 
+    async def read_next_row_indexes(
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
+    ) -> Mapping[int, int]:
+        """Offsets alone, as they are now, whatever was read before; otherwise as `read_consumer_offsets`."""
+        ...
+
     async def read_consumer_names(self, path: str) -> Collection[str]:
         """The names in use in a multi-consumer."""
         ...

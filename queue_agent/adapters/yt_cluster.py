@@ -67,6 +67,8 @@ class YtCluster:
         offsets_reader = OffsetsReader(self)
         self._offsets: Batcher[OffsetsTable, OffsetsQuestion, Mapping[int, ConsumerOffset]]
         self._offsets = Batcher(offsets_reader.read)
+        self._next_row_indexes: Batcher[OffsetsTable, OffsetsQuestion, Mapping[int, int]]
+        self._next_row_indexes = Batcher(offsets_reader.read_next_row_indexes)
         self._timestamps: Batcher[None, None, int] = Batcher(self._generate_timestamp)
         self._revisions: tuple[bytes, ObjectRevisions] | None = None
         self._reading = asyncio.Semaphore(_CONCURRENT_READS)
@@ -78,6 +80,7 @@ class YtCluster:
             await stack.enter_async_context(self._http)
             await stack.enter_async_context(self._light)
             await stack.enter_async_context(self._offsets)
+            await stack.enter_async_context(self._next_row_indexes)
             await stack.enter_async_context(self._timestamps)
             self._stack = stack.pop_all()
         return self
@@ -239,6 +242,15 @@ class YtCluster:
             return {}
         table = OffsetsTable(consumer_path, with_meta, name)
         return await self._offsets.ask(table, OffsetsQuestion(queue, partition_count))
+
+    async def read_next_row_indexes(
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
+    ) -> Mapping[int, int]:
+        """Offsets alone, of one queue, as they are now; batched as those of `read_consumer_offsets`."""
+        if partition_count == 0:
+            return {}
+        table = OffsetsTable(consumer_path, with_meta=False, name=name)
+        return await self._next_row_indexes.ask(table, OffsetsQuestion(queue, partition_count))
 
     async def read_consumer_names(self, path: str) -> Collection[str]:
         """The names in use in a multi-consumer; those that are not UTF-8 can not be served and are left out."""

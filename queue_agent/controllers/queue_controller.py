@@ -59,7 +59,6 @@ class QueueController:
         now = self._clock.now()
         row = self._board.find_queue_row(ref) or QueueRow(ref)
         self._snapshot = unprocessed_queue_snapshot(row, role, now, origins.make(now))
-        self._found_object_id: str | None = None
         self._published = False
         self._board.put_queue(self._snapshot)
 
@@ -85,7 +84,7 @@ class QueueController:
             return
         self._publish(snapshot)
         if is_trim_due(snapshot.pass_index, config.pass_period, config.trimming_period):
-            outcome = await self._trimmer.do_iteration(snapshot, self._found_object_id, mode, origin)
+            outcome = await self._trimmer.do_iteration(snapshot, mode, origin)
             alerts = {} if outcome.error is None else {TRIM_FAILED: trim_alert(outcome.error, origin)}
             self._publish(replace(snapshot, alerts=alerts, trims=outcome.trims))
 
@@ -140,7 +139,6 @@ class QueueController:
         try:
             cluster = get_cluster(self._clusters, access.tablets.cluster)
             glance = await cluster.glance(path, () if known is None else known.tablet_indexes)
-            self._found_object_id = glance.facts.object_id if access.tablets == self._ref else None
             if known is not None and glance.tablet_infos is not None and known.is_confirmed_by(glance):
                 return known.description, glance.tablet_infos
             table = await cluster.get_table(path)

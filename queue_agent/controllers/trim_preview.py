@@ -11,6 +11,7 @@ from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.origins import Origins
 from queue_agent.controllers.row_ages import RowAgesReader
+from queue_agent.controllers.trim_confirmation import TrimConfirmer
 from queue_agent.core.error_info import Origin
 from queue_agent.core.queue_snapshots import DATA_WEIGHT_COLUMN
 from queue_agent.core.refs import CrossClusterRef
@@ -52,6 +53,7 @@ class TrimPreviewer:
             return TrimPreview(ref, policy, context.trimming_mode, None, partitions)
         if snapshot.row.object_id is not None and plan.error is None:
             plan = await self._hold_back(snapshot.row.object_id, plan, origin)
+            plan = await TrimConfirmer(context).confirm(plan, snapshot.row, origin)
         weights = await self._read_weights(snapshot, plan)
         return TrimPreview(
             ref,

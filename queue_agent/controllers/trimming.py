@@ -11,13 +11,13 @@ from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.row_ages import RowAgesReader
+from queue_agent.controllers.trim_confirmation import TrimConfirmer
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import QueuePartition, QueueSnapshot
 from queue_agent.core.trim import TrimPlan, find_trim_error, plan_trims
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
-from queue_agent.core.trim_doubts import find_trim_doubt
 from queue_agent.core.trim_inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trim_journal import TrimRecord
 from queue_agent.ports import Cluster
@@ -50,18 +50,16 @@ class Trimmer:
         self._ref = ref
         self._context = context
         self._ages = RowAgesReader()
+        self._confirmer = TrimConfirmer(context)
         self._refusals: dict[int, int] = {}
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
 
-    async def do_iteration(
-        self, snapshot: QueueSnapshot, found_object_id: str | None, mode: TrimmingMode, origin: Origin
-    ) -> TrimOutcome:
+    async def do_iteration(self, snapshot: QueueSnapshot, mode: TrimmingMode, origin: Origin) -> TrimOutcome:
         """Decide how far the queue is to be trimmed, and trim it, unless it is only to be observed.
 
         Args:
             snapshot: of this pass.
-            found_object_id: id of the table that was looked at; None: not known.
             mode: whether to trim or to observe.
             origin: of errors.
         """
@@ -80,19 +78,10 @@ class Trimmer:
         if object_id is not None and not is_idle:
             cluster = get_cluster(self._context.clusters, self._ref.cluster)
             plan = await self._ages.hold_back(cluster, object_id, plan, origin)
-            doubt = find_trim_doubt(
-                snapshot,
-                found_object_id,
-                board.agent_pass().last_success_instant,
-                registrations,
-                board.all_consumers,
-                self._context.config.pass_period,
-                self._context.clock.now(),
-                origin,
-            )
-            plan = plan if doubt is None else plan.blocked(ConstraintKind.ERROR, doubt)
+            plan = await self._confirmer.confirm(plan, snapshot.row, origin)
             trims = plan.trims
-            if mode is TrimmingMode.TRIM:
+            # The configuration may have changed meanwhile.
+            if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
                 failures = await self._trim(cluster, object_id, plan, trims, origin)
         if mode is TrimmingMode.OBSERVE:
             self._tell_observed(trims)

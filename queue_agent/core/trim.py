@@ -64,6 +64,14 @@ class PartitionPlan:
         """The same under one more policy; the first error stays."""
         return replace(self, bounds=[*self.bounds, bounds], error=self.error or error)
 
+    def narrowed(self, bounds: TrimBounds) -> PartitionPlan:
+        """The same by what is known newer of a subject; what was known of it before stays if it allows less."""
+        assert bounds.limit is not None, "a subject has a limit"
+        others = [one for one in self.bounds if one.subject != bounds.subject]
+        older = [one for one in self.bounds if one.subject == bounds.subject and one.limit is not None]
+        strictest = min([*older, bounds], key=lambda one: -1 if one.limit is None else one.limit)
+        return replace(self, bounds=[*others, strictest])
+
 
 @dataclass(frozen=True, slots=True)
 class TrimPlan:

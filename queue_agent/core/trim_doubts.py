@@ -9,7 +9,7 @@ from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration
-from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot
+from queue_agent.core.snapshots import ConsumerSnapshot
 
 STATE_AGE_LIMIT = timedelta(minutes=1)
 """Registrations and rows read longer ago say nothing about vital consumers of today."""
@@ -19,8 +19,6 @@ _STANDING_AGE_IN_PASSES = 5
 
 
 def find_trim_doubt(
-    snapshot: QueueSnapshot,
-    found_object_id: str | None,
     state_instant: datetime | None,
     registrations: Collection[Registration],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
@@ -31,8 +29,6 @@ def find_trim_doubt(
     """A reason not to carry out what was decided; None if there is none.
 
     Args:
-        snapshot: of the queue.
-        found_object_id: id of the table that was looked at; None: not known.
         state_instant: when the state tables were read successfully last; None: never.
         registrations: those of the queue.
         consumers: the snapshots decided by.
@@ -43,11 +39,6 @@ def find_trim_doubt(
     if state_instant is None or now - state_instant > STATE_AGE_LIMIT:
         since = "never" if state_instant is None else encode_instant(state_instant)
         return origin.error(f"Trimming iteration skipped since the state tables were read last: {since}")
-    if found_object_id is not None and found_object_id != snapshot.row.object_id:
-        return origin.error(
-            f"Trimming iteration skipped since the table at {snapshot.ref} is {found_object_id}, and not"
-            f" {snapshot.row.object_id}, which the state tables name"
-        )
     limit = max(_LEAST_STANDING_AGE_LIMIT, pass_period * _STANDING_AGE_IN_PASSES)
     for registration in sorted(registrations):
         standing = consumers.get(registration.consumer)

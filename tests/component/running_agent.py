@@ -167,7 +167,7 @@ async def running_agent(
                 name: {"proxy": proxy, "discover_proxies": False, "request_timeout": request_timeout_milliseconds}
                 for name, proxy in proxies.items()
             },
-            "state": {"cluster": next(iter(proxies))},
+            "state": options.pop("state", {"cluster": next(iter(proxies))}),
             "rpc": {"host": "127.0.0.1", "port": 0},
             "http": {"host": "127.0.0.1", "port": 0},
             "cypress_synchronizer": {"policy": "watching", **period, **options.pop("cypress_synchronizer", {})},

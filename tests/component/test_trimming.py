@@ -13,15 +13,21 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
+from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.config import ClusterConfig
+from queue_agent.core.state_schema import tables_at
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.trim_command import TrimCommandError, fetch_plan, parse_queue, render_plan
+from tests.component.discovery_world import migrate
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 
 QUEUE = "//tmp/q"
 CONSUMER = "//tmp/c"
 JOURNAL = "//sys/queue_agents/trim_journal"
+REGISTRATIONS = "//sys/queue_agents/consumer_registrations"
+OLD_STATE = "//home/old_state"
 TRIMS = {"controller": {"enable_automatic_trimming": True}}
 
 
@@ -125,6 +131,31 @@ async def test_no_row_of_a_queue_made_anew_goes_by_the_offsets_of_the_old_one(wo
     assert await world.rows_there() == (0, 3)
     await world.user.advance(CONSUMER, QUEUE, 0, 2)
     await eventually(world.rows_there, lambda rows: rows == (2, 3))
+
+
+@pytest.mark.parametrize("attribute", ["queue_agent_banned", "static_export_config"])
+async def test_what_old_state_tables_can_not_say_protects_a_queue_all_the_same(world: World, attribute: str) -> None:
+    async with YtCluster("hume", ClusterConfig(proxy=world.proxy.address)) as cluster:
+        await migrate(cluster, OLD_STATE, 0)
+        if attribute == "static_export_config":
+            schema = [column.to_map() for column in tables_at(0)["queues"] if column.name != attribute]
+            await world.user.run("remove", path=f"{OLD_STATE}/queues", force=True)
+            attributes = {"dynamic": True, "schema": schema}
+            await world.user.run("create", type="table", path=f"{OLD_STATE}/queues", attributes=attributes)
+            await world.user.run("mount_table", path=f"{OLD_STATE}/queues")
+        assert attribute not in {column.name for column in await cluster.get_columns(f"{OLD_STATE}/queues")}
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.user.set(f"{QUEUE}/@{attribute}", True if attribute == "queue_agent_banned" else {"daily": {}})
+    state = {"cluster": "hume", "root": OLD_STATE, "consumer_registration_table_path": REGISTRATIONS}
+    agent = await world.start(queue_agent=TRIMS, state=state)
+
+    async def doubt() -> Any:
+        return (await constraint(agent, "error"))["constraint"]["message"]
+
+    await eventually(doubt, lambda message: attribute in message)
+    assert await world.rows_there() == (0, 10)
+    await world.user.run("remove", path=f"{QUEUE}/@{attribute}")
+    await eventually(world.rows_there, lambda rows: rows == (4, 10))
 
 
 async def test_a_queue_that_does_not_ask_for_it_has_nothing_to_tell(world: World) -> None:

@@ -231,6 +231,18 @@ async def test_offsets_of_several_queues_are_read_by_one_query(
     assert requests.commands == ["select_rows", "lookup_rows"]
 
 
+async def test_offsets_alone_are_read_as_they_are_now(cluster: YtCluster, user: User, requests: Requests) -> None:
+    await user.create_queue(QUEUE)
+    await user.create_consumer(CONSUMER, QUEUE)
+    await cluster.insert_rows(QUEUE, [{"$tablet_index": 1, "data": "x"}] * 5)
+    await user.advance(CONSUMER, QUEUE, 1, 3)
+    requests.commands.clear()
+    assert await cluster.read_next_row_indexes(CONSUMER, REF, 2) == {1: 3}
+    assert await cluster.read_next_row_indexes(CONSUMER, REF, 1) == {}
+    assert await cluster.read_next_row_indexes(CONSUMER, REF, 0) == {}
+    assert requests.commands == ["select_rows", "select_rows"]
+
+
 async def test_offsets_in_an_unmounted_consumer_can_not_be_read(cluster: YtCluster, user: User) -> None:
     await user.create_consumer(CONSUMER)
     await user.run("unmount_table", path=CONSUMER)

@@ -163,6 +163,12 @@ class FakeCluster:
         offsets = self.offsets.get((consumer_path, queue), {})
         return {index: ConsumerOffset(index, offset, 0) for index, offset in offsets.items()}
 
+    async def read_next_row_indexes(
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
+    ) -> Mapping[int, int]:
+        self._ask()
+        return self.offsets.get((consumer_path, queue), {})
+
     async def read_consumer_names(self, path: str) -> Collection[str]:
         self._ask()
         return self.names.get(path, ())

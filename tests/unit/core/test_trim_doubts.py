@@ -8,8 +8,8 @@ import pytest
 
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
-from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, Role
+from queue_agent.core.rows import ConsumerRow, Registration
+from queue_agent.core.snapshots import ConsumerSnapshot, Role
 from queue_agent.core.trim_doubts import STATE_AGE_LIMIT, find_trim_doubt
 
 NOW = datetime(2025, 1, 23, 13, 42, tzinfo=UTC)
@@ -20,7 +20,6 @@ ANY = ErrorInfo("of no account here")
 
 
 def doubt(
-    found_object_id: str | None = "1-2-3-4",
     state_age: timedelta | None = timedelta(seconds=1),
     standing_age: timedelta = timedelta(seconds=1),
     pass_period: timedelta = timedelta(seconds=1),
@@ -28,8 +27,6 @@ def doubt(
     vital: bool = True,
 ) -> str | None:
     error = find_trim_doubt(
-        QueueSnapshot(QueueRow(QUEUE, object_id="1-2-3-4"), Role.LEADING, 1, NOW, ANY),
-        found_object_id,
         None if state_age is None else NOW - state_age,
         [Registration(QUEUE, CONSUMER, vital=vital)],
         {CONSUMER: ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 1, NOW - standing_age, ANY)},
@@ -42,18 +39,11 @@ def doubt(
 
 def test_what_is_fresh_is_believed() -> None:
     assert doubt() is None
-    assert doubt(found_object_id=None) is None
 
 
 @pytest.mark.parametrize("age", [None, STATE_AGE_LIMIT + timedelta(seconds=1)])
 def test_old_state_tables_are_not_believed(age: timedelta | None) -> None:
     assert "state tables were read last" in str(doubt(state_age=age))
-
-
-def test_another_table_at_the_path_is_not_trimmed_for_the_one_that_was_there() -> None:
-    message = str(doubt(found_object_id="5-6-7-8"))
-    assert "5-6-7-8" in message
-    assert "1-2-3-4" in message
 
 
 def test_a_vital_consumer_is_believed_for_a_few_passes() -> None:

@@ -1,0 +1,118 @@
+"""The last look before a queue is trimmed: at its attributes, and at the offsets of its vital consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from queue_agent.controllers.clusters import get_cluster
+from queue_agent.controllers.context import ControllerContext
+from queue_agent.controllers.fan_out import fan_out
+from queue_agent.core.attributes import QUEUE_ATTRIBUTES, build_queue_row
+from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.family import find_consumer_row_error
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.replication import find_consumer_access
+from queue_agent.core.rows import QueueRow
+from queue_agent.core.trim import TrimPlan
+from queue_agent.core.trim_confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
+from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_doubts import find_trim_doubt
+from queue_agent.errors import ClusterError
+
+_CONCURRENT_CONSUMERS = 16
+
+
+class TrimConfirmer:
+    """Confirms trimming plans; what it does not know for certain it does not let through.
+
+    Args:
+        context: what it works with.
+    """
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+
+    async def confirm(self, plan: TrimPlan, planned_row: QueueRow, origin: Origin) -> TrimPlan:
+        """The plan as far as it holds by what is asked now.
+
+        Args:
+            plan: of a queue that is a plain table.
+            planned_row: the queue's row it was made from.
+            origin: of errors.
+        """
+        if not partitions_to_trim(plan):
+            return plan
+        context, queue = self._context, plan.queue
+        try:
+            look = await self._look(plan, planned_row, origin)
+        except ClusterError as caught:
+            error = origin.error(
+                f'Trimming iteration skipped since queue "{queue}" could not be looked at again',
+                inner_errors=[origin.cluster_error(caught)],
+            )
+            return plan.blocked(ConstraintKind.ERROR, error)
+        registrations = context.board.registrations_of_queue(queue)
+        if set(vital_consumers(registrations)) - look.next_row_indexes.keys():
+            error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
+            return plan.blocked(ConstraintKind.ERROR, error)
+        doubt = find_trim_doubt(
+            context.board.agent_pass().last_success_instant,
+            registrations,
+            context.board.all_consumers,
+            context.config.pass_period,
+            context.clock.now(),
+            origin,
+        )
+        if doubt is not None:
+            return plan.blocked(ConstraintKind.ERROR, doubt)
+        return confirm_plan(plan, planned_row, registrations, look, origin)
+
+    async def _look(self, plan: TrimPlan, planned_row: QueueRow, origin: Origin) -> FreshLook:
+        """Offsets first, then the end of the partitions, and what is about the table itself last."""
+        queue, indexes = plan.queue, partitions_to_trim(plan)
+        cluster = get_cluster(self._context.clusters, queue.cluster)
+        consumers = vital_consumers(self._context.board.registrations_of_queue(queue))
+        next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
+        infos = await cluster.get_tablet_infos(queue.path, indexes)
+        attributes = await cluster.get_attributes(queue.path, QUEUE_ATTRIBUTES)
+        state_row = self._context.board.find_queue_row(queue)
+        if state_row is None:
+            raise ClusterError(f'Queue "{queue}" has left the state tables')
+        return FreshLook(
+            rows=[build_queue_row(queue, attributes, planned_row, origin), state_row],
+            upper_row_indexes={index: info.total_row_count for index, info in infos.items()},
+            next_row_indexes=next_row_indexes,
+        )
+
+    async def _read_offsets(
+        self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], partition_count: int, origin: Origin
+    ) -> Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]:
+        tables = {consumer: self._find_table(consumer, origin) for consumer in consumers}
+
+        async def read(consumer: CrossClusterRef) -> Mapping[int, int]:
+            table = tables[consumer]
+            assert isinstance(table, CrossClusterRef)
+            cluster = get_cluster(self._context.clusters, table.cluster)
+            return await cluster.read_next_row_indexes(table.path, queue, partition_count, name=consumer.name)
+
+        known = [consumer for consumer, table in tables.items() if isinstance(table, CrossClusterRef)]
+        answers = await fan_out(read, known, limit=_CONCURRENT_CONSUMERS)
+        return {
+            **{consumer: table for consumer, table in tables.items() if isinstance(table, ErrorInfo)},
+            **{
+                consumer: origin.cluster_error(answer) if isinstance(answer, ClusterError) else answer
+                for consumer, answer in answers.items()
+            },
+        }
+
+    def _find_table(self, consumer: CrossClusterRef, origin: Origin) -> CrossClusterRef | ErrorInfo:
+        """Where the offsets of a consumer are, by the state tables as of now."""
+        board = self._context.board
+        row = board.find_consumer_row(consumer)
+        if row is None:
+            return origin.error(f'Consumer "{consumer}" is not in the state tables')
+        if row.queue_agent_banned:
+            return origin.error(f'Consumer "{consumer}" is banned')
+        mapping = board.find_mapping(consumer.table)
+        error = find_consumer_row_error(row, origin, mapping)
+        return find_consumer_access(row, mapping, origin) if error is None else error

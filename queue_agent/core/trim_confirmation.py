@@ -1,0 +1,115 @@
+"""Whether a trimming plan still holds by what was asked right before it is carried out; it only ever gets less."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.family import find_queue_row_error
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import QueueRow, Registration
+from queue_agent.core.trim import TrimPlan
+from queue_agent.core.trim_bounds import read_by
+from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.core.trim_constraints import ConstraintKind
+
+
+@dataclass(frozen=True, slots=True)
+class FreshLook:
+    """What is known of a queue right before it is trimmed."""
+
+    rows: Collection[QueueRow]
+    """The queue's: by its attributes, and by the state tables."""
+
+    upper_row_indexes: Mapping[int, int]
+    """By partition index; asked for after the offsets, so that none of these is beyond by mere haste."""
+
+    next_row_indexes: Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]
+    """Of each vital consumer by partition index, absent where it has read nothing; or why they are not known."""
+
+
+def partitions_to_trim(plan: TrimPlan) -> list[int]:
+    """Indexes of those that have a target."""
+    return [index for index, trim in plan.trims.items() if trim.target is not None]
+
+
+def vital_consumers(registrations: Collection[Registration]) -> list[CrossClusterRef]:
+    """In order, each once."""
+    return sorted({one.consumer for one in registrations if one.vital})
+
+
+def confirm_plan(
+    plan: TrimPlan, planned_row: QueueRow, registrations: Collection[Registration], look: FreshLook, origin: Origin
+) -> TrimPlan:
+    """The plan as far as it still holds: no target is higher than before.
+
+    Args:
+        plan: made from snapshots, and from the ages of rows if it has to do with them.
+        planned_row: the queue's row it was made from.
+        registrations: those of the queue, as of now.
+        look: at everything it depends on; `upper_row_indexes` of the partitions to trim at least.
+        origin: of errors.
+    """
+    for row in look.rows:
+        error = _find_change(planned_row, row, origin)
+        if error is not None:
+            return plan.blocked(ConstraintKind.ERROR, error)
+    vital = vital_consumers(registrations)
+    if not vital and not _is_exported(plan):
+        error = origin.error(f'Trimming iteration skipped since queue "{plan.queue}" has no vital consumers any more')
+        return plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
+    partitions = dict(plan.partitions)
+    for consumer in vital:
+        next_row_indexes = look.next_row_indexes[consumer]
+        if isinstance(next_row_indexes, ErrorInfo):
+            error = origin.error(
+                f'Trimming iteration skipped since offsets of vital consumer "{consumer}" can not be read',
+                inner_errors=[next_row_indexes],
+            )
+            return plan.blocked(ConstraintKind.ERROR, error)
+        for index in partitions_to_trim(plan):
+            bounds = read_by(consumer, next_row_indexes.get(index, 0), look.upper_row_indexes[index])
+            partitions[index] = partitions[index].narrowed(bounds)
+    return replace(plan, partitions=partitions)
+
+
+def _is_exported(plan: TrimPlan) -> bool:
+    return any(bounds.kind is ConstraintKind.EXPORT for one in plan.partitions.values() for bounds in one.bounds)
+
+
+def _find_change(planned: QueueRow, found: QueueRow, origin: Origin) -> ErrorInfo | None:
+    """What makes a plan void, though it was right for the row it was made from."""
+    error = find_queue_row_error(found, origin)
+    if error is not None:
+        return origin.error(
+            f'Trimming iteration skipped due to attributes of queue "{found.queue}"', inner_errors=[error]
+        )
+    if found.object_id != planned.object_id:
+        return origin.error(
+            f"Trimming iteration skipped since the table at {planned.queue} is {found.object_id}, and not"
+            f" {planned.object_id}, which the state tables name"
+        )
+    old, new = _trimming_attributes(planned), _trimming_attributes(found)
+    changed = [name for name in old if old[name] != new[name]]
+    if not changed:
+        return None
+    return origin.error(
+        f'Trimming iteration skipped since attributes of queue "{planned.queue}" are not what the state tables said:'
+        f" {', '.join(changed)}"
+    )
+
+
+def _trimming_attributes(row: QueueRow) -> dict[str, Any]:
+    """What trimming depends on, in a form that does not depend on who wrote it down."""
+    try:
+        policy: AutoTrimConfig | None = AutoTrimConfig.parse(row.auto_trim_config)
+    except ValueError:
+        policy = None
+    return {
+        "auto_trim_config": policy,
+        "static_export_config": set(row.static_export_config or ()),
+        "queue_agent_stage": row.queue_agent_stage,
+        "queue_agent_banned": bool(row.queue_agent_banned),
+    }
