@@ -28,6 +28,7 @@ from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config import AgentConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import SYNCHRONIZER, Board
+from queue_agent.controllers.connections import Connections
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
@@ -101,8 +102,16 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
         journal = JournalKeeper(
             TrimJournalTable(clusters[config.state.cluster], config.state.root), board, clock, control, metrics
         )
+        connections = Connections(clusters, config.state.registrations, board, clock, control, metrics)
         context = ControllerContext(
-            board, clusters, clock, metrics, config.queue_agent.controller, config.trimming_ceiling, journal
+            board,
+            clusters,
+            clock,
+            metrics,
+            config.queue_agent.controller,
+            config.trimming_ceiling,
+            journal,
+            connections,
         )
         schedules = _schedules(config)
 
@@ -163,6 +172,14 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
         async with asyncio.TaskGroup() as group:
             if config.dynamic_config_manager.enable:
                 await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)
+            group.create_task(
+                run_passes(
+                    connections.do_pass,
+                    lambda: Schedule(connections.period, config.queue_agent.pass_timeout),
+                    connections.pass_finished,
+                    jitter,
+                )
+            )
             group.create_task(
                 run_passes(
                     synchronizer.do_pass,

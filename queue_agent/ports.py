@@ -178,7 +178,7 @@ class PassObserver(Protocol):
 
     def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
         """`kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
-        `cypress_synchronizer` or `dynamic_config`.
+        `cypress_synchronizer`, `dynamic_config` or `cluster_connections`.
         """
         ...
 

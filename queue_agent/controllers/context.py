@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from queue_agent.config import ControllerConfig, Trimming, trimming_mode
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.clusters import Clusters
+from queue_agent.controllers.connections import Connections
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.ports import Clock, PassObserver, TrimJournal
 
@@ -27,6 +28,9 @@ class ControllerContext:
 
     journal: TrimJournal | None = None
     """Of trims; None: there is none."""
+
+    connections: Connections | None = None
+    """What clusters say of themselves; None: nobody asks them."""
 
     @property
     def trimming_mode(self) -> TrimmingMode:

@@ -55,7 +55,7 @@ class TrimConfirmer:
         if set(vital_consumers(registrations)) - look.next_row_indexes.keys():
             error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
             return plan.blocked(ConstraintKind.ERROR, error)
-        doubt = find_trim_doubt(
+        doubt = self._find_connection_doubt(queue, vital_consumers(registrations), origin) or find_trim_doubt(
             context.board.agent_pass().last_success_instant,
             registrations,
             context.board.all_consumers,
@@ -66,6 +66,14 @@ class TrimConfirmer:
         if doubt is not None:
             return plan.blocked(ConstraintKind.ERROR, doubt)
         return confirm_plan(plan, planned_row, registrations, look, origin)
+
+    def _find_connection_doubt(
+        self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin
+    ) -> ErrorInfo | None:
+        connections = self._context.connections
+        if connections is None:
+            return None
+        return connections.find_doubt({queue.cluster, *(consumer.cluster for consumer in consumers)}, origin)
 
     async def _look(self, plan: TrimPlan, planned_row: QueueRow, origin: Origin) -> FreshLook:
         """Offsets first, then the end of the partitions, and what is about the table itself last."""

@@ -158,6 +158,29 @@ async def test_what_old_state_tables_can_not_say_protects_a_queue_all_the_same(w
     await eventually(world.rows_there, lambda rows: rows == (4, 10))
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        (
+            "queue_agent/queue_consumer_registration_manager/state_write_path",
+            "//home/elsewhere",
+            "hume://home/elsewhere",
+        ),
+        ("cluster_name", "pythia", 'calls itself "pythia"'),
+    ],
+)
+async def test_an_agent_that_may_not_know_all_registrations_does_not_trim(
+    world: World, key: str, value: str, words: str
+) -> None:
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.user.set(f"//sys/@cluster_connection/{key}", value)
+    agent = await world.start(queue_agent=TRIMS)
+    trim = await eventually(lambda: constraint(agent, "error"), lambda trim: words in trim["constraint"]["message"])
+    assert trim["target"] is None
+    assert words in str(await agent.alerts())
+    assert await world.rows_there() == (0, 10)
+
+
 async def test_a_queue_that_does_not_ask_for_it_has_nothing_to_tell(world: World) -> None:
     agent = await world.start(queue_agent=TRIMS)
     document = await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: queue["pass_index"] > 3)
