@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from queue_agent.adapters.state_lock import StateLock
 from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config import ClusterConfig, load_config
-from queue_agent.core.state_migration import notes_on, plan_migration
+from queue_agent.core.state_migration import CreateDirectory, notes_on, plan_migration
 
 CLUSTER_NAME = "cluster"
 """How messages call a cluster whose name nobody has told."""
@@ -41,7 +42,8 @@ async def init_state(location: StateLocation, target: int, dry_run: bool, tell: 
 
     Raises:
         MigrationError: the version can not be reached.
-        ClusterError: a step failed; what has been done before stays, and another run goes on from there.
+        ClusterError: a step failed, or somebody else is at it; what has been done before stays, and another run goes on
+            from there.
     """
     async with YtCluster(location.name, location.cluster) as cluster:
         setup = StateSetup(cluster, location.root)
@@ -49,13 +51,22 @@ async def init_state(location: StateLocation, target: int, dry_run: bool, tell: 
         plan = plan_migration(found, target)
         for note in notes_on(found, target):
             tell(f"note: {note}")
-        for step in plan:
-            tell(str(step))
-            if not dry_run:
-                await setup.do(step)
         if not plan:
             tell(f"nothing to do: {location.root} is at version {target}")
         elif dry_run:
+            for step in plan:
+                tell(str(step))
             tell("nothing of this was done")
         else:
+            await _carry_out(setup, target, tell)
             tell(f"{location.root} is at version {target}")
+
+
+async def _carry_out(setup: StateSetup, target: int, tell: Callable[[str], None]) -> None:
+    """Do what is to be done when nobody else does it."""
+    await setup.do(CreateDirectory())
+    async with StateLock(setup.cluster, setup.root) as lock:
+        for step in plan_migration(await setup.look(), target):
+            await lock.keep()
+            tell(str(step))
+            await setup.do(step)

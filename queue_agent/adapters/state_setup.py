@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
+import structlog
+
 from queue_agent.adapters.queries import quote_path
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.core import trim_journal
@@ -30,6 +32,8 @@ from queue_agent.core.state_schema import BUNDLES, INDEX_TABLE, INDEXED_TABLE, L
 from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.wire import yson
 from queue_agent.wire.guid import NULL_GUID
+
+log = structlog.get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.1
 _COPIED_AT_ONCE: Final = 1000
@@ -64,7 +68,7 @@ class StateSetup:
         tables = {
             name: await self._look_at(name)
             for name in sorted(present)
-            if name in names or name.removesuffix(REBUILT_SUFFIX) in names
+            if name.removesuffix(REBUILT_SUFFIX).removesuffix(REPLACED_SUFFIX) in names
         }
         return FoundState(
             version=None if version is None else int(version),
@@ -125,23 +129,40 @@ class StateSetup:
         old, new = step.name, step.name + REBUILT_SUFFIX
         attributes = await self.cluster.get_attributes(self._path(old), ["schema", *_KEPT_ATTRIBUTES])
         attributes = {**attributes, "dynamic": True, "schema": _extended(attributes["schema"], step.added)}
-        await self._run("remove", self._path(new), force=True)
         await self._run("create", self._path(new), type="table", attributes=attributes)
-        await self._mount(new)
+        is_replaced = False
+        try:
+            await self._mount(new)
+            await self._copy(old, new, step.added)
+            await self._unmount(old)
+            await self._unmount(new)
+            await self._move(old, old + REPLACED_SUFFIX)
+            is_replaced = True
+        finally:
+            if not is_replaced:
+                await self._take_back(old, new)
+        await self._finish_rebuild(old)
+
+    async def _copy(self, old: str, new: str, added: Columns) -> None:
         if await self._state(old) == "unmounted":
             await self._mount(old)
         # What would be written while rows are copied would be lost: from here on it is refused.
         await self._run("freeze_table", self._path(old))
         await self._wait(old, "frozen")
         [rows] = await self.cluster.select_all(self._path(old), [f"* from {quote_path(self._path(old))}"])
-        nulls = {column.name: None for column in step.added}
+        nulls = {column.name: None for column in added}
         for start in range(0, len(rows), _COPIED_AT_ONCE):
             copied = [{**nulls, **row} for row in rows[start : start + _COPIED_AT_ONCE]]
             await self.cluster.insert_rows(self._path(new), copied)
-        await self._unmount(old)
-        await self._unmount(new)
-        await self._move(old, old + REPLACED_SUFFIX)
-        await self._finish_rebuild(old)
+
+    async def _take_back(self, old: str, new: str) -> None:
+        """After a failure: have the table served as before, and the half-made successor gone."""
+        try:
+            if await self._exists(self._path(old)):
+                await self._mount(old)
+                await self._run("remove", self._path(new), force=True)
+        except ClusterError as error:
+            log.error("table not restored", path=self._path(old), successor=self._path(new), error=str(error))
 
     async def _finish_rebuild(self, name: str) -> None:
         await self._unmount(name + REBUILT_SUFFIX)
@@ -192,7 +213,7 @@ class StateSetup:
         await self._wait(name, "unmounted")
 
     async def _move(self, name: str, new_name: str) -> None:
-        parameters = {"source_path": self._path(name), "destination_path": self._path(new_name), "force": True}
+        parameters = {"source_path": self._path(name), "destination_path": self._path(new_name)}
         await self.cluster.execute("move", parameters)
 
     async def _wait(self, name: str, state: str) -> None:

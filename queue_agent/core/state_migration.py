@@ -54,7 +54,7 @@ class FoundState:
 
     root_exists: bool = True
     tables: Mapping[str, FoundTable] | None = None
-    """By name; half-done successors among them. None stands for none."""
+    """By name; half-done successors and replaced tables among them. None stands for none."""
 
     bundles: Collection[str] = ("default",)
     knows_indexes: bool = False
@@ -209,8 +209,8 @@ def _plan(found: FoundState, target: int, bundle: str) -> Iterator[Step]:
     if not found.root_exists:
         yield CreateDirectory()
     tables = dict(found.tables or {})
-    for name in tables_at(target):
-        if name not in tables and f"{name}{REBUILT_SUFFIX}" in tables:
+    for name in tables_at(LATEST_VERSION):
+        if _needs_finishing(name, tables):
             yield FinishRebuild(name)
             tables[name] = replace(tables[f"{name}{REBUILT_SUFFIX}"], is_mounted=True)
     # A state without any table is made in the wanted version at once.
@@ -233,6 +233,25 @@ def _plan(found: FoundState, target: int, bundle: str) -> Iterator[Step]:
             yield SetVersion(version)
 
 
+def _needs_finishing(name: str, tables: Mapping[str, FoundTable]) -> bool:
+    """Whether a successor is to take its place; MigrationError if it is not certain that it is complete."""
+    rebuilt, replaced = f"{name}{REBUILT_SUFFIX}", f"{name}{REPLACED_SUFFIX}"
+    if rebuilt not in tables:
+        return False
+    if name in tables:
+        raise MigrationError(
+            f"Both {name} and {rebuilt} exist: rebuilding was broken off, or {name} was made anew meanwhile. If"
+            f" {name} has all rows, remove {rebuilt}; if {rebuilt} has, move {name} away and {rebuilt} into its place."
+            " Then run this again"
+        )
+    if replaced not in tables:
+        raise MigrationError(
+            f"{rebuilt} exists, but neither {name} nor {replaced}: whether it holds all rows is not known. If it does,"
+            f" move it to {name}; if not, remove it. Then run this again"
+        )
+    return True
+
+
 def _change_table(name: str, columns: Columns, tables: dict[str, FoundTable], bundle: str | None) -> Iterator[Step]:
     table = tables[name]
     keys = [column.name for column in columns if column.is_key]
@@ -243,6 +262,11 @@ def _change_table(name: str, columns: Columns, tables: dict[str, FoundTable], bu
     added = tuple(column for column in columns if column.name not in table.columns)
     if added:
         is_key = any(column.is_key for column in added)
+        if is_key and f"{name}{REPLACED_SUFFIX}" in tables:
+            raise MigrationError(
+                f"{name} has to be rebuilt, but {name}{REPLACED_SUFFIX} from an earlier time is in the way: move it"
+                " elsewhere or remove it, and run this again"
+            )
         yield RebuildTable(name, added) if is_key else AddColumns(name, added)
         names = [*table.columns, *(column.name for column in added)]
         tables[name] = replace(table, columns=names, key_columns=keys, is_mounted=True)

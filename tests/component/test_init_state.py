@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,19 +12,29 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from queue_agent.adapters.state_lock import LOCK_NAME, StateLock
 from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.cli import application
 from queue_agent.config import ClusterConfig
-from queue_agent.core.state_migration import REPLACED_SUFFIX, MigrationError, RebuildTable, plan_migration
+from queue_agent.core.state_migration import REPLACED_SUFFIX, FinishRebuild, MigrationError, plan_migration
 from queue_agent.core.state_schema import INDEX_TABLE, LATEST_VERSION, tables_at
 from queue_agent.errors import ClusterError
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.state_command import StateLocation, init_state, location_in
-from tests.component.discovery_world import migrate, set_attribute
+from tests.component.discovery_world import create_table, migrate, set_attribute
+from tests.component.faulty_proxy import FaultyProxy, Kind
 
 ROOT = "//home/state"
 REGISTRATIONS = f"{ROOT}/consumer_registrations"
+REPLACED = f"{REGISTRATIONS}{REPLACED_SUFFIX}"
+REGISTRATION = {
+    "queue_cluster": "a",
+    "queue_path": "//b",
+    "consumer_cluster": "c",
+    "consumer_path": "//d",
+    "vital": True,
+}
 
 
 @pytest.fixture
@@ -38,11 +50,17 @@ async def cluster(address: str) -> AsyncIterator[YtCluster]:
 
 
 def location(address: str, root: str = ROOT) -> StateLocation:
-    return StateLocation("hume", ClusterConfig(proxy=address), root)
+    return StateLocation("hume", ClusterConfig(proxy=address, discover_proxies=False), root)
 
 
 async def columns(cluster: YtCluster, name: str) -> list[str]:
     return [column.name for column in await cluster.get_columns(f"{ROOT}/{name}")]
+
+
+async def names(cluster: YtCluster, prefix: str = "consumer_registrations") -> set[str]:
+    """What there is in the directory that begins so."""
+    listing = await cluster.execute("list", {"path": ROOT})
+    return {str(name) for name in listing["value"] if str(name).startswith(prefix)}
 
 
 async def test_tables_are_made_in_the_newest_version_and_a_second_run_does_nothing(
@@ -115,39 +133,81 @@ async def test_a_table_that_was_rebuilt_is_kept_beside(cluster: YtCluster) -> No
     assert "consumer_name" not in await columns(cluster, f"consumer_registrations{REPLACED_SUFFIX}")
 
 
-async def test_a_rebuild_that_was_broken_off_is_done_again(cluster: YtCluster) -> None:
+async def test_a_rebuild_that_fails_leaves_the_table_as_it_was(address: str, cluster: YtCluster) -> None:
     await migrate(cluster, ROOT, 6)
-    await cluster.insert_rows(
-        REGISTRATIONS,
-        [{"queue_cluster": "a", "queue_path": "b", "consumer_cluster": "c", "consumer_path": "d", "vital": True}],
-    )
-    # What an attempt may have left: the old table refuses writes, the new one holds something else.
-    await cluster.execute("freeze_table", {"path": REGISTRATIONS})
-    await cluster.execute(
-        "create",
-        {
-            "type": "table",
-            "path": f"{REGISTRATIONS}.rebuilt",
-            "attributes": {"dynamic": True, "schema": await cluster.get(f"{REGISTRATIONS}/@schema")},
-        },
-    )
-    setup = StateSetup(cluster, ROOT)
-    found = await setup.look()
-    assert any(isinstance(step, RebuildTable) for step in plan_migration(found))
-    await migrate(cluster, ROOT, 8)
+    await cluster.insert_rows(REGISTRATIONS, [REGISTRATION])
+    async with FaultyProxy(address) as proxy, proxy.fault(Kind.ERROR, command="insert_rows"):
+        with pytest.raises(ClusterError):
+            await init_state(location(proxy.address), 8, False, print)
+    assert await cluster.get(f"{REGISTRATIONS}/@tablet_state") == "mounted"
+    await cluster.insert_rows(REGISTRATIONS, [{**REGISTRATION, "consumer_path": "//e"}])
+    assert await names(cluster) == {"consumer_registrations"}
+    await init_state(location(address), 8, False, print)
     [rows] = await cluster.select_all("", [f"[consumer_path], [consumer_name] from [{REGISTRATIONS}]"])
-    assert [row["consumer_path"] for row in rows] == ["d"]
-    assert (await setup.look()).tables is not None
-    assert plan_migration(await setup.look()) == []
+    assert [row["consumer_path"] for row in rows] == ["//d", "//e"]
+    assert plan_migration(await StateSetup(cluster, ROOT).look()) == []
 
 
-async def test_a_successor_takes_the_place_that_is_empty(cluster: YtCluster) -> None:
+async def test_a_table_and_its_successor_side_by_side_are_for_people_to_sort_out(
+    address: str, cluster: YtCluster
+) -> None:
+    await migrate(cluster, ROOT, 6)
+    schema = await cluster.get(f"{REGISTRATIONS}/@schema")
+    await create_table(cluster, f"{REGISTRATIONS}.rebuilt", schema)
+    with pytest.raises(MigrationError, match=r"remove consumer_registrations\.rebuilt"):
+        await init_state(location(address), 8, False, print)
+    await cluster.execute("remove", {"path": f"{REGISTRATIONS}.rebuilt"})
+    await init_state(location(address), 8, False, print)
+
+
+async def test_what_an_earlier_rebuild_kept_is_not_overwritten(address: str, cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 6)
+    kept = await create_table(cluster, REPLACED, await cluster.get(f"{REGISTRATIONS}/@schema"))
+    with pytest.raises(MigrationError, match="is in the way"):
+        await init_state(location(address), 8, False, print)
+    assert await cluster.get(f"{REPLACED}/@id") == kept
+
+
+async def test_a_successor_takes_the_place_its_predecessor_has_left(cluster: YtCluster) -> None:
     await migrate(cluster, ROOT, 7)
     await cluster.execute("unmount_table", {"path": REGISTRATIONS})
     await cluster.execute("move", {"source_path": REGISTRATIONS, "destination_path": f"{REGISTRATIONS}.rebuilt"})
     await set_attribute(cluster, ROOT, "version", 6)
+    setup = StateSetup(cluster, ROOT)
+    with pytest.raises(MigrationError, match="whether it holds all rows is not known"):
+        plan_migration(await setup.look())
+    await create_table(cluster, REPLACED, await cluster.get(f"{REGISTRATIONS}.rebuilt/@schema"))
     await migrate(cluster, ROOT, 7)
     assert await cluster.get(f"{REGISTRATIONS}/@tablet_state") == "mounted"
+
+
+async def test_a_table_that_came_back_meanwhile_is_not_replaced(cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 7)
+    await create_table(cluster, f"{REGISTRATIONS}.rebuilt", await cluster.get(f"{REGISTRATIONS}/@schema"))
+    object_id = await cluster.get(f"{REGISTRATIONS}/@id")
+    with pytest.raises(ClusterError, match="already exists"):
+        await StateSetup(cluster, ROOT).do(FinishRebuild("consumer_registrations"))
+    assert await cluster.get(f"{REGISTRATIONS}/@id") == object_id
+
+
+async def test_two_do_not_change_the_tables_at_once(address: str, cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 3)
+    async with StateLock(cluster, ROOT) as lock:
+        with pytest.raises(ClusterError, match=f"{LOCK_NAME} is there: .* by {socket.gethostname()}:{os.getpid()}"):
+            await init_state(location(address), 8, False, print)
+        await lock.keep()
+        assert await cluster.get(f"{ROOT}/@version") == 3
+    await init_state(location(address), 8, False, print)
+    assert await cluster.get(f"{ROOT}/@version") == 8
+    assert await names(cluster, LOCK_NAME) == set()
+
+
+async def test_who_has_lost_the_lock_changes_nothing_any_more(cluster: YtCluster) -> None:
+    await migrate(cluster, ROOT, 3)
+    async with StateLock(cluster, ROOT) as lock:
+        await cluster.execute("remove", {"path": f"{ROOT}/{LOCK_NAME}"})
+        with pytest.raises(ClusterError, match="was removed while"):
+            await lock.keep()
 
 
 async def test_there_is_no_way_back(address: str, cluster: YtCluster) -> None:
