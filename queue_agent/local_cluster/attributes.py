@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.clock import format_instant
 from queue_agent.local_cluster.model import Node, TableState, Tablet
+from queue_agent.local_cluster.permissions import Permissions
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, SUBJECT_TYPES, Subjects, members
 from queue_agent.local_cluster.table_sizes import TableSize, measure_table, measure_tablet
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
@@ -79,6 +81,14 @@ def _is_table(node: Node) -> bool:
 
 def _is_link(node: Node) -> bool:
     return node.type == "link"
+
+
+def _is_subject(node: Node) -> bool:
+    return node.type in SUBJECT_TYPES
+
+
+def _is_user(node: Node) -> bool:
+    return node.type == "user"
 
 
 def _any(_: Node) -> bool:
@@ -152,6 +162,8 @@ class Attributes:
     def __init__(self, state: ClusterState, resolver: Resolver) -> None:
         self._state = state
         self._resolver = resolver
+        self._subjects = Subjects(state)
+        permissions = Permissions(state, resolver)
         self._computed: Mapping[str, tuple[Callable[[Node], bool], Callable[[Node], Any]]] = {
             "id": (_any, lambda node: node.id),
             "type": (_any, lambda node: node.type),
@@ -177,6 +189,14 @@ class Attributes:
             "count": (lambda node: node.type in ("map_node", "list_node"), self._count),
             "target_path": (_is_link, lambda node: node.value),
             "broken": (_is_link, self._is_broken),
+            "effective_acl": (_any, permissions.effective_acl),
+            "member_of": (_is_subject, lambda node: self._subjects.groups_of(node.name)),
+            "member_of_closure": (_is_subject, lambda node: sorted(self._subjects.closure(node.name))),
+            "builtin": (_is_subject, lambda node: node.name in BUILTIN),
+            MEMBERS: (lambda node: node.type == "group", members),
+            "name": (_is_subject, lambda node: node.name),
+            "aliases": (_is_subject, lambda node: node.attributes.get("aliases", [])),
+            "banned": (_is_user, lambda node: node.attributes.get("banned", False)),
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
             "schema": (_is_table, lambda node: _table(node).schema.to_yson()),
             "schema_mode": (_is_table, lambda node: "strong" if _table(node).schema.columns else "weak"),
@@ -228,9 +248,8 @@ class Attributes:
 
     def find(self, node: Node, name: str) -> tuple[bool, Any]:
         """Whether the node has the attribute, and its value (an entity for what an agent answers)."""
-        if name in self._computed:
-            present, compute = self._computed[name]
-            return (True, compute(node)) if present(node) else (False, None)
+        if self._is_computed(node, name):
+            return True, self._computed[name][1](node)
         if self.agent_attribute(node, name):
             return True, None
         if name in node.attributes:
@@ -269,17 +288,23 @@ class Attributes:
         """
         if not isinstance(name, str) or not name:
             raise YtError(f"Attribute key must be a string that is not empty, got {name!r}")
-        if name in self._computed or name in AGENT_ATTRIBUTES:
+        if _is_subject(node) and name in ("name", "aliases", "banned"):
+            return self._with_subject_value(node, name, value)
+        if self._is_computed(node, name) or name in AGENT_ATTRIBUTES:
             raise YtError(f'Builtin attribute "{name}" cannot be set')
         settable = SETTABLE.get(name)
         if settable:
-            value = boolean(value) if settable.valid is _is_bool else value
+            value = yson.as_boolean(value) if settable.valid is _is_bool else value
             self._check(node, name, value, settable)
+        if name == "acl":
+            value = self._subjects.parse_acl(value)
+        elif name == "owner":
+            value = self._subjects.existing_name(value)
         return replace(node, attributes={**node.attributes, name: value})
 
     def without(self, node: Node, name: str, path: str) -> Node:
         """The node with the attribute removed; a builtin one that can be set gets its default back."""
-        self.check_removable(name)
+        self.check_removable(node, name)
         if name not in node.attributes:
             raise self._missing(name, path)
         return replace(node, attributes={key: value for key, value in node.attributes.items() if key != name})
@@ -289,9 +314,10 @@ class Attributes:
         kept = {name: value for name, value in node.attributes.items() if name in _PERMANENT}
         return replace(node, attributes=kept)
 
-    def check_removable(self, name: str) -> None:
-        """YtError unless an attribute of this name could be removed."""
-        if name in self._computed or name in AGENT_ATTRIBUTES or name in _PERMANENT:
+    def check_removable(self, node: Node, name: str, *, inside: bool = False) -> None:
+        """YtError unless an attribute of this name, or something inside it, could be removed."""
+        permanent = name in _PERMANENT and not inside
+        if self._is_computed(node, name) or name in AGENT_ATTRIBUTES or permanent:
             raise YtError(f'Attribute "{name}" cannot be removed')
 
     def _check(self, node: Node, name: str, value: Any, settable: Settable) -> None:
@@ -306,12 +332,29 @@ class Attributes:
                 ErrorCode.INVALID_TABLET_STATE,
             )
 
+    def _with_subject_value(self, node: Node, name: str, value: Any) -> Node:
+        value = yson.as_boolean(yson.plain(value))
+        if name == "name":
+            if node.name in BUILTIN:
+                raise YtError(f'Cannot rename a built-in {node.type} "{node.name}"')
+            return replace(node, name=node.name if value == node.name else self._subjects.check_name(value))
+        if name == "aliases":
+            value = self._subjects.check_aliases(node, value)
+        elif not _is_user(node) or not _is_bool(value):
+            raise YtError(f'Attribute "banned" of {node.type} "{node.name}" cannot be set to {value!r}')
+        elif value and node.name == ROOT:
+            raise YtError(f'User "{ROOT}" cannot be banned')
+        return replace(node, attributes={**node.attributes, name: value})
+
+    def _is_computed(self, node: Node, name: str) -> bool:
+        return name in self._computed and self._computed[name][0](node)
+
     def _missing(self, name: str, path: str) -> YtError:
         cause = YtError(f'Attribute "{name}" is not found', ErrorCode.RESOLVE)
         return YtError(f"Error resolving path {path}", ErrorCode.RESOLVE, inner_errors=[cause])
 
     def _user_names(self, node: Node) -> list[str]:
-        return [name for name in node.attributes if name not in SETTABLE]
+        return [name for name in node.attributes if name not in SETTABLE and not self._is_computed(node, name)]
 
     def _count(self, node: Node) -> int:
         return len(node.value) if node.type == "list_node" else self._state.child_count(node.id)
@@ -370,11 +413,6 @@ def table_tablet_state(tablets: Sequence[Tablet]) -> str:
     if not states:
         return "unmounted"
     return states.pop() if len(states) == 1 else "mixed"
-
-
-def boolean(value: Any) -> Any:
-    """A boolean given as `true`, which in YSON is a string, as the boolean it stands for; other values as they are."""
-    return {"true": True, "false": False}.get(str(value), value) if isinstance(value, str) else value
 
 
 def instant(state: ClusterState) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from queue_agent.local_cluster.access_bootstrap import create_access_control
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.registrations import TABLE_PATH as REGISTRATIONS_PATH
+from queue_agent.local_cluster.security import Security
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.wire import yson
@@ -60,35 +62,39 @@ class Connection:
         }
 
 
-def create_system_nodes(state: ClusterState, cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:
-    """Fill a new cluster; one that has been started before is left alone."""
-    if state.root is not None:
-        return
+def create_system_nodes(
+    state: ClusterState, cypress: Cypress, tablets: Tablets, security: Security, name: str, address: str
+) -> None:
+    """Fill a new cluster; to one that has been started before only what it lacks is added."""
     with state.change():
-        cypress.create_root()
-        for path in _DIRECTORIES:
-            cypress.create(path, "map_node", {}, recursive=True)
-        cypress.set("//sys/@cluster_name", name)
-        for user in ("root", "queue_agent", "guest"):
-            cypress.create_object("//sys/users", "user", {"name": user})
-        for account in ("sys", "tmp"):
-            cypress.create_object("//sys/accounts", "account", {"name": account})
-        cypress.create_object("//sys/tablet_cell_bundles", "tablet_cell_bundle", {"name": "default", "health": "good"})
-        cypress.create_object(
-            "//sys/tablet_cells",
-            "tablet_cell",
-            {
-                "tablet_cell_bundle": "default",
-                "health": "good",
-                "peers": [{"address": address, "state": "leading"}],
-            },
-        )
-        for table, schema in STATE_TABLES.items():
-            path = f"{STATE_ROOT}/{table}"
-            attributes = {"dynamic": True, "optimize_for": "lookup", "schema": schema, **_LIFETIMES.get(table, {})}
-            cypress.create(path, "table", attributes)
-            tablets.mount(path)
-        cypress.set(f"{STATE_ROOT}/@version", STATE_VERSION)
+        if state.root is None:
+            _create_nodes(cypress, tablets, name, address)
+        create_access_control(state, cypress, security)
+
+
+def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:
+    cypress.create_root()
+    for path in _DIRECTORIES:
+        cypress.create(path, "map_node", {}, recursive=True)
+    cypress.set("//sys/@cluster_name", name)
+    for account in ("sys", "tmp"):
+        cypress.create_object("//sys/accounts", "account", {"name": account})
+    cypress.create_object("//sys/tablet_cell_bundles", "tablet_cell_bundle", {"name": "default", "health": "good"})
+    cypress.create_object(
+        "//sys/tablet_cells",
+        "tablet_cell",
+        {
+            "tablet_cell_bundle": "default",
+            "health": "good",
+            "peers": [{"address": address, "state": "leading"}],
+        },
+    )
+    for table, schema in STATE_TABLES.items():
+        path = f"{STATE_ROOT}/{table}"
+        attributes = {"dynamic": True, "optimize_for": "lookup", "schema": schema, **_LIFETIMES.get(table, {})}
+        cypress.create(path, "table", attributes)
+        tablets.mount(path)
+    cypress.set(f"{STATE_ROOT}/@version", STATE_VERSION)
 
 
 def publish_connection(state: ClusterState, cypress: Cypress, name: str, connection: Connection) -> None:

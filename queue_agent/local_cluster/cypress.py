@@ -21,15 +21,23 @@ from queue_agent.local_cluster.nodes import (
     target_path,
     typed_items,
 )
+from queue_agent.local_cluster.permissions import (
+    ACCESS_CONTROL,
+    CHANGE_CHILDREN,
+    SCHEMAS,
+    Guarded,
+    attribute_permission,
+)
 from queue_agent.local_cluster.resolver import Resolver, Target, missing_child, resolve_error
 from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.subjects import BUILTIN, ROOT, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.subtrees import CopyOptions, Subtrees
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 
 
-class Cypress:
+class Cypress(Guarded):
     """Commands on nodes; every change is one `ClusterState.change`."""
 
     def __init__(self, state: ClusterState, resolver: Resolver, attributes: Attributes, tablets: Tablets) -> None:
@@ -38,6 +46,7 @@ class Cypress:
         self._attributes = attributes
         self._tablets = tablets
         self._subtrees = Subtrees(state, resolver, tablets)
+        self._subjects = Subjects(state)
 
     def get(self, path: str, names: Sequence[str] | None = None, max_size: int | None = None) -> Any:
         """Value of a node (tables and the like are entities), of an attribute, or of something inside a document.
@@ -49,6 +58,7 @@ class Cypress:
         """
         target = self._resolver.existing(path)
         node = target.node
+        self._access.check(node, "read")
         if target.attribute is not None:
             if not target.attribute:
                 return self._attributes.select(node, names)
@@ -65,6 +75,7 @@ class Cypress:
     def list(self, path: str, names: Sequence[str] | None = None, max_size: int | None = None) -> Any:
         """Names of children, of attributes, or of keys inside a document; `names` and `max_size` as for `get`."""
         target = self._resolver.existing(path)
+        self._access.check(target.node, "read")
         if target.attribute == []:
             return self._attributes.names(target.node)
         if target.attribute is not None or target.inside or target.node.type == "document":
@@ -78,7 +89,8 @@ class Cypress:
         shown: list[Any] = [child.name for child in children[:max_size]]
         if names is not None:
             shown = [
-                yson.with_attributes(child.name, self._attributes.select(child, names)) for child in children[:max_size]
+                yson.with_attributes(child.name, self._visible_attributes(child, names))
+                for child in children[:max_size]
             ]
         return shown if len(shown) == len(children) else yson.with_attributes(shown, {"incomplete": True})
 
@@ -86,6 +98,8 @@ class Cypress:
         """Whether a path leads to something."""
         try:
             target = self._resolver.existing(path)
+            if target.attribute is not None or target.inside:
+                self._access.check(target.node, "read")
             if target.attribute:
                 name, *keys = target.attribute
                 get_inside(self._attributes.get(target.node, name, path), keys, path)
@@ -129,7 +143,9 @@ class Cypress:
             if found:
                 self._make_room(found, path, force)
             parent, name = self._place(path, recursive)
-            node = new_node(self._state, node_type, parent.id, name)
+            if not ACCESS_CONTROL.isdisjoint(attributes):
+                self._access.check(parent, "administer")
+            node = self._owned(new_node(self._state, node_type, parent.id, name))
             user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
             if node_type == "table":
                 node = replace(node, table=table_state(attributes))
@@ -139,6 +155,7 @@ class Cypress:
             if node.table and node.table.dynamic:
                 self._tablets.create(node, attributes)
             for key, value in user_attributes.items():
+                self._access.check_owner(key, value)
                 node = self._attributes.with_value(node, key, value)
             self._state.put_node(node)
             return node.id
@@ -150,8 +167,9 @@ class Cypress:
             if target.wildcard:
                 raise resolve_error(path, YtError("Unexpected wildcard in YPath", ErrorCode.RESOLVE))
             if target.attribute is not None:
-                self._set_attribute(target, path, value)
+                self._set_attribute(target, path, value, force)
             elif target.inside:
+                self._access.check(target.node, "write")
                 where = self._resolver.path_of(target.node)
                 self._update(replace(target.node, value=set_inside(target.node.value, target.inside, value, where)))
             elif target.missing:
@@ -160,13 +178,13 @@ class Cypress:
             else:
                 self._replace_value(target.node, path, value, force)
 
-    def multiset_attributes(self, path: str, values: Mapping[str, Any]) -> None:
+    def multiset_attributes(self, path: str, values: Mapping[str, Any], *, force: bool = False) -> None:
         """Set several attributes at once, others stay; `path` is that of the node, with or without `/@`."""
         with self._state.change():
-            node = self._resolver.node(path.removesuffix("/@"))
+            found = node = self._resolver.node(path.removesuffix("/@"))
             for name, value in values.items():
-                node = self._attributes.with_value(node, name, value)
-            self._update(node, attributes=True)
+                node = self._with_value(node, name, value)
+            self._change_attributes(found, node, force=force)
 
     def remove(self, path: str, *, recursive: bool = False, force: bool = False) -> None:
         """Remove a node, an attribute, a key of a document, or, with `/*`, all children."""
@@ -189,6 +207,9 @@ class Cypress:
         _check_options(options.ignore_existing, options.force)
         with self._state.change():
             node = self._resolver.node(source)
+            self._access.check_subtree(node, "full_read")
+            if move:
+                self._check_removal(node)
             self._subtrees.check_can_travel(node, move)
             found = self._find(destination)
             if found and options.ignore_existing:
@@ -202,7 +223,7 @@ class Cypress:
             parent, name = self._place(destination, options.recursive)
             if node.id in self._subtrees.lineage(parent):
                 raise YtError("Cannot copy or move a node to its descendant")
-            fresh = self._subtrees.copy(node, parent.id, name, options.keep, move)
+            fresh = self._subtrees.copy(node, parent.id, name, options.keep, move, self._access.user)
             if move:
                 self._subtrees.delete(node)
             return fresh
@@ -219,7 +240,7 @@ class Cypress:
             if found:
                 self._make_room(found, link_path, force)
             parent, name = self._place(link_path, recursive)
-            node = replace(new_node(self._state, "link", parent.id, name), value=target_path)
+            node = replace(self._owned(new_node(self._state, "link", parent.id, name)), value=target_path)
             self._state.put_node(node)
             try:
                 self._resolver.resolve(link_path)
@@ -240,6 +261,33 @@ class Cypress:
             self._state.put_node(replace(node, name=name, attributes=dict(attributes)))
             return node.id
 
+    def _with_value(self, node: Node, name: str, value: Any) -> Node:
+        """The node, which is there, with an attribute set."""
+        self._access.check(node, attribute_permission(name))
+        self._access.check_owner(name, value)
+        return self._attributes.with_value(node, name, value)
+
+    def _change_attributes(self, old: Node, new: Node, *, force: bool) -> None:
+        """Put a node with other attributes in place of what it was."""
+        self._update(new, attributes=True)
+        if new.name != old.name:
+            self._subjects.rename(old.name, new.name)
+        if not force and any(old.attributes.get(name) != new.attributes.get(name) for name in ACCESS_CONTROL):
+            self._access.check_reversible(self._state.node(new.id))
+
+    def _owned(self, node: Node) -> Node:
+        """A new node as that of the user who makes it; root's are not marked."""
+        user = self._access.user
+        return node if user == ROOT else replace(node, attributes={**node.attributes, "owner": user})
+
+    def _check_removal(self, node: Node) -> None:
+        self._access.check_subtree(node, "remove")
+        if node.parent_id is not None and node.type not in SCHEMAS:
+            self._access.check(self._state.node(node.parent_id), *CHANGE_CHILDREN)
+
+    def _visible_attributes(self, node: Node, names: Sequence[str]) -> dict[str, Any]:
+        return self._attributes.select(node, names) if self._access.allows(node, "read") else {}
+
     def _find(self, path: str) -> Node | None:
         """What stands at a path where a node is to be put; a link is found itself."""
         target = self._resolver.resolve(path, follow_last=False)
@@ -252,6 +300,7 @@ class Cypress:
             raise YtError(f"Node {path} already exists", ErrorCode.ALREADY_EXISTS)
         if found.parent_id is None:
             raise YtError("Node / cannot be replaced")
+        self._check_removal(found)
         self._subtrees.delete(found)
 
     def _place(self, path: str, recursive: bool) -> tuple[Node, str]:
@@ -262,8 +311,11 @@ class Cypress:
         node = target.node
         if between and not recursive:
             raise missing_child(path, self._resolver.path_of(node), between[0])
+        self._access.check(node, *CHANGE_CHILDREN)
+        if self._subjects.is_map(node):
+            raise YtError(f"Objects of {self._resolver.path_of(node)} are created by their name, without a path")
         for key in between:
-            child = new_node(self._state, "map_node", node.id, key)
+            child = self._owned(new_node(self._state, "map_node", node.id, key))
             self._state.put_node(child)
             node = child
         return node, name
@@ -290,13 +342,20 @@ class Cypress:
         return node.value if node.type in SCALARS else None
 
     def _tree(self, node: Node, names: Sequence[str] | None) -> Any:
+        if not self._access.allows(node, "read"):
+            return None
         opaque = node.attributes.get("opaque") is True
         value = None if opaque else self._tree_value(node, names)
         attributes = self._attributes.select(node, names) if names else {}
         return yson.with_attributes(value, attributes) if attributes else value
 
     def _create_from_value(self, parent_id: str, name: str, value: Any) -> None:
-        node = self._with_attributes_of(new_node(self._state, node_type_of(value), parent_id, name), value)
+        node = self._owned(new_node(self._state, node_type_of(value), parent_id, name))
+        for key, item in yson.attributes_of(value).items():
+            if key in ACCESS_CONTROL:
+                self._access.check(self._state.node(parent_id), "administer")
+            self._access.check_owner(key, item)
+            node = self._attributes.with_value(node, key, item)
         if node.type == "map_node":
             self._state.put_node(node)
             for key, item in value.items():
@@ -305,6 +364,7 @@ class Cypress:
             self._state.put_node(replace(node, value=yson.plain(value)))
 
     def _replace_value(self, node: Node, path: str, value: Any, force: bool) -> None:
+        self._access.check(node, "write")
         if node.type == "document":
             self._update(replace(node, value=value))
             return
@@ -317,6 +377,7 @@ class Cypress:
         if node.parent_id is None:
             raise YtError("Node / cannot be replaced")
         if node.type == "map_node":
+            self._access.check_below(node, "remove")
             self._subtrees.delete_children(node)
             for key, item in value.items():
                 self._create_from_value(node.id, child_name(key), item)
@@ -326,10 +387,10 @@ class Cypress:
 
     def _with_attributes_of(self, node: Node, value: Any) -> Node:
         for name, item in yson.attributes_of(value).items():
-            node = self._attributes.with_value(node, name, item)
+            node = self._with_value(node, name, item)
         return node
 
-    def _set_attribute(self, target: Target, path: str, value: Any) -> None:
+    def _set_attribute(self, target: Target, path: str, value: Any, force: bool) -> None:
         if target.missing:
             raise missing_child(path, self._resolver.path_of(target.node), target.missing[0])
         node = target.node
@@ -337,21 +398,24 @@ class Cypress:
         if not target.attribute:
             if not isinstance(value, dict):
                 raise YtError(f"Attributes of {path} must be given as a map")
+            self._access.check(node, "write")
             node = self._attributes.without_all(node)
             for name, item in value.items():
-                node = self._attributes.with_value(node, name, item)
+                node = self._with_value(node, name, item)
         else:
             name, *keys = target.attribute
             if keys:
                 value = set_inside(self._attributes.get(node, name, path), keys, value, f"@{name}")
-            node = self._attributes.with_value(node, name, value)
-        self._update(node, attributes=True)
+            node = self._with_value(node, name, value)
+        self._change_attributes(target.node, node, force=force)
 
     def _remove_all(self, target: Target, path: str) -> None:
         node = target.node
+        self._access.check(node, *(CHANGE_CHILDREN if node.type == "map_node" else ("write",)))
         if target.attribute is not None:
             self._update(self._attributes.without_all(node), attributes=True)
         elif node.type == "map_node":
+            self._access.check_below(node, "remove")
             self._subtrees.delete_children(node)
         elif node.type in ("list_node", "document") and isinstance(node.value, (list, dict)):
             self._update(replace(node, value=type(yson.plain(node.value))()))
@@ -359,6 +423,7 @@ class Cypress:
             raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
 
     def _remove_inside(self, target: Target, force: bool) -> None:
+        self._access.check(target.node, "write")
         where = self._resolver.path_of(target.node)
         try:
             value = remove_inside(target.node.value, target.inside, where)
@@ -373,7 +438,8 @@ class Cypress:
         if not target.attribute:
             raise YtError(f"Cannot remove all attributes by {path}: put a wildcard behind it")
         name, *keys = target.attribute
-        self._attributes.check_removable(name)
+        self._access.check(target.node, attribute_permission(name))
+        self._attributes.check_removable(target.node, name, inside=bool(keys))
         try:
             if keys:
                 value = remove_inside(self._attributes.get(target.node, name, path), keys, f"@{name}")
@@ -384,11 +450,14 @@ class Cypress:
             if force and error.code == ErrorCode.RESOLVE:
                 return
             raise
-        self._update(node, attributes=True)
+        self._change_attributes(target.node, node, force=force)
 
     def _remove_node(self, node: Node, recursive: bool) -> None:
         if node.parent_id is None:
             raise YtError("Node / cannot be removed")
+        if node.type in SUBJECT_TYPES and node.name in BUILTIN:
+            raise YtError(f'Cannot remove a built-in {node.type} "{node.name}"')
+        self._check_removal(node)
         if not recursive and node.type == "map_node" and self._state.children(node.id):
             raise YtError(f"Cannot remove non-empty composite node {self._resolver.path_of(node)}")
         self._subtrees.delete(node)

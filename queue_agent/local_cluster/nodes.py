@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from queue_agent.local_cluster.attributes import boolean, instant
+from queue_agent.local_cluster.attributes import instant
 from queue_agent.local_cluster.ids import OBJECT_TYPES
 from queue_agent.local_cluster.model import Node, TableState
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
@@ -107,7 +107,7 @@ def checked_value(node_type: str, value: Any) -> Any:
 
 def table_state(attributes: Mapping[str, Any]) -> TableState:
     """What a table that is created with these attributes is like; YtError if it cannot be so."""
-    dynamic = boolean(attributes.get("dynamic", False))
+    dynamic = yson.as_boolean(attributes.get("dynamic", False))
     if not isinstance(dynamic, bool):
         raise YtError('Attribute "dynamic" must be a boolean')
     given = attributes.get("schema")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.queues import key_column
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.schema import parse_schema
@@ -42,7 +43,7 @@ class Session:
     user_meta: yson.Yson
 
 
-class Producers:
+class Producers(Guarded):
     """Producer commands of one cluster; they work on its own tables only."""
 
     def __init__(self, cluster_name: str, state: ClusterState, resolver: Resolver, tables: DynamicTables) -> None:
@@ -51,11 +52,16 @@ class Producers:
         self._resolver = resolver
         self._tables = tables
 
+    def acting_as(self, access: Access) -> Self:
+        view = super().acting_as(access)
+        view._tables = self._tables.acting_as(access)
+        return view
+
     def create_session(
         self, producer_path: RichPath, queue_path: RichPath, session_id: str, user_meta: yson.Yson
     ) -> dict[str, Any]:
         """Begin a session, or fence off whoever had it before by raising its epoch."""
-        table = self._open_producer(producer_path.bare)
+        table = self._open_producer(producer_path.bare, "write")
         with self._state.change():
             found = self._find_session(table, queue_path, session_id)
             session = Session(
@@ -72,7 +78,7 @@ class Producers:
 
     def remove_session(self, producer_path: RichPath, queue_path: RichPath, session_id: str) -> None:
         """Forget a session; it may never have been."""
-        table = self._open_producer(producer_path.bare)
+        table = self._open_producer(producer_path.bare, "write")
         key = zip(table.schema.key_columns, self._key(queue_path, session_id), strict=True)
         self._tables.delete_rows(table.path, [{column.name.encode(): value for column, value in key}])
 
@@ -101,8 +107,8 @@ class Producers:
         Raises:
             YtError: 3101 and 3102 for a wrong epoch, 3103 for sequence numbers that do not grow.
         """
-        queue = self._valid("queue", queue_path, self._tables.open_ordered)
         producer = self._valid("producer", producer_path, self._open_producer)
+        queue = self._valid("queue", queue_path, self._tables.open_ordered)
         session = self._find_session(producer, queue_path, session_id)
         if session is None:
             raise YtError(f'Unknown queue producer session "{session_id}"')
@@ -131,11 +137,11 @@ class Producers:
             self._resolver.node(path.bare)
         except YtError as error:
             raise YtError(f"Path {path.bare} does not point to a valid {role}", inner_errors=[error]) from error
-        table: Table = opened(path.bare)
+        table: Table = opened(path.bare, "write")
         return table
 
-    def _open_producer(self, path: str) -> Table:
-        table = self._tables.open_sorted(path)
+    def _open_producer(self, path: str, permission: str) -> Table:
+        table = self._tables.open_sorted(path, permission)
         if table.schema != parse_schema(PRODUCER_SCHEMA):
             raise YtError(
                 "Table schema is not recognized as a valid producer schema",

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.clock import NULL_TIMESTAMP
 from queue_agent.local_cluster.directory import ClusterDirectory
+from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.registrations import Reference, Registrations
 from queue_agent.local_cluster.rows import data_weight, row_mapper
 from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, parse_schema
@@ -54,7 +55,7 @@ class BatchLimits:
         return cls(min(limits.row_count, max(limits.data_weight // weight_per_row, 1)), limits.data_weight)
 
 
-class Queues:
+class Queues(Guarded):
     """Queue commands of one cluster."""
 
     def __init__(self, tables: DynamicTables, registrations: Registrations, directory: ClusterDirectory) -> None:
@@ -67,7 +68,9 @@ class Queues:
     ) -> list[dict[str, Any]]:
         """Rows of one partition from an offset on, or from the first row that is left behind it."""
         queue = self._registrations.reference(queue_path)
-        return pull_rows(self._tables_of(queue, "Queue"), queue.path, partition_index, offset, limits)
+        tables = self._tables_of(queue, "Queue")
+        tables.open_ordered(queue.path, "read")
+        return pull_rows(tables, queue.path, partition_index, offset, limits)
 
     def pull_for_consumer(
         self,
@@ -81,7 +84,7 @@ class Queues:
         consumer = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
         consumer_tables = self._tables_of(consumer, "Consumer")
-        consumer_table = open_consumer(consumer_tables, consumer.path)
+        consumer_table = open_consumer(consumer_tables, consumer.path, "read")
         self._registrations.check(queue, consumer, queue_path, consumer_path)
         queue_tables = self._tables_of(queue, "Queue")
         if offset is None:
@@ -116,7 +119,7 @@ class Queues:
         consumer = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
         tables = self._tables_of(consumer, "Consumer")
-        table = open_consumer(tables, consumer.path)
+        table = open_consumer(tables, consumer.path, "write" if client_side else "read")
         if not client_side:
             self._registrations.check(queue, consumer, queue_path, consumer_path)
         if old_offset is not None:
@@ -166,12 +169,12 @@ class Queues:
         cluster = self._directory.find(reference.cluster)
         if cluster is None:
             raise YtError(f'{role} cluster "{reference.cluster}" was not found for path {reference.path}')
-        return cluster.tables
+        return cluster.acting_as(self._access.user).tables
 
 
-def open_consumer(tables: DynamicTables, path: str) -> Table:
-    """A consumer's table; YtError if its schema is not a consumer's."""
-    table = tables.open(path)
+def open_consumer(tables: DynamicTables, path: str, permission: str) -> Table:
+    """A consumer's table; YtError if its schema is not a consumer's, or the user lacks the permission for it."""
+    table = tables.open(path, permission)
     expected = parse_schema(CONSUMER_SCHEMA)
     without_meta = replace(expected, columns=expected.columns[:-1])
     if table.schema not in (expected, without_meta):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from queue_agent.local_cluster.directory import ClusterDirectory
+from queue_agent.local_cluster.model import Node
+from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
@@ -31,7 +33,7 @@ class Reference:
         return yson.with_attributes(self.path, {"cluster": self.cluster})
 
 
-class Registrations:
+class Registrations(Guarded):
     """What the proxies of one cluster do with registrations; the rows live in a table of the home cluster."""
 
     def __init__(self, cluster_name: str, resolver: Resolver, directory: ClusterDirectory) -> None:
@@ -45,9 +47,11 @@ class Registrations:
         """Add a registration, or replace the one there is.
 
         Raises:
-            YtError: one of the paths leads to no table.
+            YtError: one of the paths leads to no table; 901 if the queue is not the user's to register with.
         """
         queue, consumer = self.existing_table(queue_path), self.existing_table(consumer_path)
+        access, node = self._access_to(queue)
+        access.check(node, "register_queue_consumer", vital=vital)
         row = _key(queue, consumer)
         row[b"vital"] = vital
         row[b"partitions"] = None if partitions is None else list(partitions)
@@ -56,6 +60,7 @@ class Registrations:
     def unregister(self, queue_path: RichPath, consumer_path: RichPath) -> None:
         """Remove a registration; objects may be gone, and so may the registration."""
         queue, consumer = self.reference(queue_path), self.reference(consumer_path)
+        self._check_removable(queue, consumer)
         self._directory.home.tables.delete_rows(TABLE_PATH, [_key(queue, consumer)])
 
     def list(self, queue_path: RichPath | None, consumer_path: RichPath | None) -> list[dict[str, Any]]:
@@ -88,6 +93,25 @@ class Registrations:
                 ErrorCode.AUTHORIZATION,
                 {"raw_queue": queue_path.path, "raw_consumer": consumer_path.path},
             )
+
+    def _check_removable(self, queue: Reference, consumer: Reference) -> None:
+        """YtError 901 if both tables are there, and the user may remove neither."""
+        try:
+            found = [self._access_to(reference) for reference in (queue, consumer)]
+        except YtError as error:
+            if error.code != ErrorCode.RESOLVE:
+                raise
+            return
+        if not any(access.allows(node, "remove") for access, node in found):
+            access, node = found[0]
+            access.check(node, "remove")
+
+    def _access_to(self, reference: Reference) -> tuple[Access, Node]:
+        """What the user may do on a table's cluster, and the table; YtError 500 if it is not there."""
+        cluster = self._directory.find(reference.cluster)
+        if cluster is None:
+            return self._access, self._resolver.node(reference.path)
+        return cluster.acting_as(self._access.user).access, cluster.resolver.node(reference.path)
 
     def reference(self, path: RichPath) -> Reference:
         """The table a path means; a path that leads nowhere is taken as it is."""

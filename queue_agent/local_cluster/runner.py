@@ -29,6 +29,8 @@ class LocalClusters:
         agents: RPC addresses of the queue agents that answer for statuses.
         data_dir: where states are kept, a file a cluster; None for memory.
         clock: time of all of them.
+        tokens: user by token, for users that are there from the start, such as `root`.
+        require_token: refuse requests without a valid token; else they are root's.
     """
 
     def __init__(
@@ -37,11 +39,16 @@ class LocalClusters:
         agents: Sequence[str] = (),
         data_dir: Path | None = None,
         clock: Clock | None = None,
+        *,
+        tokens: Mapping[str, str] | None = None,
+        require_token: bool = False,
     ) -> None:
         self._ports = ports
         self._agents = agents
         self._data_dir = data_dir
         self._clock = clock or Clock()
+        self._tokens = tokens or {}
+        self._require_token = require_token
         self._directory = ClusterDirectory()
         self._exit = AsyncExitStack()
 
@@ -51,9 +58,18 @@ class LocalClusters:
             proxies = {name: HttpProxy(stack.enter_context(_listener(port))) for name, port in self._ports.items()}
             for name, proxy in proxies.items():
                 cluster = Cluster(
-                    name, proxy.address, self._file(name), COMMANDS, self._directory, gateway, self._clock
+                    name,
+                    proxy.address,
+                    self._file(name),
+                    COMMANDS,
+                    self._directory,
+                    gateway,
+                    self._clock,
+                    require_token=self._require_token,
                 )
                 stack.callback(cluster.close)
+                for token, user in self._tokens.items():
+                    cluster.tokens.add(user, token)
             connection = Connection({name: proxy.address for name, proxy in proxies.items()}, self._agents)
             for cluster in self._directory:
                 publish_connection(cluster.state, cluster.cypress, cluster.name, connection)

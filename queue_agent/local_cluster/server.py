@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_server import Server
 
+from queue_agent.local_cluster.authentication import Unauthenticated, UserRefused
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import Command, Rows
 from queue_agent.local_cluster.request import (
@@ -80,6 +81,12 @@ class _Handling:
             return await self._route(request)
         except UnsupportedEncoding as error:
             return error_response(error, status=415)
+        except Unauthenticated as error:
+            response = error_response(error, status=401)
+            response.headers["WWW-Authenticate"] = f'OAuth realm="{self._cluster.name}"'
+            return response
+        except UserRefused as error:
+            return error_response(error, status=403)
         except YtError as error:
             return error_response(error)
         except Exception:  # a bug: clients would take a bare 500 for a reason to try again for minutes
@@ -102,7 +109,8 @@ class _Handling:
             case "/hosts":
                 return _json([self._cluster.http_address])
             case "/auth/whoami":
-                return _json({"login": "root", "realm": "local", "csrf_token": ""})
+                identity = self._cluster.authenticator.identify(request.headers)
+                return _json({"login": identity.user, "realm": identity.realm, "csrf_token": ""})
             case "/ping":
                 return web.Response()
             case "/version":
@@ -111,11 +119,15 @@ class _Handling:
 
     async def _execute(self, command: Command, request: web.BaseRequest) -> web.StreamResponse:
         headers = request.headers
+        cluster = self._cluster
+        # Clients that do not know yet where to go may ask for that much.
+        if command.name != "discover_proxies":
+            cluster = cluster.acting_as(cluster.authenticator.identify(headers).user)
         data = await read_body(request.content.iter_any(), headers.get("Content-Encoding", "").lower())
         parameters = read_parameters(command, request.query_string, headers, data)
         body = read_input(command, parameters, headers, data)
         answer_format = output_format(command, parameters, headers)
-        answer = await self._cluster.execute(command, parameters, body)
+        answer = await cluster.execute(command, parameters, body)
         if isinstance(answer, Rows):
             content = answer_format.write_rows(answer.rows)
         else:

@@ -89,6 +89,9 @@ class ClusterState:
         """None before the first start of a cluster."""
         return self._nodes.get(self._root_id) if self._root_id else None
 
+    def nodes(self) -> Iterator[Node]:
+        return iter(self._nodes.values())
+
     def tables(self) -> Iterator[Node]:
         return (node for node in self._nodes.values() if node.table)
 

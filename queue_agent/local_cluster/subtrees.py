@@ -11,6 +11,7 @@ from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.nodes import new_node
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.subjects import ROOT, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.wire.error import ErrorCode, YtError
 
@@ -47,20 +48,28 @@ class Subtrees:
     def delete(self, node: Node) -> None:
         self.delete_children(node)
         self._state.delete_node(node)
+        if node.type in SUBJECT_TYPES:
+            Subjects(self._state).forget(node.name)
 
     def delete_children(self, node: Node) -> None:
         for child in self._state.children(node.id):
             self.delete(child)
 
-    def copy(self, node: Node, parent_id: str, name: str, keep: AbstractSet[str], move: bool) -> str:
-        """Copy a subtree, attributes as in `CopyOptions.keep`; for a move tablets are not copied but handed over."""
+    def copy(self, node: Node, parent_id: str, name: str, keep: AbstractSet[str], move: bool, owner: str) -> str:
+        """Copy a subtree, attributes as in `CopyOptions.keep`; for a move tablets are not copied but handed over.
+
+        The owner is who copies, unless that attribute is kept.
+        """
         fresh = new_node(self._state, node.type, parent_id, name)
+        attributes = {key: item for key, item in node.attributes.items() if key not in PERSONAL or key in keep}
+        if "owner" not in keep and owner != ROOT:
+            attributes["owner"] = owner
         fresh = replace(
             fresh,
             creation_time=node.creation_time if "creation_time" in keep else fresh.creation_time,
             modification_time=node.modification_time if "modification_time" in keep else fresh.modification_time,
             value=node.value,
-            attributes={key: item for key, item in node.attributes.items() if key not in PERSONAL or key in keep},
+            attributes=attributes,
             table=node.table,
         )
         self._state.put_node(fresh)
@@ -69,7 +78,7 @@ class Subtrees:
         else:
             self._tablets.copy(node, fresh.id)
         for child in self._state.children(node.id):
-            self.copy(child, fresh.id, child.name, keep, move)
+            self.copy(child, fresh.id, child.name, keep, move, owner)
         return fresh.id
 
     def check_can_travel(self, node: Node, move: bool) -> None:
@@ -80,6 +89,8 @@ class Subtrees:
         verb = "move" if move else "copy"
         words = " or ".join(f'"{state}"' for state in allowed)
         for table in self._walk(node):
+            if table.type in SUBJECT_TYPES:
+                raise YtError(f'Cannot {verb} {table.type} "{table.name}"')
             if any(tablet.state not in allowed for tablet in self._state.tablets(table.id)):
                 raise YtError(
                     f"Cannot {verb} dynamic table {self._resolver.path_of(table)} since not all of its tablets are in"

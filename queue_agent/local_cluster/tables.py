@@ -9,6 +9,7 @@ from typing import Any
 
 from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.query import KeyRange, select
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import MISSING, RowCodec, data_weight, decode_values, encode_values, row_mapper
@@ -43,7 +44,7 @@ class Table:
     codec: RowCodec
 
 
-class DynamicTables:
+class DynamicTables(Guarded):
     """Commands on rows; reading and writing are immediate and all or nothing."""
 
     def __init__(self, state: ClusterState, resolver: Resolver, choices: random.Random) -> None:
@@ -52,31 +53,33 @@ class DynamicTables:
         self._choices = choices
         self._codecs: dict[str, tuple[TableSchema, RowCodec]] = {}
 
-    def open(self, path: str) -> Table:
+    def open(self, path: str, permission: str | None = None) -> Table:
         """A dynamic table by its path.
 
         Raises:
-            YtError: there is nothing, or no dynamic table.
+            YtError: there is nothing, or no dynamic table, or the user lacks the permission for it.
         """
         node = self._resolver.node(path)
         if node.table is None:
             raise YtError(f"{path} is not a table but a {node.type}")
         if not node.table.dynamic:
             raise YtError(f"Table {path} is not dynamic")
+        if permission is not None:
+            self._access.check(node, permission)
         schema = node.table.schema
         known = self._codecs.get(node.id)
         if known is None or known[0] is not schema:
             known = self._codecs[node.id] = schema, RowCodec(schema)
         return Table(self._resolver.path_of(node), node, schema, known[1])
 
-    def open_ordered(self, path: str) -> Table:
-        table = self.open(path)
+    def open_ordered(self, path: str, permission: str | None = None) -> Table:
+        table = self.open(path, permission)
         if table.schema.is_sorted:
             raise YtError(f"Table {path} is not ordered")
         return table
 
-    def open_sorted(self, path: str) -> Table:
-        table = self.open(path)
+    def open_sorted(self, path: str, permission: str | None = None) -> Table:
+        table = self.open(path, permission)
         if not table.schema.is_sorted:
             raise YtError(f"Table {path} is not sorted", ErrorCode.TABLE_MUST_BE_SORTED)
         return table
@@ -89,7 +92,7 @@ class DynamicTables:
             rows: values by column name; ordered tables take `$tablet_index` among them.
             update: keep the old values of the columns a row does not name (sorted tables only).
         """
-        table = self.open(path)
+        table = self.open(path, "write")
         if table.schema.is_sorted:
             with self._state.change():
                 self.write_sorted(table, rows, self._state.timestamps.next(), update=update)
@@ -144,7 +147,7 @@ class DynamicTables:
 
     def delete_rows(self, path: str, keys: Sequence[Mapping[bytes, Any]]) -> None:
         """Delete rows of a sorted table by their whole keys; absent ones are no error."""
-        table = self.open_sorted(path)
+        table = self.open_sorted(path, "write")
         encoded = [table.codec.encode_key(table.codec.parse_key(key)) for key in keys]
         with self._state.change():
             tablet = self._writable_tablet(table, 0)
@@ -165,7 +168,7 @@ class DynamicTables:
         A versioned row has attributes `write_timestamps` and `delete_timestamps`, newest first, and a list of
         versions (attribute `timestamp`) for every value column.
         """
-        table = self.open_sorted(path)
+        table = self.open_sorted(path, "read")
         tablet = self._readable_tablet(table, 0)
         columns = table.schema.columns
         known = {column.name for column in columns}
@@ -210,7 +213,7 @@ class DynamicTables:
         """Rows a query selects."""
 
         def open_table(path: str) -> _Source:
-            return _Source(self, self.open(path), timestamp or LATEST_TIMESTAMP)
+            return _Source(self, self.open(path, "read"), timestamp or LATEST_TIMESTAMP)
 
         result = select(
             query,
@@ -241,7 +244,7 @@ class DynamicTables:
 
     def trim_rows(self, path: str, tablet_index: int, trimmed_row_count: int) -> None:
         """Drop the rows below an index; nothing happens if they are gone already."""
-        table = self.open_ordered(path)
+        table = self.open_ordered(path, "write")
         with self._state.change():
             tablet = self._writable_tablet(table, tablet_index)
             if trimmed_row_count > tablet.total_row_count:

@@ -13,6 +13,7 @@ from queue_agent.local_cluster.alteration import (
     conversion,
 )
 from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
@@ -36,7 +37,7 @@ _MAX_START: Final = 2**60
 """Leaves room for rows behind it in 63 bits."""
 
 
-class Tablets:
+class Tablets(Guarded):
     """Lifecycle commands; transitions are instant, so the states in between never show."""
 
     def __init__(self, state: ClusterState, resolver: Resolver) -> None:
@@ -125,6 +126,7 @@ class Tablets:
             old = node.table
             if old is None:
                 raise YtError(f"{path} is not a table but a {node.type}")
+            self._access.check(node, "write")
             tablets = self._state.tablets(node.id)
             what = "dynamic mode" if schema is None else "schema"
             if any(tablet.state != "unmounted" for tablet in tablets):
@@ -258,6 +260,7 @@ class Tablets:
             raise YtError(f"{path} is not a table but a {node.type}")
         if not node.table.dynamic:
             raise YtError(f"Table {path} is not dynamic")
+        self._access.check(node, "mount")
         return node
 
     def _choose_cell(self, tablet: Tablet) -> str:

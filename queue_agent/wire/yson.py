@@ -116,6 +116,11 @@ def is_null(value: Yson) -> bool:
     return value is None or isinstance(value, yson_types.YsonEntity)
 
 
+def as_boolean(value: Yson) -> Yson:
+    """A boolean given as `true`, which is a string, as the boolean it stands for; other values as they are."""
+    return {"true": True, "false": False}.get(str(value), value) if isinstance(value, str) else value
+
+
 def _load(data: bytes, kind: str, encoding: str | None) -> Yson:
     try:
         result = bindings.loads(data, yson_type=kind, encoding=encoding, always_create_attributes=False)

@@ -47,8 +47,17 @@ SORTED_SCHEMA = [
 class ClusterThread:
     """Local clusters that serve from a thread of their own while entered, so that blocking clients can call them."""
 
-    def __init__(self, data_dir: Path | None = None, clock: Clock | None = None) -> None:
-        self._clusters = LocalClusters(dict.fromkeys(NAMES, 0), [], data_dir, clock)
+    def __init__(
+        self,
+        data_dir: Path | None = None,
+        clock: Clock | None = None,
+        *,
+        tokens: Mapping[str, str] | None = None,
+        require_token: bool = False,
+    ) -> None:
+        self._clusters = LocalClusters(
+            dict.fromkeys(NAMES, 0), [], data_dir, clock, tokens=tokens, require_token=require_token
+        )
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._started: Future[None] = Future()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from queue_agent.local_cluster.commands import (
+    access,
     batch,
     cypress,
     dynamic_tables,
@@ -17,6 +18,6 @@ from queue_agent.local_cluster.commands.command import Command
 
 COMMANDS: Final[dict[str, Command]] = {
     command.name: command
-    for module in (cypress, tablets, dynamic_tables, queues, transactions, service, batch)
+    for module in (cypress, tablets, dynamic_tables, queues, transactions, access, service, batch)
     for command in module.COMMANDS
 }

@@ -17,6 +17,7 @@ from queue_agent.local_cluster.commands.command import (
     volatile,
 )
 from queue_agent.local_cluster.marked_tables import MARKED_TABLES, create_marked_table
+from queue_agent.local_cluster.security import OBJECT_TYPES
 from queue_agent.local_cluster.subtrees import CopyOptions
 from queue_agent.wire.error import YtError
 
@@ -30,6 +31,10 @@ class _Read(Parameters):
 
 class _Path(Parameters):
     path: PathParameter
+
+
+class _SetAttributes(_Path):
+    force: bool = False
 
 
 class _Create(Parameters):
@@ -92,6 +97,11 @@ async def _exists(cluster: Cluster, parameters: _Path, _: Body) -> Any:
 
 
 async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
+    if parameters.path is None and parameters.type in OBJECT_TYPES:
+        object_id = cluster.security.create(
+            parameters.type, parameters.attributes, ignore_existing=parameters.ignore_existing
+        )
+        return {"object_id": object_id}
     if parameters.path is None:
         raise YtError(f'Cannot create an object of type "{parameters.type}" without a path')
     options = {
@@ -125,10 +135,10 @@ async def _set(cluster: Cluster, parameters: _Set, body: Body) -> Any:
     return {}
 
 
-async def _multiset_attributes(cluster: Cluster, parameters: _Path, body: Body) -> Any:
+async def _multiset_attributes(cluster: Cluster, parameters: _SetAttributes, body: Body) -> Any:
     if not isinstance(body.value, dict):
         raise YtError("multiset_attributes needs a map of attributes")
-    cluster.cypress.multiset_attributes(parameters.path, body.value)
+    cluster.cypress.multiset_attributes(parameters.path, body.value, force=parameters.force)
     return {}
 
 
@@ -182,7 +192,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     light("exists", _Path, _exists),
     volatile("create", _Create, _create),
     volatile("set", _Set, _set, input_type="structured"),
-    volatile("multiset_attributes", _Path, _multiset_attributes, input_type="structured"),
+    volatile("multiset_attributes", _SetAttributes, _multiset_attributes, input_type="structured"),
     volatile("remove", _Remove, _remove),
     volatile("copy", _Copy, _copy),
     volatile("move", _Copy, _move),

@@ -9,7 +9,6 @@ from queue_agent.local_cluster.commands.command import (
     Body,
     Command,
     Parameters,
-    PathParameter,
     RichPathParameter,
     light,
     unsigned,
@@ -25,12 +24,6 @@ class _DiscoverProxies(Parameters):
     type: str = "rpc"
 
 
-class _CheckPermission(Parameters):
-    user: str
-    permission: str
-    path: PathParameter
-
-
 class _ParsePath(Parameters):
     path: RichPathParameter
 
@@ -42,11 +35,6 @@ async def _generate_timestamp(cluster: Cluster, _: _None, __: Body) -> Any:
 
 async def _discover_proxies(cluster: Cluster, parameters: _DiscoverProxies, _: Body) -> Any:
     return {"proxies": [cluster.http_address] if parameters.type == "http" else []}
-
-
-async def _check_permission(cluster: Cluster, parameters: _CheckPermission, _: Body) -> Any:
-    cluster.resolver.node(parameters.path)
-    return {"action": "allow"}
 
 
 async def _parse_ypath(_: Cluster, parameters: _ParsePath, __: Body) -> Any:
@@ -61,7 +49,6 @@ async def _get_supported_features(_: Cluster, __: _None, ___: Body) -> Any:
 COMMANDS: Final[tuple[Command, ...]] = (
     light("generate_timestamp", _None, _generate_timestamp, transactions="ignored"),
     light("discover_proxies", _DiscoverProxies, _discover_proxies, transactions="ignored"),
-    light("check_permission", _CheckPermission, _check_permission),
     light("parse_ypath", _ParsePath, _parse_ypath, transactions="ignored"),
     light("get_supported_features", _None, _get_supported_features, transactions="ignored"),
 )

@@ -1,0 +1,103 @@
+"""Who a request is from: by its token, and by the name it asks to act under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from queue_agent.local_cluster.acl import Principal
+from queue_agent.local_cluster.permissions import UNLIMITED
+from queue_agent.local_cluster.subjects import ROOT, Subjects
+from queue_agent.local_cluster.tokens import Tokens
+from queue_agent.wire.error import ErrorCode, YtError
+
+_SCHEMES: Final = ("OAuth ", "Bearer ")
+_AUTHORIZATION: Final = "Authorization"
+_USER_NAME: Final = "X-YT-User-Name"
+
+
+class Unauthenticated(YtError):
+    """A request that does not say who it is from; HTTP answers it with 401."""
+
+    def __init__(self, reason: str) -> None:
+        cause = YtError(reason, ErrorCode.INVALID_CREDENTIALS)
+        super().__init__("Authentication failed", ErrorCode.AUTHENTICATION, inner_errors=[cause])
+
+
+class UserRefused(YtError):
+    """A request from somebody who is not let in; HTTP answers it with 403."""
+
+    def __init__(self, cause: YtError) -> None:
+        super().__init__("User validation failed", inner_errors=[cause])
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The user of a request."""
+
+    user: str
+    realm: str
+    """How the user was found out: `local` without a token, `cypress` by one."""
+
+
+_OPEN: Final = Identity(ROOT, "local")
+
+
+class Authenticator:
+    """Authentication of one cluster's requests.
+
+    Args:
+        tokens: of the cluster.
+        subjects: of the cluster.
+        require_token: refuse requests without a valid token; else they are root's.
+    """
+
+    def __init__(self, tokens: Tokens, subjects: Subjects, *, require_token: bool) -> None:
+        self._tokens = tokens
+        self._subjects = subjects
+        self._require_token = require_token
+
+    def identify(self, headers: Mapping[str, str]) -> Identity:
+        """The user of a request by its headers.
+
+        Raises:
+            Unauthenticated: there is no valid token, and one is required; or the user may not act as another.
+            UserRefused: the user does not exist, or is banned.
+        """
+        identity = self._by_token(headers.get(_AUTHORIZATION))
+        principal = self._principal(identity.user)
+        wanted = headers.get(_USER_NAME)
+        if wanted is None:
+            return identity
+        if not principal.is_superuser:
+            raise Unauthenticated(
+                f"Client has provided {_USER_NAME} header but authenticated user {identity.user} is not a superuser"
+            )
+        self._principal(wanted)
+        return Identity(wanted, f"{identity.realm}:impersonation")
+
+    def _by_token(self, header: str | None) -> Identity:
+        if header is None:
+            if self._require_token:
+                raise Unauthenticated("Client is missing credentials")
+            return _OPEN
+        scheme = next((scheme for scheme in _SCHEMES if header.startswith(scheme)), None)
+        user = self._tokens.find_user(header.removeprefix(scheme).strip()) if scheme else None
+        if user is not None:
+            return Identity(user, "cypress")
+        if not self._require_token:
+            # People have tokens of other clusters in their homes, and clients send them to every cluster.
+            return _OPEN
+        raise Unauthenticated("Token is missing in Cypress" if scheme else "Malformed Authorization header")
+
+    def _principal(self, user: str) -> Principal:
+        if user == ROOT:
+            return UNLIMITED.principal
+        try:
+            principal = self._subjects.principal(user)
+        except YtError as error:
+            raise UserRefused(error) from error
+        if principal.is_banned:
+            raise UserRefused(YtError(f'User "{user}" is banned', ErrorCode.USER_BANNED))
+        return principal
