@@ -29,6 +29,7 @@ check: .venv/dev.installed  ## format, lint, types, layers
 bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster_rows
 	$(BIN)/python -m benchmarks.client_requests
+	$(BIN)/python -m benchmarks.fresh_cluster
 
 $(UV):
 	$(PYTHON) -m venv --clear $(UV_HOME)

@@ -71,9 +71,17 @@ def local(
     ] = None,
     rpc_port: Annotated[int, typer.Option(min=1, max=65535, help="RPC port of the agent.")] = 9030,
     http_port: Annotated[int, typer.Option(min=1, max=65535, help="HTTP port of the agent.")] = 10030,
+    test_controls: Annotated[
+        bool,
+        typer.Option(
+            "--test-controls", help="Let anybody set the clock and turn on faults, at /test/ of each cluster."
+        ),
+    ] = False,
 ) -> None:
     """Run local clusters and an agent in the foreground, until Ctrl-C."""
-    options = LocalOptions(_cluster_ports(cluster or DEFAULT_CLUSTERS), agents, data_dir, rpc_port, http_port)
+    options = LocalOptions(
+        _cluster_ports(cluster or DEFAULT_CLUSTERS), agents, data_dir, rpc_port, http_port, test_controls
+    )
     try:
         asyncio.run(run_local(options, typer.echo, partial(typer.echo, err=True)))
     except LocalError as error:

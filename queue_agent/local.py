@@ -57,6 +57,9 @@ class LocalOptions:
     http_port: int
     """Of the agent."""
 
+    test_controls: bool = False
+    """Whether the clusters serve `/test/...`."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalAgent:
@@ -126,7 +129,7 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
             with tempfile.TemporaryDirectory(prefix="queue-agent-") as directory:
                 for agent in agents:
                     processes.append(await _start(agent, proxies, Path(directory)))  # noqa: PERF401 - those that run are stopped if the next does not start
-                await _serve_clusters(stack, listeners, agents, options.data_dir)
+                await _serve_clusters(stack, listeners, agents, options)
                 ready = await _all_ready(agents, processes, stop)
             if ready:
                 announce(ready_line(proxies, agents))
@@ -136,7 +139,7 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
 
 
 async def _serve_clusters(
-    stack: AsyncExitStack, listeners: Mapping[str, socket.socket], agents: Sequence[LocalAgent], data_dir: Path | None
+    stack: AsyncExitStack, listeners: Mapping[str, socket.socket], agents: Sequence[LocalAgent], options: LocalOptions
 ) -> None:
     from queue_agent.adapters.logs import configure_logging
     from queue_agent.local_cluster.runner import LocalClusters
@@ -144,9 +147,15 @@ async def _serve_clusters(
 
     configure_logging("warning", "console")
     try:
-        if data_dir is not None:
-            _make_directory(data_dir)
-        await stack.enter_async_context(LocalClusters(listeners, [agent.rpc_address for agent in agents], data_dir))
+        if options.data_dir is not None:
+            _make_directory(options.data_dir)
+        clusters = LocalClusters(
+            listeners,
+            [agent.rpc_address for agent in agents],
+            options.data_dir,
+            test_controls=options.test_controls,
+        )
+        await stack.enter_async_context(clusters)
     except (OSError, StorageError) as error:
         raise LocalError(f"cannot start the clusters: {error}") from error
     if agents:

@@ -13,7 +13,7 @@ NULL_TIMESTAMP = 0
 
 
 class Clock:
-    """Time of day, moved by `advance`.
+    """Time of day, moved by `advance` and `set`; between moves it runs on.
 
     Args:
         source: seconds since the epoch; the machine's clock unless a test brings its own.
@@ -23,9 +23,15 @@ class Clock:
         self._source = source
         self._offset = 0.0
 
-    def advance(self, interval: timedelta) -> None:
-        """Move the clock for all who ask from now on; backwards is possible."""
-        self._offset += interval.total_seconds()
+    def advance(self, interval: timedelta | float) -> None:
+        """Move the clock, a bare number being seconds, for all who ask from now on; backwards is possible."""
+        self._offset += interval.total_seconds() if isinstance(interval, timedelta) else interval
+
+    def set(self, moment: datetime) -> None:
+        """Make it this moment; ValueError if it does not name its time zone."""
+        if moment.tzinfo is None:
+            raise ValueError(f"{moment} does not say in which time zone")
+        self._offset = moment.timestamp() - self._source()
 
     def seconds(self) -> float:
         return self._source() + self._offset

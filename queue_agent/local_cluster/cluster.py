@@ -16,12 +16,14 @@ from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.documents import get_inside
+from queue_agent.local_cluster.faults import Faults
 from queue_agent.local_cluster.mutations import Mutations
 from queue_agent.local_cluster.orchid_gateway import OrchidGateway
 from queue_agent.local_cluster.permissions import UNLIMITED, Permissions
 from queue_agent.local_cluster.producers import Producers
 from queue_agent.local_cluster.queues import Queues
 from queue_agent.local_cluster.registrations import Registrations
+from queue_agent.local_cluster.request_log import RequestLog
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.security import Security
 from queue_agent.local_cluster.state import ClusterState
@@ -71,6 +73,8 @@ class Cluster:
         self.http_address = address
         self.access = UNLIMITED
         self.commands = commands
+        self.faults = Faults(commands)
+        self.requests = RequestLog()
         self._storage = Storage(file)
         self.state = ClusterState(self._storage, clock, _FIRST_CELL_TAG + len(list(directory)))
         self.resolver = Resolver(self.state)
@@ -124,6 +128,7 @@ class Cluster:
 
     async def execute(self, command: Command, parameters: Mapping[str, Any], body: Body) -> Any:
         """Run a command; one that is repeated with its mutation id gets the answer of its first time."""
+        await self.faults.before(command.name, parameters)
         mutation_id = parameters.get("mutation_id")
         if mutation_id is None or not command.changes:
             return await command.execute(self, parameters, body)

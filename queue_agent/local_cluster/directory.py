@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from queue_agent.wire.error import ErrorCode, YtError
+
 if TYPE_CHECKING:
     from queue_agent.local_cluster.cluster import Cluster
 
 
 class ClusterDirectory:
-    """Clusters by name; the first one is home to what they share, such as registrations."""
+    """Clusters by name; the first one is home to what they share, such as registrations.
+
+    Who asks for a cluster in order to work with it gets a YtError while that one is turned off.
+    """
 
     def __init__(self) -> None:
         self._clusters: dict[str, Cluster] = {}
@@ -19,11 +24,18 @@ class ClusterDirectory:
         self._clusters[cluster.name] = cluster
 
     def find(self, name: str) -> Cluster | None:
-        return self._clusters.get(name)
+        cluster = self._clusters.get(name)
+        return _reached(cluster) if cluster else None
 
     @property
     def home(self) -> Cluster:
-        return next(iter(self._clusters.values()))
+        return _reached(next(iter(self._clusters.values())))
 
     def __iter__(self) -> Iterator[Cluster]:
         return iter(self._clusters.values())
+
+
+def _reached(cluster: Cluster) -> Cluster:
+    if cluster.faults.is_off:
+        raise YtError(f'Cluster "{cluster.name}" is not available', ErrorCode.UNAVAILABLE)
+    return cluster

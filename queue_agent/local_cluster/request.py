@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import re
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from queue_agent.local_cluster.commands.command import Body, Command
-from queue_agent.local_cluster.formats import JSON_FORMAT, YSON_TEXT, Format
-from queue_agent.wire import http, yson
-from queue_agent.wire.error import YtError
+from aiohttp import StreamReader
 
-MAX_BODY_BYTES: Final = 2**30
+from queue_agent.local_cluster.commands.command import Body, Command, Kind
+from queue_agent.local_cluster.formats import JSON_FORMAT, YSON_TEXT, Format
+from queue_agent.local_cluster.memory_budget import Lease
+from queue_agent.wire import http, yson
+from queue_agent.wire.error import ErrorCode, YtError
+
+BODY_SECONDS: Final = 60.0
+"""From one piece of a body to the next."""
+
+_MEGABYTE: Final = 2**20
+_MAX_BODY_BYTES: Final[Mapping[Kind, int]] = {
+    "null": 16 * _MEGABYTE,
+    "structured": 16 * _MEGABYTE,
+    "tabular": 256 * _MEGABYTE,
+    "binary": 256 * _MEGABYTE,
+}
+"""By what a command takes; Python values are much larger than what they are written as."""
+
 _ANY_WINDOW: Final = zlib.MAX_WBITS | 32
 """Lets zlib tell gzip from its own format: clients say gzip and send the other."""
 
@@ -25,24 +40,42 @@ class UnsupportedEncoding(YtError):
     """A body in a compression this server does not know."""
 
 
-async def read_body(chunks: AsyncIterator[bytes], encoding: str) -> bytes:
+class BodyTimeout(YtError):
+    """A body that does not come."""
+
+
+async def read_body(
+    content: StreamReader, encoding: str, kind: Kind, lease: Lease, seconds: float = BODY_SECONDS
+) -> bytes:
     """The body, decompressed.
+
+    Args:
+        content: the body as it comes.
+        encoding: its compression.
+        kind: what it is for, which limits its size.
+        lease: grows with what is read.
+        seconds: see `BODY_SECONDS`.
 
     Raises:
         UnsupportedEncoding: not gzip, deflate or identity.
+        BodyTimeout: nothing more came for too long.
         YtError: the compressed data is broken, or there is too much of it.
     """
     if encoding not in ("", "identity", "gzip", "deflate"):
         raise UnsupportedEncoding(f'Unsupported content encoding "{encoding}"')
     parts: list[bytes] = []
-    size = 0
     inflater = None if encoding in ("", "identity") else _Inflater()
-    async for chunk in chunks:
-        data = inflater.feed(chunk) if inflater else chunk
-        size += len(data)
-        if size > MAX_BODY_BYTES:
-            raise YtError(f"Request body is larger than {MAX_BODY_BYTES} bytes")
-        parts.append(data)
+    while not content.at_eof():
+        try:
+            async with asyncio.timeout(seconds):
+                chunk = await content.readany()
+        except TimeoutError as error:
+            raise BodyTimeout(f"No more of the request body came for {seconds} s", ErrorCode.TIMEOUT) from error
+        for data in inflater.feed(chunk) if inflater else (chunk,):
+            lease.grow(len(data))
+            if lease.size > _MAX_BODY_BYTES[kind]:
+                raise YtError(f"Request body is larger than {_MAX_BODY_BYTES[kind]} bytes")
+            parts.append(data)
     if inflater:
         inflater.check_complete()
     return b"".join(parts)
@@ -55,19 +88,19 @@ class _Inflater:
         self._member = zlib.decompressobj(_ANY_WINDOW)
         self._started = False
 
-    def feed(self, data: bytes) -> bytes:
-        out = []
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """What a piece decompresses to, a megabyte at a time."""
         while data:
             self._started = True
             try:
-                out.append(self._member.decompress(data))
+                yield self._member.decompress(data, _MEGABYTE)
             except zlib.error as error:
                 raise YtError(f"Error decompressing request body: {error}") from error
-            data = self._member.unused_data
+            data = self._member.unconsumed_tail
             if self._member.eof:
+                data = self._member.unused_data
                 self._member = zlib.decompressobj(_ANY_WINDOW)
                 self._started = bool(data)
-        return b"".join(out)
 
     def check_complete(self) -> None:
         if self._started:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -19,6 +20,11 @@ from queue_agent.local_cluster.server import HttpProxy
 
 LOOPBACK: Final = "127.0.0.1"
 
+_OTHER_FILES: Final = 100
+"""Files, listeners and connections to agents, generously."""
+
+_MANY_CONNECTIONS: Final = 10_000
+
 
 class LocalClusters:
     """Any number of clusters, serving while entered.
@@ -31,6 +37,7 @@ class LocalClusters:
         clock: time of all of them.
         tokens: user by token, for users that are there from the start, such as `root`.
         require_token: refuse requests without a valid token; else they are root's.
+        test_controls: whether requests are logged and `/test/...` is served; see `control_api`.
     """
 
     def __init__(
@@ -42,6 +49,7 @@ class LocalClusters:
         *,
         tokens: Mapping[str, str] | None = None,
         require_token: bool = False,
+        test_controls: bool = False,
     ) -> None:
         self._ports = ports
         self._agents = agents
@@ -49,13 +57,18 @@ class LocalClusters:
         self._clock = clock or Clock()
         self._tokens = tokens or {}
         self._require_token = require_token
+        self._test_controls = test_controls
         self._directory = ClusterDirectory()
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             gateway = await stack.enter_async_context(OrchidGateway())
-            proxies = {name: HttpProxy(stack.enter_context(_listener(port))) for name, port in self._ports.items()}
+            max_connections = _max_connections(len(self._ports))
+            proxies = {
+                name: HttpProxy(stack.enter_context(_listener(port)), max_connections)
+                for name, port in self._ports.items()
+            }
             for name, proxy in proxies.items():
                 cluster = Cluster(
                     name,
@@ -72,9 +85,11 @@ class LocalClusters:
                     cluster.tokens.add(user, token)
             connection = Connection({name: proxy.address for name, proxy in proxies.items()}, self._agents)
             for cluster in self._directory:
+                if self._test_controls:
+                    cluster.requests.start()
                 publish_connection(cluster.state, cluster.cypress, cluster.name, connection)
                 stack.push_async_callback(proxies[cluster.name].stop)
-                await proxies[cluster.name].serve(cluster)
+                await proxies[cluster.name].serve(cluster, test_controls=self._test_controls)
             self._exit = stack.pop_all()
         return self
 
@@ -90,10 +105,7 @@ class LocalClusters:
 
     def cluster(self, name: str) -> Cluster:
         """One of the clusters; KeyError if there is none of this name."""
-        cluster = self._directory.find(name)
-        if cluster is None:
-            raise KeyError(name)
-        return cluster
+        return {cluster.name: cluster for cluster in self._directory}[name]
 
     def _file(self, name: str) -> Path | None:
         return self._data_dir / f"{name}.sqlite" if self._data_dir else None
@@ -101,3 +113,11 @@ class LocalClusters:
 
 def _listener(port: int | socket.socket) -> socket.socket:
     return socket.create_server((LOOPBACK, port)) if isinstance(port, int) else port
+
+
+def _max_connections(cluster_count: int) -> int:
+    """How many each of so many clusters may have, so that the process always has a file descriptor left."""
+    open_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if open_files == resource.RLIM_INFINITY:
+        return _MANY_CONNECTIONS
+    return min(max(open_files - _OTHER_FILES, cluster_count) // cluster_count, _MANY_CONNECTIONS)

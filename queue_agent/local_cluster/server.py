@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import re
 import socket
+from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
 from aiohttp import web
-from aiohttp.web_protocol import RequestHandler
-from aiohttp.web_server import Server
 
 from queue_agent.local_cluster.authentication import Unauthenticated, UserRefused
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import Command, Rows
+from queue_agent.local_cluster.connection import ConnectionServer, error_response
+from queue_agent.local_cluster.connection_faults import ConnectionDropped, answer_faultily, hang_up
+from queue_agent.local_cluster.control_api import PREFIX as CONTROL_PREFIX
+from queue_agent.local_cluster.control_api import ControlApi
+from queue_agent.local_cluster.formats import JSON_FORMAT
+from queue_agent.local_cluster.memory_budget import Lease, MemoryBudget
 from queue_agent.local_cluster.request import (
+    BodyTimeout,
     UnsupportedEncoding,
     header_format,
     output_format,
@@ -29,6 +35,9 @@ from queue_agent.wire.error import YtError
 MAX_HEADER_BYTES: Final = 8 * 2**20
 """Clients send whole queries in one header."""
 
+MAX_HELD_BYTES: Final = 512 * 2**20
+"""Of requests that are being read or handled."""
+
 _COMMAND_NAME: Final = re.compile(r"[a-z_]+")
 _VERSION: Final = "local"
 
@@ -40,11 +49,14 @@ class HttpProxy:
 
     Args:
         listener: a socket that listens there; whoever made it closes it.
+        max_connections: at a time.
     """
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, max_connections: int) -> None:
         self._socket = listener
+        self._max_connections = max_connections
         self._runner: web.ServerRunner | None = None
+        self._cluster: Cluster | None = None
 
     @property
     def address(self) -> str:
@@ -52,10 +64,15 @@ class HttpProxy:
         host, port = self._socket.getsockname()[:2]
         return f"{host}:{port}"
 
-    async def serve(self, cluster: Cluster) -> None:
-        """Answer requests from now on."""
-        server = _Server(
-            _Handling(cluster).handle,
+    async def serve(self, cluster: Cluster, *, test_controls: bool) -> None:
+        """Answer requests from now on, those to `/test/...` only if wanted."""
+        self._cluster = cluster
+        budget = MemoryBudget(MAX_HELD_BYTES)
+        server = ConnectionServer(
+            _Handling(cluster, budget, ControlApi(cluster) if test_controls else None).handle,
+            cluster.faults,
+            budget,
+            self._max_connections,
             auto_decompress=False,
             max_line_size=MAX_HEADER_BYTES,
             max_field_size=MAX_HEADER_BYTES,
@@ -66,6 +83,8 @@ class HttpProxy:
         await web.SockSite(self._runner, self._socket).start()
 
     async def stop(self) -> None:
+        if self._cluster is not None:
+            self._cluster.faults.clear()  # requests that are held up would hold up the end
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -73,22 +92,20 @@ class HttpProxy:
 class _Handling:
     """Requests to one cluster."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, budget: MemoryBudget, control_api: ControlApi | None) -> None:
         self._cluster = cluster
+        self._budget = budget
+        self._control_api = control_api
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._route(request)
-        except UnsupportedEncoding as error:
-            return error_response(error, status=415)
-        except Unauthenticated as error:
-            response = error_response(error, status=401)
-            response.headers["WWW-Authenticate"] = f'OAuth realm="{self._cluster.name}"'
-            return response
-        except UserRefused as error:
-            return error_response(error, status=403)
+        except ConnectionDropped:
+            return hang_up(request)
         except YtError as error:
-            return error_response(error)
+            return self._refusal(error)
+        except RecursionError:
+            return error_response(YtError("What the request asks for is nested too deeply"))
         except Exception:  # a bug: clients would take a bare 500 for a reason to try again for minutes
             log.exception("request crashed", cluster=self._cluster.name, path=request.path)
             return error_response(YtError(f"Internal error of the local cluster, see its log ({request.path})"))
@@ -100,7 +117,13 @@ class _Handling:
             command = self._cluster.commands.get(name) if _COMMAND_NAME.fullmatch(name) else None
             if command is None:
                 return error_response(YtError(f'Unknown command "{name}"'), status=404)
-            return await self._execute(command, request)
+            with self._budget.lease() as lease:
+                return await self._execute(command, request, lease)
+        if self._control_api and path.startswith(CONTROL_PREFIX):
+            with self._budget.lease() as lease:
+                body = await read_body(request.content, "", "null", lease)
+                answer = self._control_api.answer(request.method, path, request.query, body)
+                return web.Response(body=JSON_FORMAT.write_node(answer), content_type=JSON_FORMAT.mime_type)
         match path:
             case "/api":
                 return _json(["v3", "v4"])
@@ -117,14 +140,43 @@ class _Handling:
                 return web.Response(text=_VERSION)
         return error_response(YtError(f"Unknown path {request.path}"), status=404)
 
-    async def _execute(self, command: Command, request: web.BaseRequest) -> web.StreamResponse:
+    async def _execute(self, command: Command, request: web.BaseRequest, lease: Lease) -> web.StreamResponse:
         headers = request.headers
         cluster = self._cluster
         # Clients that do not know yet where to go may ask for that much.
         if command.name != "discover_proxies":
             cluster = cluster.acting_as(cluster.authenticator.identify(headers).user)
-        data = await read_body(request.content.iter_any(), headers.get("Content-Encoding", "").lower())
+        encoding = headers.get("Content-Encoding", "").lower()
+        data = await read_body(request.content, encoding, command.input_type, lease)
         parameters = read_parameters(command, request.query_string, headers, data)
+
+        async def answer() -> web.Response:
+            try:
+                return await self._answer(cluster, command, parameters, headers, data)
+            except YtError as error:
+                return self._refusal(error)
+
+        logged = self._cluster.requests.add(cluster.access.user, command.name, parameters)
+        fault = self._cluster.faults.take_connection_fault(command.name, parameters)
+        if fault is None:
+            response: web.StreamResponse = await answer()
+        else:
+            logged.fault = fault.effect.kind
+            response = await answer_faultily(fault, request, answer)
+        if self._cluster.faults.is_off:
+            raise ConnectionDropped
+        logged.status = response.status
+        logged.error_code = int(response.headers.get(http.RESPONSE_CODE, 0))
+        return response
+
+    async def _answer(
+        self,
+        cluster: Cluster,
+        command: Command,
+        parameters: Mapping[str, Any],
+        headers: Mapping[str, str],
+        data: bytes,
+    ) -> web.Response:
         body = read_input(command, parameters, headers, data)
         answer_format = output_format(command, parameters, headers)
         answer = await cluster.execute(command, parameters, body)
@@ -142,35 +194,22 @@ class _Handling:
             },
         )
 
-
-class _Handler(RequestHandler):
-    """Answers malformed requests with error documents too."""
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        response = error_response(YtError(f"Malformed HTTP request: {message or exc}"), status=status)
-        response.force_close()
-        return response
-
-
-class _Server(Server):
-    def __call__(self) -> RequestHandler:
-        return _Handler(self, loop=self._loop, **self._kwargs)
-
-
-def error_response(error: YtError, status: int = 400) -> web.Response:
-    """An error as document and as headers, each enough for a client."""
-    return web.Response(
-        status=status,
-        text=error.to_json(),
-        content_type="application/json",
-        headers=http.error_headers(error),
-    )
+    def _refusal(self, error: YtError) -> web.Response:
+        """The error with the status that tells clients what kind it is of."""
+        match error:
+            case Unauthenticated():
+                response = error_response(error, status=401)
+                response.headers["WWW-Authenticate"] = f'OAuth realm="{self._cluster.name}"'
+                return response
+            case UserRefused():
+                return error_response(error, status=403)
+            case BodyTimeout():
+                response = error_response(error, status=408)
+                response.force_close()
+                return response
+            case UnsupportedEncoding():
+                return error_response(error, status=415)
+        return error_response(error)
 
 
 def _json(value: Any) -> web.Response:

@@ -1,37 +1,30 @@
-"""Local clusters in a thread of their own, and the unmodified clients that talk to them."""
+"""The unmodified clients that talk to a cluster, and what tests of it share."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any
 
 import pytest
 import yt.wrapper
 from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
+from queue_agent.local_cluster import thread
 from queue_agent.local_cluster.clock import Clock
-from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.testing import NO_RETRIES
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import YtError
 
-T = TypeVar("T")
-
 NAMES = ("pythia", "hume")
-NO_RETRIES: Mapping[str, Any] = {"proxy": {"retries": {"enable": False}}, "dynamic_table_retries": {"enable": False}}
 QUEUE_SCHEMA = [
     {"name": "data", "type": "string"},
     {"name": "$timestamp", "type": "uint64"},
@@ -44,8 +37,8 @@ SORTED_SCHEMA = [
 ]
 
 
-class ClusterThread:
-    """Local clusters that serve from a thread of their own while entered, so that blocking clients can call them."""
+class ClusterThread(thread.ClusterThread):
+    """Two clusters that know each other."""
 
     def __init__(
         self,
@@ -55,49 +48,7 @@ class ClusterThread:
         tokens: Mapping[str, str] | None = None,
         require_token: bool = False,
     ) -> None:
-        self._clusters = LocalClusters(
-            dict.fromkeys(NAMES, 0), [], data_dir, clock, tokens=tokens, require_token=require_token
-        )
-        self._loop = asyncio.new_event_loop()
-        self._stop = asyncio.Event()
-        self._started: Future[None] = Future()
-        self._thread = threading.Thread(target=self._run, name="local clusters")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._started.result()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-
-    def address(self, name: str) -> str:
-        return self._clusters.addresses[name]
-
-    def ask(self, look: Callable[[Cluster], T], name: str = NAMES[0]) -> T:
-        """Run a function on the thread that owns the clusters and give back what it returns."""
-
-        async def run() -> T:
-            return look(self._clusters.cluster(name))
-
-        return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
-
-    def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve())
-
-    async def _serve(self) -> None:
-        try:
-            async with self._clusters:
-                self._started.set_result(None)
-                await self._stop.wait()
-        except BaseException as error:
-            if not self._started.done():
-                self._started.set_exception(error)
-            raise
+        super().__init__(NAMES, data_dir, clock, tokens=tokens, require_token=require_token)
 
 
 @dataclass(frozen=True)
