@@ -196,7 +196,7 @@ def test_bodies_come_compressed(raw: RawHttp, client: YtClient, home: str, name:
     ("encoding", "body", "status"),
     [
         ("gzip", b"this is not compressed", 400),
-        ("gzip", gzip.compress(b"{data=a}" * 100)[:-9], 400),
+        ("gzip", gzip.compress(b"{data=a}" * 100, mtime=0)[:-9], 400),
         ("br", b"whatever", 415),
     ],
 )
