@@ -60,7 +60,7 @@ class FaultSwitch:
     @property
     def hits(self) -> int:
         """Requests that it befell, up to the moment in which it was turned off."""
-        fault = self._thread.ask(self._cluster, lambda cluster: cluster.faults.find(self._number))
+        fault = self._thread.ask(lambda cluster: cluster.faults.find(self._number), self._cluster)
         if fault:
             self._hits = fault.hits
         return self._hits
@@ -68,7 +68,7 @@ class FaultSwitch:
     def turn_off(self) -> None:
         """End the fault; requests that it delays go on. Nothing happens if it has ended before."""
         self._hits = self.hits
-        self._thread.ask(self._cluster, lambda cluster: cluster.faults.remove(self._number))
+        self._thread.ask(lambda cluster: cluster.faults.remove(self._number), self._cluster)
 
 
 class FaultSwitches:
@@ -114,11 +114,11 @@ class FaultSwitches:
 
     def clear(self) -> None:
         """Turn off all faults, and the cluster on."""
-        self._thread.ask(self._cluster, lambda cluster: cluster.faults.clear())
+        self._thread.ask(lambda cluster: cluster.faults.clear(), self._cluster)
 
     def _add(self, effect: Effect, commands: Sequence[str], path: str, count: int | None) -> FaultSwitch:
         scope = Scope(frozenset(commands), path)
-        number = self._thread.ask(self._cluster, lambda cluster: cluster.faults.add(effect, scope, count).number)
+        number = self._thread.ask(lambda cluster: cluster.faults.add(effect, scope, count).number, self._cluster)
         return FaultSwitch(self._thread, self._cluster, number)
 
 
@@ -175,37 +175,37 @@ class LocalCluster:
         """
         scope = Scope(frozenset({command} if command else ()), path)
         return self._thread.ask(
-            self.name, lambda cluster: [replace(request) for request in cluster.requests.find(scope)]
+            lambda cluster: [replace(request) for request in cluster.requests.find(scope)], self.name
         )
 
     def forget_requests(self) -> None:
         """Begin a new list of requests."""
-        self._thread.ask(self.name, lambda cluster: cluster.requests.clear())
+        self._thread.ask(lambda cluster: cluster.requests.clear(), self.name)
 
     @contextmanager
     def off(self, seconds: float = math.inf) -> Iterator[None]:
         """Nobody reaches the cluster until the context is left, or until so many seconds are over."""
-        self._thread.ask(self.name, lambda cluster: cluster.faults.turn_off(seconds))
+        self._thread.ask(lambda cluster: cluster.faults.turn_off(seconds), self.name)
         try:
             yield
         finally:
-            self._thread.ask(self.name, lambda cluster: cluster.faults.turn_on())
+            self._thread.ask(lambda cluster: cluster.faults.turn_on(), self.name)
 
     def unmount_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Unmount one tablet of a table, or all, as if it had happened by itself."""
-        self._thread.ask(self.name, lambda cluster: cluster.tablets.unmount(path, _range(tablet_index)))
+        self._thread.ask(lambda cluster: cluster.tablets.unmount(path, _range(tablet_index)), self.name)
 
     def mount_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Mount one tablet, or all."""
-        self._thread.ask(self.name, lambda cluster: cluster.tablets.mount(path, _range(tablet_index)))
+        self._thread.ask(lambda cluster: cluster.tablets.mount(path, _range(tablet_index)), self.name)
 
     def freeze_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Let one tablet, or all, serve reads only."""
-        self._thread.ask(self.name, lambda cluster: cluster.tablets.freeze(path, _range(tablet_index)))
+        self._thread.ask(lambda cluster: cluster.tablets.freeze(path, _range(tablet_index)), self.name)
 
     def unfreeze_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Let one tablet, or all, serve writes again."""
-        self._thread.ask(self.name, lambda cluster: cluster.tablets.unfreeze(path, _range(tablet_index)))
+        self._thread.ask(lambda cluster: cluster.tablets.unfreeze(path, _range(tablet_index)), self.name)
 
 
 class LocalClusterSet(Mapping[str, LocalCluster]):

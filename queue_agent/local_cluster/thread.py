@@ -68,11 +68,16 @@ class ClusterThread:
         """`host:port` of a cluster's HTTP proxy."""
         return self._clusters.addresses[name]
 
-    def ask(self, name: str, look: Callable[[Cluster], T]) -> T:
-        """Run a function on the thread that owns a cluster and give back what it returns, or raise what it raises."""
+    def ask(self, look: Callable[[Cluster], T], name: str | None = None) -> T:
+        """Run a function on the thread that owns the clusters and give back what it returns, or raise what it raises.
+
+        Args:
+            look: is given a cluster.
+            name: of that cluster; the first by default.
+        """
 
         async def run() -> T:
-            return look(self._clusters.cluster(name))
+            return look(self._clusters.cluster(name or self.names[0]))
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
 

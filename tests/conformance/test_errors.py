@@ -358,7 +358,7 @@ def test_a_client_that_hangs_up_leaves_nothing_half_done(proxy: str, scene: Scen
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         head = f"PUT /api/v4/insert_rows HTTP/1.1\r\nHost: x\r\n{http.HEADER_FORMAT}: <format=text>yson\r\n"
         connection.sendall(f"{head}{http.PARAMETERS}: {parameters}\r\nContent-Length: 100\r\n\r\n{{data=a}};".encode())
-    wait_for(lambda: local.ask("pythia", lambda cluster: cluster.name) == "pythia")
+    wait_for(lambda: local.ask(lambda cluster: cluster.name) == "pythia")
 
 
 def test_an_attribute_key_that_is_no_text(raw: RawHttp, scene: Scene) -> None:
