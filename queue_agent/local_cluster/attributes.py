@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from queue_agent.local_cluster.clock import format_instant
+from queue_agent.local_cluster.content_attributes import CHUNK_TYPE, content_attributes, measure_content
 from queue_agent.local_cluster.model import Node, TableState, Tablet
 from queue_agent.local_cluster.permissions import Permissions
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, SUBJECT_TYPES, Subjects, members
-from queue_agent.local_cluster.table_sizes import TableSize, measure_table, measure_tablet
+from queue_agent.local_cluster.table_sizes import TableSize, measure_tablet
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import NULL_GUID, Guid
@@ -23,6 +24,7 @@ DEFAULT_QUEUE_AGENT_STAGE: Final = "production"
 OPAQUE: Final = frozenset(
     {
         "path",
+        "chunk_ids",
         "tablets",
         "user_attributes",
         "queue_status",
@@ -71,8 +73,8 @@ def _is_dynamic(node: Node) -> bool:
     return node.table is not None and node.table.dynamic
 
 
-def _is_static(node: Node) -> bool:
-    return node.table is not None and not node.table.dynamic
+def _has_content(node: Node) -> bool:
+    return node.table is not None or node.type == "file"
 
 
 def _is_table(node: Node) -> bool:
@@ -136,9 +138,10 @@ SETTABLE: Final[Mapping[str, Settable]] = {
     "expiration_time": Settable(_any, _is_lifetime),
     "expiration_timeout": Settable(_any, _is_lifetime),
     "optimize_for": Settable(_is_table, _one_of("lookup", "scan"), "scan"),
-    "compression_codec": Settable(_is_table, _is_text, "lz4"),
-    "erasure_codec": Settable(_is_table, _is_text, "none"),
-    "replication_factor": Settable(_is_table, lambda value: isinstance(value, int) and value > 0, 1),
+    "compression_codec": Settable(_has_content, _is_text, "lz4"),
+    "erasure_codec": Settable(_has_content, _is_text, "none"),
+    "replication_factor": Settable(_has_content, lambda value: isinstance(value, int) and value > 0, 1),
+    "primary_medium": Settable(_has_content, _is_text, "default"),
     "tablet_cell_bundle": Settable(_is_table, _is_text, "default", only_unmounted=True),
     "atomicity": Settable(_is_dynamic, _one_of("full", "none"), "full", only_unmounted=True),
     "commit_ordering": Settable(is_queue, _one_of("weak", "strong"), "weak", only_unmounted=True),
@@ -199,7 +202,7 @@ class Attributes:
             "banned": (_is_user, lambda node: node.attributes.get("banned", False)),
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
             "schema": (_is_table, lambda node: _table(node).schema.to_yson()),
-            "schema_mode": (_is_table, lambda node: "strong" if _table(node).schema.columns else "weak"),
+            "schema_mode": (_is_table, lambda node: "weak" if _table(node).weak else "strong"),
             "dynamic": (_is_table, lambda node: _table(node).dynamic),
             "sorted": (_is_table, lambda node: _table(node).schema.is_sorted),
             "key_columns": (_is_table, lambda node: [column.name for column in _table(node).schema.key_columns]),
@@ -215,14 +218,9 @@ class Attributes:
                 lambda node: dict(Counter(tablet.state for tablet in state.tablets(node.id))),
             ),
             "tablets": (_is_dynamic, self._tablets),
-            "row_count": (_is_static, lambda _: 0),
-            "chunk_row_count": (_is_table, lambda node: self._size(node).row_count),
             "unmerged_row_count": (_is_sorted_dynamic, lambda node: self._size(node).row_count),
-            "chunk_count": (_is_table, lambda node: self._size(node).chunk_count),
-            "data_weight": (_is_table, lambda node: self._size(node).data_weight),
-            "uncompressed_data_size": (_is_table, lambda node: self._size(node).data_weight),
-            "compressed_data_size": (_is_table, lambda node: self._size(node).data_weight),
             "tablet_statistics": (_is_dynamic, lambda node: self._size(node).statistics()),
+            **content_attributes(state),
             "pivot_keys": (_is_sorted_dynamic, lambda node: [[] for _ in state.tablets(node.id)]),
             "tablet_error_count": (_is_dynamic, lambda _: 0),
             "tablet_errors": (_is_dynamic, lambda _: []),
@@ -237,6 +235,8 @@ class Attributes:
 
     def names(self, node: Node) -> list[str]:
         """All names the node has, opaque ones included."""
+        if node.type == CHUNK_TYPE:
+            return list(node.attributes)
         names = [name for name, (present, _) in self._computed.items() if present(node)]
         names += [name for name in AGENT_ATTRIBUTES if self.agent_attribute(node, name)]
         names += [
@@ -286,6 +286,7 @@ class Attributes:
         Raises:
             YtError: the attribute is builtin and can not be set, or not to this value, or not now.
         """
+        _refuse_chunk(node)
         if not isinstance(name, str) or not name:
             raise YtError(f"Attribute key must be a string that is not empty, got {name!r}")
         if _is_subject(node) and name in ("name", "aliases", "banned"):
@@ -304,6 +305,7 @@ class Attributes:
 
     def without(self, node: Node, name: str, path: str) -> Node:
         """The node with the attribute removed; a builtin one that can be set gets its default back."""
+        _refuse_chunk(node)
         self.check_removable(node, name)
         if name not in node.attributes:
             raise self._missing(name, path)
@@ -311,6 +313,7 @@ class Attributes:
 
     def without_all(self, node: Node) -> Node:
         """The node with no attributes but those that cannot be removed."""
+        _refuse_chunk(node)
         kept = {name: value for name, value in node.attributes.items() if name in _PERMANENT}
         return replace(node, attributes=kept)
 
@@ -347,7 +350,7 @@ class Attributes:
         return replace(node, attributes={**node.attributes, name: value})
 
     def _is_computed(self, node: Node, name: str) -> bool:
-        return name in self._computed and self._computed[name][0](node)
+        return node.type != CHUNK_TYPE and name in self._computed and self._computed[name][0](node)
 
     def _missing(self, name: str, path: str) -> YtError:
         cause = YtError(f'Attribute "{name}" is not found', ErrorCode.RESOLVE)
@@ -381,14 +384,14 @@ class Attributes:
         return [self._describe(node, tablet) for tablet in self._state.tablets(node.id)]
 
     def _size(self, node: Node) -> TableSize:
-        return measure_table(self._state.storage, _table(node).schema, self._state.tablets(node.id))
+        return measure_content(self._state, node)
 
     def _describe(self, node: Node, tablet: Tablet) -> dict[str, Any]:
         described: dict[str, Any] = {
             "index": tablet.index,
             "tablet_id": tablet.id,
             "state": tablet.state,
-            "statistics": measure_tablet(self._state.storage, _table(node).schema, tablet).statistics(),
+            "statistics": measure_tablet(self._state, _table(node).schema, tablet).statistics(),
             "performance_counters": {},
             "last_commit_timestamp": yson.Uint64(tablet.last_write_timestamp),
             "mount_revision": yson.Uint64(tablet.mount_revision),
@@ -401,7 +404,7 @@ class Attributes:
             described["cell_leader_address"] = cell.attributes["peers"][0]["address"]
         if is_queue(node):
             described["trimmed_row_count"] = tablet.trimmed_row_count
-            described["flushed_row_count"] = tablet.total_row_count
+            described["flushed_row_count"] = tablet.flushed_row_count
         else:
             described["pivot_key"] = []
         return described
@@ -418,6 +421,11 @@ def table_tablet_state(tablets: Sequence[Tablet]) -> str:
 def instant(state: ClusterState) -> str:
     """The present as Cypress shows it."""
     return format_instant(state.clock.now())
+
+
+def _refuse_chunk(node: Node) -> None:
+    if node.type == CHUNK_TYPE:
+        raise YtError(f"Attributes of chunk {node.id} cannot be changed")
 
 
 def _table(node: Node) -> TableState:

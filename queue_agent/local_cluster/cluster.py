@@ -13,10 +13,12 @@ from queue_agent.local_cluster.attributes import Attributes
 from queue_agent.local_cluster.authentication import Authenticator
 from queue_agent.local_cluster.bootstrap import create_system_nodes
 from queue_agent.local_cluster.clock import Clock
+from queue_agent.local_cluster.content_attributes import find_chunk_object
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.documents import get_inside
 from queue_agent.local_cluster.faults import Faults
+from queue_agent.local_cluster.housekeeping import Housekeeping
 from queue_agent.local_cluster.mutations import Mutations
 from queue_agent.local_cluster.orchid_gateway import OrchidGateway
 from queue_agent.local_cluster.permissions import UNLIMITED, Permissions
@@ -77,7 +79,7 @@ class Cluster:
         self.requests = RequestLog()
         self._storage = Storage(file)
         self.state = ClusterState(self._storage, clock, _FIRST_CELL_TAG + len(list(directory)))
-        self.resolver = Resolver(self.state)
+        self.resolver = Resolver(self.state, lambda object_id: find_chunk_object(self.state, self.resolver, object_id))
         self._attributes = Attributes(self.state, self.resolver)
         self.tablets = Tablets(self.state, self.resolver)
         self.cypress = Cypress(self.state, self.resolver, self._attributes, self.tablets)
@@ -93,6 +95,7 @@ class Cluster:
         self.security = Security(self.state, self._attributes)
         self.tokens = Tokens(self.state, self.resolver, self.cypress)
         self.authenticator = Authenticator(self.tokens, self.subjects, require_token=require_token)
+        self.housekeeping = Housekeeping(self.state)
         directory.add(self)
         create_system_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
 
@@ -129,6 +132,7 @@ class Cluster:
     async def execute(self, command: Command, parameters: Mapping[str, Any], body: Body) -> Any:
         """Run a command; one that is repeated with its mutation id gets the answer of its first time."""
         await self.faults.before(command.name, parameters)
+        self.housekeeping.look()
         mutation_id = parameters.get("mutation_id")
         if mutation_id is None or not command.changes:
             return await command.execute(self, parameters, body)

@@ -1,4 +1,4 @@
-"""Formats of requests and answers: YSON in its styles, and JSON as YTsaurus writes it."""
+"""Formats of requests and answers: YSON in its styles, JSON as YTsaurus writes it, and for rows the dsv family."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from queue_agent.local_cluster.dsv import DsvOptions, DsvReader, dsv_header, write_dsv
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
@@ -17,13 +18,19 @@ class Format:
     """One representation of values in bytes."""
 
     name: str
-    """`yson` or `json`."""
+    """`yson`, `json`, and for rows alone `dsv` or `schemaful_dsv`."""
 
     style: yson.Style = "binary"
     """Of output; input may be in any style. JSON is never binary."""
 
     encode_utf8: bool = True
     """Of JSON: each byte of a string stands as the code point of the same number; else strings are plain Unicode."""
+
+    skip_null_values: bool = False
+    """Of rows in YSON: leave nulls out."""
+
+    dsv: DsvOptions | None = None
+    """Only of the dsv family."""
 
     @classmethod
     def parse(cls, value: Any) -> Format:
@@ -37,10 +44,16 @@ class Format:
         attributes = yson.attributes_of(value)
         name = str(value)  # with its attributes it would equal nothing
         if name == "yson":
-            return cls("yson", style=_style(attributes.get("format", "binary"), "binary", "text", "pretty"))
+            return cls(
+                "yson",
+                style=_style(attributes.get("format", "binary"), "binary", "text", "pretty"),
+                skip_null_values=_boolean(attributes.get("skip_null_values", False), "skip_null_values"),
+            )
         if name == "json":
             style = _style(attributes.get("format", "text"), "text", "pretty")
             return cls("json", style, _boolean(attributes.get("encode_utf8", True), "encode_utf8"))
+        if name in ("dsv", "schemaful_dsv"):
+            return cls(name, style="text", dsv=DsvOptions.parse(name, attributes))
         raise YtError(f'Format "{name}" is not supported')
 
     @classmethod
@@ -50,10 +63,13 @@ class Format:
 
     @property
     def mime_type(self) -> str:
+        if self.dsv:
+            return "text/tab-separated-values"
         return "application/json" if self.name == "json" else f"application/x-yt-yson-{self.style}"
 
     def read_node(self, data: bytes) -> Any:
         """One value."""
+        self._refuse_dsv()
         if self.name == "yson":
             return yson.loads(data)
         text = _text(data)
@@ -64,6 +80,8 @@ class Format:
 
     def read_rows(self, data: bytes) -> list[dict[bytes, Any]]:
         """Rows of a table; all strings in them are bytes."""
+        if self.dsv:
+            return DsvReader(self.dsv).read(data) if data else []
         if self.name == "yson":
             rows = yson.loads_rows(data)
         else:
@@ -72,17 +90,41 @@ class Format:
             position = _skip_space(text, 0)
             while position < len(text):
                 value, position = self._decode_json(text, position)
-                row = self._from_json(value, bytes)
-                is_map = isinstance(row, dict)
-                rows.append({yson.bytes_of(key): item for key, item in row.items()} if is_map else row)
+                rows.append(self._json_row(value))
                 position = _skip_space(text, position)
         for row in rows:
             if not isinstance(row, dict):
                 raise YtError(f"Error parsing rows: expected a map, got {row!r}")
         return rows
 
+    def read_complete_json_rows(self, data: bytes) -> tuple[list[dict[bytes, Any]], bytes]:
+        """Rows at the beginning of JSON that goes on, and the rest that may be the beginning of another."""
+        end = len(data)
+        while end > 0 and end > len(data) - _UTF8_LENGTH and data[end - 1] & 0x80:
+            end -= 1  # a character may have been cut
+        text = _text(data[:end])
+        rows: list[dict[bytes, Any]] = []
+        position = 0
+        while (start := _skip_space(text, position)) < len(text):
+            try:
+                value, end_of_row = _JSON.raw_decode(text, start)
+            except (ValueError, RecursionError):
+                break
+            if not isinstance(value, dict):  # no row, and a number may go on
+                break
+            rows.append(self._json_row(value))
+            position = end_of_row
+        return rows, text[position:].encode() + data[end:]
+
+    def _json_row(self, value: Any) -> dict[bytes, Any]:
+        row = self._from_json(value, bytes)
+        if not isinstance(row, dict):
+            raise YtError(f"Error parsing rows: expected a map, got {row!r}")
+        return {yson.bytes_of(key): item for key, item in row.items()}
+
     def write_node(self, value: Any) -> bytes:
         """One value; text ends in a line break."""
+        self._refuse_dsv()
         if self.name == "yson":
             data = yson.dumps(value, self.style)
             return data + b"\n" if self.style == "pretty" else data
@@ -92,9 +134,19 @@ class Format:
 
     def write_rows(self, rows: Iterable[Mapping[str, Any] | None]) -> bytes:
         """Rows of a table; None is a missing row."""
+        if self.dsv:
+            return write_dsv(self.dsv, rows)
         if self.name == "yson":
-            return yson.dumps_rows(rows, self.style)
+            return yson.dumps_rows(map(_without_nulls, rows) if self.skip_null_values else rows, self.style)
         return b"".join(self.write_node(row) for row in rows)
+
+    def header(self) -> bytes:
+        """What stands in front of all rows."""
+        return dsv_header(self.dsv) if self.dsv else b""
+
+    def _refuse_dsv(self) -> None:
+        if self.dsv:
+            raise YtError(f'Format "{self.name}" is for rows only')
 
     def _decode_json(self, text: str, position: int) -> tuple[Any, int]:
         try:
@@ -174,9 +226,18 @@ _BY_MIME_TYPE: Final[Mapping[str, Format]] = {
 }
 
 
+def _without_nulls(row: Any) -> Any:
+    if not isinstance(row, dict):
+        return row
+    return {name: value for name, value in row.items() if not yson.is_null(value)}
+
+
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is not a JSON value")
 
+
+_UTF8_LENGTH: Final = 4
+"""Bytes a character may take."""
 
 _JSON = json.JSONDecoder(parse_constant=_no_number)
 

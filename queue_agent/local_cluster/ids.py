@@ -12,6 +12,7 @@ OBJECT_TYPES: Final = {
     "atomic_tablet_transaction": 2,
     "non_atomic_tablet_transaction": 3,
     "nested_transaction": 4,
+    "chunk": 100,
     "lock": 200,
     "string_node": 300,
     "int64_node": 301,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
 from queue_agent.wire import yson
@@ -16,6 +16,26 @@ class TableState:
 
     schema: TableSchema
     dynamic: bool
+    weak: bool = False
+    """`schema_mode`: nobody has given the table a schema, so that what it holds may change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a static table or a file holds."""
+
+    chunk_ids: tuple[str, ...] = ()
+    """In the order of their rows or bytes; a chunk may be part of other contents too."""
+
+    md5: str | None = None
+    """Of all bytes of a file, if it was asked for when they were written."""
+
+
+NO_CONTENT: Final = Content()
+
+
+_NESTED: Final = frozenset({"table", "attributes", "content"})
+"""Members of a node that have an encoding of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +64,19 @@ class Node:
     """Set by users; builtin attributes that can be set are kept here too."""
 
     table: TableState | None = None
+    content: Content = NO_CONTENT
 
     def encode(self) -> bytes:
-        record = {name: getattr(self, name) for name in self.__slots__ if name not in ("table", "attributes")}
+        record = {name: getattr(self, name) for name in self.__slots__ if name not in _NESTED}
         record["attributes"] = dict(self.attributes)
         if self.table:
-            record["table"] = {"schema": self.table.schema.to_yson(), "dynamic": self.table.dynamic}
+            record["table"] = {
+                "schema": self.table.schema.to_yson(),
+                "dynamic": self.table.dynamic,
+                "weak": self.table.weak,
+            }
+        if self.content != NO_CONTENT:
+            record["content"] = {"chunk_ids": list(self.content.chunk_ids), "md5": self.content.md5}
         return yson.dumps(record)
 
     @classmethod
@@ -57,8 +84,12 @@ class Node:
         record = yson.loads(data)
         table = record.pop("table", None)
         if table:
-            table = TableState(schema=parse_schema(table["schema"]), dynamic=table["dynamic"])
-        return cls(**record, table=table)
+            schema = parse_schema(table["schema"])
+            table = TableState(schema, table["dynamic"], table.get("weak", not schema.columns))
+        content = record.pop("content", None)
+        if content:
+            content = Content(tuple(content["chunk_ids"]), content["md5"])
+        return cls(**record, table=table, content=content or NO_CONTENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +110,17 @@ class Tablet:
     total_row_count: int = 0
     """Ordered: index after the last row, trimmed rows included."""
 
+    flushed_row_count: int = 0
+    """Ordered: index after the last row that is part of a segment."""
+
     trimmed_row_count: int = 0
     """Ordered: index of the first row that is still there."""
 
     cumulative_data_weight: int = 0
     """Ordered: of all rows ever written."""
+
+    flushed_data_weight: int = 0
+    """Ordered: cumulative weight of the last row that is part of a segment."""
 
     last_write_timestamp: int = 0
 
@@ -98,6 +135,35 @@ class Tablet:
     def decode(cls, data: bytes) -> Tablet:
         return cls(**yson.loads(data))
 
+    @property
+    def has_unflushed_rows(self) -> bool:
+        return self.total_row_count > self.flushed_row_count
+
     def moved_to(self, table_id: str, number: int, tablet_id: str) -> Tablet:
         """The same tablet as part of a copy of its table."""
         return replace(self, table_id=table_id, number=number, id=tablet_id, state="unmounted", cell_id=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows of an ordered tablet that were flushed together: what a chunk is to a real cluster."""
+
+    chunk_id: str
+    row_index: int
+    """Of the first row, trimmed rows of the tablet counted."""
+
+    row_count: int
+    data_weight: int
+    min_timestamp: int
+    max_timestamp: int
+
+    @property
+    def upper_row_index(self) -> int:
+        return self.row_index + self.row_count
+
+    def encode(self) -> bytes:
+        return yson.dumps({name: getattr(self, name) for name in self.__slots__})
+
+    @classmethod
+    def decode(cls, data: bytes) -> Segment:
+        return cls(**yson.loads(data))

@@ -21,7 +21,7 @@ SCALARS: Final = {
     "double_node": 0.0,
     "boolean_node": False,
 }
-CREATABLE: Final = frozenset({*SCALARS, "map_node", "list_node", "document", "table", "link"})
+CREATABLE: Final = frozenset({*SCALARS, "map_node", "list_node", "document", "table", "file", "link"})
 CREATION_ONLY: Final = frozenset(
     {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
 )
@@ -119,4 +119,4 @@ def table_state(attributes: Mapping[str, Any]) -> TableState:
             # Keys of dynamic tables are unique anyway, a schema need not say so.
             schema = replace(schema, unique_keys=True)
         schema.validate_dynamic()
-    return TableState(schema=schema, dynamic=dynamic)
+    return TableState(schema, dynamic, weak=not dynamic and not schema.columns and not schema.strict)

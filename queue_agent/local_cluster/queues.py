@@ -201,14 +201,18 @@ def stored_offset(tables: DynamicTables, table: Table, queue: Reference, partiti
 def pull_rows(
     tables: DynamicTables, path: str, partition_index: int, offset: int, limits: BatchLimits
 ) -> list[dict[str, Any]]:
-    """Rows of one partition for output, within limits; at least one if there is any."""
+    """Rows of one partition for output, within limits; at least one if there is any.
+
+    Only one segment is read: the next one takes another pull.
+    """
     if offset < 0:
         raise YtError(f"Cannot read table {path} at a negative offset {offset}")
     table = tables.open_ordered(path)
     to_map = row_mapper(table.schema.query_columns())
     rows: list[dict[str, Any]] = []
     weight = 0
-    for row in tables.read_ordered(table, partition_index, offset):
+    end = tables.store_end(table, partition_index, offset)
+    for row in tables.read_ordered(table, partition_index, offset, end):
         if len(rows) >= limits.row_count or weight >= limits.data_weight:
             break
         rows.append(to_map(row))

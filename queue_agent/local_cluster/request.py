@@ -151,6 +151,8 @@ def read_input(command: Command, parameters: Mapping[str, Any], headers: Mapping
 def output_format(command: Command, parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Format:
     """How the answer is to be written."""
     chosen = _named_format(parameters, "output_format", headers, http.OUTPUT_FORMAT, "Accept")
+    if chosen and chosen.name == "dsv" and command.name in ("select_rows", "lookup_rows"):
+        raise YtError(f'Format "dsv" is not supported by "{command.name}": its rows need not have all columns')
     return chosen or (YSON_TEXT if command.output_type == "tabular" else JSON_FORMAT)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from queue_agent.local_cluster.documents import AttributeKey
@@ -35,10 +35,16 @@ class Target:
 
 
 class Resolver:
-    """Paths of one cluster."""
+    """Paths of one cluster.
 
-    def __init__(self, state: ClusterState) -> None:
+    Args:
+        state: its nodes.
+        find_virtual: gives what has an id and attributes but is no node of the tree; None for unknown ids.
+    """
+
+    def __init__(self, state: ClusterState, find_virtual: Callable[[str], Node | None] = lambda _: None) -> None:
         self._state = state
+        self._find_virtual = find_virtual
 
     def resolve(self, path: str, *, follow_last: bool = True) -> Target:
         """Follow a path as far as it goes.
@@ -122,7 +128,8 @@ class Resolver:
             assert root is not None, "a started cluster has a root"
             return root, 1
         if tokens[0].startswith("#"):
-            node = self._state.find_node(tokens[0][1:])
+            object_id = tokens[0][1:]
+            node = self._state.find_node(object_id) or self._find_virtual(object_id)
             if node is None:
                 raise resolve_error(path, YtError(f"No such object {tokens[0][1:]}", ErrorCode.RESOLVE))
             return node, 1

@@ -48,13 +48,13 @@ class RowCodec:
         self.write_columns = schema.write_columns()
         self._computed = next((column.name for column in schema.columns if column.expression is not None), None)
         self._key_width = len(schema.key_columns)
-        self._plan = [(column.name.encode(), _value_parser(column)) for column in self.write_columns]
+        self._plan = [(column.name.encode(), value_parser(column)) for column in self.write_columns]
         # Most values of most rows are of a type that needs no look at the value itself.
         self._row_plan = [
             (name, _accepted_type(column), _takes_null(column), parse)
             for column, (name, parse) in zip(self.write_columns, self._plan, strict=True)
         ]
-        self._key_plan = [(column.name.encode(), _value_parser(column)) for column in schema.key_columns]
+        self._key_plan = [(column.name.encode(), value_parser(column)) for column in schema.key_columns]
         self._key_encoder = KeyEncoder(schema.key_columns)
         names = [column.name for column in schema.columns]
         self._system_columns = sorted((names.index(name), name) for name in _SYSTEM_COLUMNS if name in names)
@@ -211,7 +211,8 @@ def _takes_null(column: Column) -> bool:
     return column.name == TABLET_INDEX or not column.required
 
 
-def _value_parser(column: Column) -> Callable[[Yson], Value]:
+def value_parser(column: Column) -> Callable[[Yson], Value]:
+    """The function that checks values of one column: they come back as they are stored, or it raises YtError 307."""
     parse = _PARSERS[column.physical_type](column)
     if _takes_null(column):
         return parse

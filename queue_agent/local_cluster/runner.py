@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -83,6 +84,7 @@ class LocalClusters:
                 stack.callback(cluster.close)
                 for token, user in self._tokens.items():
                     cluster.tokens.add(user, token)
+            stack.push_async_callback(await self._keep_house())
             connection = Connection({name: proxy.address for name, proxy in proxies.items()}, self._agents)
             for cluster in self._directory:
                 if self._test_controls:
@@ -106,6 +108,19 @@ class LocalClusters:
     def cluster(self, name: str) -> Cluster:
         """One of the clusters; KeyError if there is none of this name."""
         return {cluster.name: cluster for cluster in self._directory}[name]
+
+    async def _keep_house(self) -> Callable[[], Awaitable[None]]:
+        """Let every cluster look after itself; returns what ends that."""
+        group = asyncio.TaskGroup()
+        await group.__aenter__()
+        tasks = [group.create_task(cluster.housekeeping.run()) for cluster in self._directory]
+
+        async def stop() -> None:
+            for task in tasks:
+                task.cancel()
+            await group.__aexit__(None, None, None)
+
+        return stop
 
     def _file(self, name: str) -> Path | None:
         return self._data_dir / f"{name}.sqlite" if self._data_dir else None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 
-from queue_agent.local_cluster.clock import Clock, TimestampGenerator
+from queue_agent.local_cluster.chunks import Chunk
+from queue_agent.local_cluster.clock import COUNTER_BITS, Clock, TimestampGenerator
 from queue_agent.local_cluster.ids import IdGenerator
-from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.model import NO_CONTENT, Content, Node, Segment, Tablet
 from queue_agent.local_cluster.storage import Storage
 
 
@@ -35,12 +38,24 @@ class ClusterState:
         self._root_id: str | None = None
         self._children: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self._tablets: defaultdict[str, dict[int, Tablet]] = defaultdict(dict)
+        self._segments: dict[int, tuple[Segment, ...]] = {}
+        self._unflushed: dict[int, tuple[Tablet, int]] = {}
+        self._chunks: dict[str, Chunk] = {}
+        self._pins: Counter[str] = Counter()
+        self._may_have_loose_chunks = True
         self._undo: list[Callable[[], None]] | None = None
         for record in storage.nodes():
             self._index_node(Node.decode(record))
         for record in storage.tablets():
             tablet = Tablet.decode(record)
             self._tablets[tablet.table_id][tablet.index] = tablet
+            self._watch(tablet)
+        for number, records in groupby(storage.segments(), key=itemgetter(0)):
+            self._segments[number] = tuple(Segment.decode(record) for _, record in records)
+        for record in storage.chunks():
+            chunk = Chunk.decode(record)
+            self._chunks[chunk.id] = chunk
+        self.collect_chunks()
 
     @contextmanager
     def change(self) -> Iterator[None]:
@@ -95,6 +110,10 @@ class ClusterState:
     def tables(self) -> Iterator[Node]:
         return (node for node in self._nodes.values() if node.table)
 
+    def chunk_owners(self) -> Iterator[Node]:
+        """Nodes that may consist of chunks."""
+        return (node for node in self._nodes.values() if node.table or node.type == "file")
+
     def child(self, parent_id: str, name: str) -> Node | None:
         child_id = self._children[parent_id].get(name) if parent_id in self._children else None
         return self._nodes[child_id] if child_id else None
@@ -139,11 +158,14 @@ class ClusterState:
         def restore() -> None:
             if old:
                 tablets[tablet.index] = old
+                self._watch(old)
             else:
                 del tablets[tablet.index]
+                self._unflushed.pop(tablet.number, None)
 
         self._changes().append(restore)
         tablets[tablet.index] = tablet
+        self._watch(tablet)
 
     def move_tablet(self, tablet: Tablet, moved: Tablet) -> None:
         """Put a tablet under another index, or another table, where there must be none; its rows come along."""
@@ -153,12 +175,100 @@ class ClusterState:
 
     def delete_tablet(self, tablet: Tablet) -> None:
         self.storage.delete_tablet(tablet.number)
+        self._replace_segments(tablet.number, ())
         self._forget_tablet(tablet)
+
+    def unflushed_tablets(self) -> Sequence[tuple[Tablet, int]]:
+        """Ordered tablets with rows that are not part of a segment, and since when, in seconds since the epoch."""
+        return list(self._unflushed.values())
+
+    def segments(self, tablet: Tablet) -> Sequence[Segment]:
+        """Of an ordered tablet, in the order of their rows."""
+        return self._segments.get(tablet.number, ())
+
+    def add_segment(self, tablet: Tablet, segment: Segment) -> None:
+        """Put a segment behind those the tablet has."""
+        self.storage.put_segment(tablet.number, segment.row_index, segment.encode())
+        self._replace_segments(tablet.number, (*self.segments(tablet), segment))
+
+    def put_segments(self, tablet: Tablet, segments: Iterable[Segment]) -> None:
+        """Give a tablet these segments and no others."""
+        segments = tuple(segments)
+        self.storage.delete_segments(tablet.number)
+        for segment in segments:
+            self.storage.put_segment(tablet.number, segment.row_index, segment.encode())
+        self._replace_segments(tablet.number, segments)
+
+    def find_chunk(self, chunk_id: str) -> Chunk | None:
+        return self._chunks.get(chunk_id)
+
+    def chunks(self, content: Content) -> Sequence[Chunk]:
+        """The chunks of a table or file."""
+        return [self._chunks[chunk_id] for chunk_id in content.chunk_ids]
+
+    def put_chunk(self, chunk: Chunk, blobs: Iterable[tuple[int, bytes, bytes]]) -> None:
+        """Keep a new chunk; it stays until neither a node nor a pin needs it."""
+        self.storage.put_chunk(chunk.id, chunk.encode(), blobs)
+        self._changes().append(lambda: self._forget_chunk(chunk.id))
+        self._chunks[chunk.id] = chunk
+        self._may_have_loose_chunks = True
+
+    def pin_chunks(self, chunk_ids: Iterable[str]) -> None:
+        """Keep chunks, whatever becomes of the nodes they are part of, until as many `unpin_chunks`."""
+        self._pins.update(chunk_ids)
+
+    def unpin_chunks(self, chunk_ids: Iterable[str]) -> None:
+        self._pins.subtract(chunk_ids)
+        self._pins = +self._pins
+        self._may_have_loose_chunks = True
+
+    def collect_chunks(self) -> None:
+        """Forget the chunks that nothing needs any more; not to be called inside a change."""
+        if not self._may_have_loose_chunks:
+            return
+        assert self._undo is None, "a change may be about to use a chunk"
+        needed = {chunk_id for node in self._nodes.values() for chunk_id in node.content.chunk_ids} | set(self._pins)
+        loose = [chunk_id for chunk_id in self._chunks if chunk_id not in needed]
+        if loose:
+            with self.storage.transaction():
+                for chunk_id in loose:
+                    self.storage.delete_chunk(chunk_id)
+            for chunk_id in loose:
+                self._forget_chunk(chunk_id)
+        self._may_have_loose_chunks = False
+
+    def _forget_chunk(self, chunk_id: str) -> None:
+        del self._chunks[chunk_id]
 
     def _forget_tablet(self, tablet: Tablet) -> None:
         tablets = self._tablets[tablet.table_id]
-        self._changes().append(lambda: tablets.update({tablet.index: tablet}))
+
+        def restore() -> None:
+            tablets[tablet.index] = tablet
+            self._watch(tablet)
+
+        self._changes().append(restore)
         del tablets[tablet.index]
+        self._unflushed.pop(tablet.number, None)
+
+    def _watch(self, tablet: Tablet) -> None:
+        if tablet.has_unflushed_rows:
+            _, since = self._unflushed.get(tablet.number, (None, tablet.last_write_timestamp >> COUNTER_BITS))
+            self._unflushed[tablet.number] = tablet, since
+        else:
+            self._unflushed.pop(tablet.number, None)
+
+    def _replace_segments(self, number: int, segments: tuple[Segment, ...]) -> None:
+        old = self._segments.get(number, ())
+
+        def replace(kept: tuple[Segment, ...]) -> None:
+            if kept:
+                self._segments[number] = kept
+            else:
+                self._segments.pop(number, None)
+
+        self._changes().append(lambda: replace(old))
+        replace(segments)
 
     def _changes(self) -> list[Callable[[], None]]:
         assert self._undo is not None, "state is changed outside of change()"
@@ -179,5 +289,7 @@ class ClusterState:
 
     def _unindex_node(self, node: Node) -> None:
         del self._nodes[node.id]
+        if node.content is not NO_CONTENT:
+            self._may_have_loose_chunks = True
         if node.parent_id is not None:
             del self._children[node.parent_id][node.name]

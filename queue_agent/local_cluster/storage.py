@@ -27,6 +27,20 @@ CREATE TABLE IF NOT EXISTS sorted_rows (
     value BLOB,
     PRIMARY KEY (tablet, key, timestamp)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS segments (
+    tablet INTEGER NOT NULL,
+    row_index INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    PRIMARY KEY (tablet, row_index)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS chunks (id TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS chunk_blobs (
+    chunk TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    name BLOB NOT NULL,
+    data BLOB NOT NULL,
+    UNIQUE (chunk, block, name)
+);
 """
 
 _FORMAT_VERSION = 1
@@ -113,6 +127,38 @@ class Storage:
         self._database.execute("DELETE FROM tablets WHERE number = ?", (number,))
         self._database.execute("DELETE FROM ordered_rows WHERE tablet = ?", (number,))
         self._database.execute("DELETE FROM sorted_rows WHERE tablet = ?", (number,))
+        self._database.execute("DELETE FROM segments WHERE tablet = ?", (number,))
+
+    def segments(self) -> Iterator[tuple[int, bytes]]:
+        """All there are, each with the number of its tablet, in the order of their rows."""
+        return iter(self._database.execute("SELECT tablet, record FROM segments ORDER BY tablet, row_index"))
+
+    def put_segment(self, tablet: int, row_index: int, record: bytes) -> None:
+        """Insert, or replace the one that begins at this row."""
+        self._database.execute("INSERT OR REPLACE INTO segments VALUES (?, ?, ?)", (tablet, row_index, record))
+
+    def delete_segments(self, tablet: int) -> None:
+        """Forget all of a tablet; the rows stay."""
+        self._database.execute("DELETE FROM segments WHERE tablet = ?", (tablet,))
+
+    def chunks(self) -> Iterator[bytes]:
+        return (record for (record,) in self._database.execute("SELECT record FROM chunks"))
+
+    def put_chunk(self, chunk_id: str, record: bytes, blobs: Iterable[tuple[int, bytes, bytes]]) -> None:
+        """Keep a new chunk; a blob has the number of its block and a name that is unique there."""
+        self._database.execute("INSERT INTO chunks VALUES (?, ?)", (chunk_id, record))
+        self._database.executemany("INSERT INTO chunk_blobs VALUES (?, ?, ?, ?)", ((chunk_id, *blob) for blob in blobs))
+
+    def delete_chunk(self, chunk_id: str) -> None:
+        self._database.execute("DELETE FROM chunks WHERE id = ?", (chunk_id,))
+        self._database.execute("DELETE FROM chunk_blobs WHERE chunk = ?", (chunk_id,))
+
+    def chunk_blob(self, chunk_id: str, block: int, name: bytes) -> bytes | None:
+        """One blob of a chunk; None if the block has none of this name."""
+        row = self._database.execute(
+            "SELECT data FROM chunk_blobs WHERE chunk = ? AND block = ? AND name = ?", (chunk_id, block, name)
+        ).fetchone()
+        return None if row is None else bytes(row[0])
 
     def append_rows(self, tablet: int, rows: Iterable[OrderedRow]) -> None:
         self._database.executemany("INSERT INTO ordered_rows VALUES (?, ?, ?, ?, ?)", ((tablet, *row) for row in rows))
@@ -125,6 +171,18 @@ class Storage:
             (tablet, lower, upper),
         )
         return map(OrderedRow._make, cursor)
+
+    def timestamps_of(self, tablet: int, lower: int, upper: int) -> tuple[int, int]:
+        """Smallest and greatest timestamp of the rows with `lower <= row_index < upper`; 0 if there are none."""
+        row = self._database.execute(
+            "SELECT coalesce(min(timestamp), 0), coalesce(max(timestamp), 0) FROM ordered_rows"
+            " WHERE tablet = ? AND row_index >= ? AND row_index < ?",
+            (tablet, lower, upper),
+        ).fetchone()
+        return row[0], row[1]
+
+    def delete_rows_from(self, tablet: int, row_index: int) -> None:
+        self._database.execute("DELETE FROM ordered_rows WHERE tablet = ? AND row_index >= ?", (tablet, row_index))
 
     def delete_rows_below(self, tablet: int, row_index: int) -> None:
         self._database.execute("DELETE FROM ordered_rows WHERE tablet = ? AND row_index < ?", (tablet, row_index))

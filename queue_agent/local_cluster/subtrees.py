@@ -71,6 +71,7 @@ class Subtrees:
             value=node.value,
             attributes=attributes,
             table=node.table,
+            content=node.content,
         )
         self._state.put_node(fresh)
         if move:

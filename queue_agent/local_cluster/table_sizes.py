@@ -7,46 +7,52 @@ from dataclasses import dataclass
 
 from queue_agent.local_cluster.model import Tablet
 from queue_agent.local_cluster.rows import data_weight, decode_values
-from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, TableSchema
+from queue_agent.local_cluster.schema import TableSchema
+from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.tables import LATEST_TIMESTAMP
-
-_SYSTEM_VALUE_WEIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """Rows that can be read, and their data weight in bytes.
+    """Rows in chunks, and their data weight in bytes.
 
-    Nothing is compressed or waits to be flushed here, so one weight stands for all sizes, and a tablet that has rows
-    counts as one chunk.
+    Nothing is compressed here, and rows of dynamic tables are as large as they weigh. The chunks of an ordered tablet
+    are its segments: rows that wait to be flushed do not count, those that are trimmed do until their segment goes. A
+    tablet of a sorted table that has rows counts as one chunk.
     """
 
     row_count: int = 0
     data_weight: int = 0
     chunk_count: int = 0
+    uncompressed_data_size: int = 0
 
     def statistics(self) -> dict[str, int]:
         """As in `@tablet_statistics`."""
         return {
             "chunk_count": self.chunk_count,
             "unmerged_row_count": self.row_count,
-            "uncompressed_data_size": self.data_weight,
-            "compressed_data_size": self.data_weight,
+            "uncompressed_data_size": self.uncompressed_data_size,
+            "compressed_data_size": self.uncompressed_data_size,
         }
 
 
-def measure_tablet(storage: Storage, schema: TableSchema, tablet: Tablet) -> TableSize:
+def measure_tablet(state: ClusterState, schema: TableSchema, tablet: Tablet) -> TableSize:
     """Size of one tablet; reads all rows if it is of a sorted table."""
-    return _measure_sorted(storage, tablet) if schema.is_sorted else _measure_ordered(storage, schema, tablet)
+    if schema.is_sorted:
+        return _measure_sorted(state.storage, tablet)
+    segments = state.segments(tablet)
+    weight = sum(segment.data_weight for segment in segments)
+    return TableSize(sum(segment.row_count for segment in segments), weight, len(segments), weight)
 
 
-def measure_table(storage: Storage, schema: TableSchema, tablets: Iterable[Tablet]) -> TableSize:
-    sizes = [measure_tablet(storage, schema, tablet) for tablet in tablets]
+def measure_table(state: ClusterState, schema: TableSchema, tablets: Iterable[Tablet]) -> TableSize:
+    sizes = [measure_tablet(state, schema, tablet) for tablet in tablets]
     return TableSize(
         sum(size.row_count for size in sizes),
         sum(size.data_weight for size in sizes),
         sum(size.chunk_count for size in sizes),
+        sum(size.uncompressed_data_size for size in sizes),
     )
 
 
@@ -54,14 +60,4 @@ def _measure_sorted(storage: Storage, tablet: Tablet) -> TableSize:
     weights = [
         data_weight(decode_values(row.value)) for row in storage.sorted_rows(tablet.number, b"", None, LATEST_TIMESTAMP)
     ]
-    return TableSize(len(weights), sum(weights), 1 if weights else 0)
-
-
-def _measure_ordered(storage: Storage, schema: TableSchema, tablet: Tablet) -> TableSize:
-    row_count = tablet.total_row_count - tablet.trimmed_row_count
-    first = next(storage.ordered_rows(tablet.number, tablet.trimmed_row_count, tablet.trimmed_row_count + 1), None)
-    if first is None:
-        return TableSize()
-    system = sum(column.name in (TIMESTAMP, CUMULATIVE_DATA_WEIGHT) for column in schema.columns)
-    first_weight = data_weight(decode_values(first.value)) + _SYSTEM_VALUE_WEIGHT * system
-    return TableSize(row_count, tablet.cumulative_data_weight - first.cumulative_data_weight + first_weight, 1)
+    return TableSize(len(weights), sum(weights), 1 if weights else 0, sum(weights))

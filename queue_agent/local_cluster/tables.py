@@ -19,6 +19,7 @@ from queue_agent.local_cluster.schema import (
     Column,
     TableSchema,
 )
+from queue_agent.local_cluster.segments import drop_trimmed, store_end
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import OrderedRow
 from queue_agent.wire import yson
@@ -243,7 +244,7 @@ class DynamicTables(Guarded):
         return infos
 
     def trim_rows(self, path: str, tablet_index: int, trimmed_row_count: int) -> None:
-        """Drop the rows below an index; nothing happens if they are gone already."""
+        """Hide the rows below an index, and free what can be freed; nothing happens if they are hidden already."""
         table = self.open_ordered(path, "write")
         with self._state.change():
             tablet = self._writable_tablet(table, tablet_index)
@@ -253,8 +254,9 @@ class DynamicTables(Guarded):
                     f" {tablet.total_row_count} row(s)"
                 )
             if trimmed_row_count > tablet.trimmed_row_count:
-                self._state.put_tablet(replace(tablet, trimmed_row_count=trimmed_row_count))
-                self._state.storage.delete_rows_below(tablet.number, trimmed_row_count)
+                trimmed = replace(tablet, trimmed_row_count=trimmed_row_count)
+                self._state.put_tablet(trimmed)
+                drop_trimmed(self._state, trimmed)
 
     def read_ordered(self, table: Table, index: int, lower: int, upper: int = MAX_ROW_INDEX) -> Iterator[Row]:
         """Available rows of one tablet with `lower <= row index < upper`, values in the order of the query columns."""
@@ -266,6 +268,11 @@ class DynamicTables(Guarded):
             for position, is_timestamp in system:
                 values.insert(position, timestamp if is_timestamp else cumulative_data_weight)
             yield tuple(values)
+
+    def store_end(self, table: Table, index: int, row_index: int) -> int:
+        """Where the segment ends that holds a row of a tablet, or would if rows were not trimmed."""
+        tablet = self._readable_tablet(table, index)
+        return store_end(self._state.segments(tablet), tablet, max(row_index, tablet.trimmed_row_count))
 
     def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[Row]:
         """Rows of a sorted table by encoded key, `lower <= key < upper`."""

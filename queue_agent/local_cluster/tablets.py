@@ -17,6 +17,7 @@ from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
+from queue_agent.local_cluster.segments import drop_unflushed, flush
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.yson import Yson
@@ -73,6 +74,7 @@ class Tablets(Guarded):
             copied = tablet.moved_to(table_id, self._state.next_tablet_number(), self._state.ids.next("tablet"))
             self._state.put_tablet(copied)
             self._state.storage.copy_rows(tablet.number, copied.number)
+            self._state.put_segments(copied, self._state.segments(tablet))
 
     def move(self, source: Node, table_id: str) -> None:
         """Hand all tablets of a table over to another that has none; the tablets get new ids."""
@@ -96,11 +98,12 @@ class Tablets(Guarded):
                     verb = "unfreeze" if state == "mounted" else "freeze"
                     raise self._wrong_state(tablet, f"mount, {verb} it instead")
 
-    def unmount(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
-        """Stop serving; rows stay."""
+    def unmount(self, path: str, chosen: TabletRange = ALL_TABLETS, *, force: bool = False) -> None:
+        """Stop serving; rows stay, but those of ordered tables that have not been flushed are lost by force."""
         with self._state.change():
             for tablet in self._chosen(path, chosen):
                 if tablet.state != "unmounted":
+                    tablet = drop_unflushed(self._state, tablet) if force else flush(self._state, tablet)
                     self._state.put_tablet(replace(tablet, state="unmounted", cell_id=None))
 
     def freeze(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
@@ -220,10 +223,15 @@ class Tablets(Guarded):
                 self._state.storage.move_ordered_rows(
                     tablet.number, kept.number, kept.total_row_count, kept.cumulative_data_weight
                 )
+                for segment in self._state.segments(tablet):
+                    self._state.add_segment(kept, replace(segment, row_index=segment.row_index + kept.total_row_count))
+                weight = kept.cumulative_data_weight + tablet.cumulative_data_weight
                 kept = replace(
                     kept,
                     total_row_count=kept.total_row_count + moved,
-                    cumulative_data_weight=kept.cumulative_data_weight + tablet.cumulative_data_weight,
+                    flushed_row_count=kept.total_row_count + moved,
+                    cumulative_data_weight=weight,
+                    flushed_data_weight=weight,
                     last_write_timestamp=max(kept.last_write_timestamp, tablet.last_write_timestamp),
                 )
             self._state.delete_tablet(tablet)
@@ -243,7 +251,8 @@ class Tablets(Guarded):
                 if tablet.state == "unmounted":
                     raise self._wrong_state(tablet, verb)
                 if tablet.state != state:
-                    self._state.put_tablet(replace(tablet, state=state))
+                    flushed = flush(self._state, tablet) if state == "frozen" else tablet
+                    self._state.put_tablet(replace(flushed, state=state))
 
     def _chosen(self, path: str, chosen: TabletRange) -> Sequence[Tablet]:
         table = self._table(path)
@@ -279,8 +288,10 @@ class Tablets(Guarded):
                 state="unmounted",
                 cell_id=None,
                 total_row_count=row_index,
+                flushed_row_count=row_index,
                 trimmed_row_count=row_index,
                 cumulative_data_weight=weight,
+                flushed_data_weight=weight,
             )
         )
 

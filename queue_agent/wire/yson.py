@@ -8,6 +8,7 @@ with attributes is an instance of the bindings' own classes, see `attributes_of`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from typing import Any, Literal, TypeAlias
 
 import yt_yson_bindings as bindings
@@ -37,6 +38,22 @@ def loads(data: bytes) -> Yson:
 def loads_rows(data: bytes) -> list[Yson]:
     """Read a list fragment `row;row;...`; all strings, keys included, are bytes."""
     return list(_load(data, "list_fragment", None))
+
+
+def complete_length(data: bytes) -> int:
+    """How many bytes at the beginning of a list fragment are whole items with a `;` behind each.
+
+    What follows may be an item that has not fully arrived, or no YSON at all.
+    """
+    length = 0
+    try:
+        for item in bindings.load(BytesIO(data), yson_type="list_fragment", raw=True):
+            if length + len(item) > len(data):  # the parser has put a `;` behind an item that had none
+                break
+            length += len(item)
+    except YsonError:
+        return length
+    return length
 
 
 def loads_raw(data: bytes) -> Yson:

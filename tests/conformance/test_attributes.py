@@ -223,14 +223,15 @@ def test_sizes_of_a_queue_follow_its_rows(client: YtClient, home: str) -> None:
     assert client.get(f"{path}/@chunk_count") == 0
     client.insert_rows(path, [{"data": "foo"} for _ in range(4)])
     client.trim_rows(path, 0, 1)
-    assert client.get(f"{path}/@chunk_row_count") == 3
-    assert client.get(f"{path}/@data_weight") == client.get(f"{path}/@uncompressed_data_size") == 60
+    client.freeze_table(path, sync=True)
+    assert client.get(f"{path}/@chunk_row_count") == 4
+    assert client.get(f"{path}/@data_weight") == client.get(f"{path}/@uncompressed_data_size") == 80
     assert client.get(f"{path}/@chunk_count") == 1
-    assert client.get(f"{path}/@tablet_statistics/uncompressed_data_size") == 60
+    assert client.get(f"{path}/@tablet_statistics/uncompressed_data_size") == 80
     tablet = client.get(f"{path}/@tablets/0")
     assert tablet["trimmed_row_count"] == 1
     assert tablet["flushed_row_count"] == 4
-    assert tablet["statistics"]["unmerged_row_count"] == 3
+    assert tablet["statistics"]["unmerged_row_count"] == 4
 
 
 def test_a_schema_is_told_as_it_was_given_and_in_full(client: YtClient, home: str) -> None:

@@ -103,7 +103,7 @@ def test_everything_is_as_it_was(tmp_path: Path) -> None:
         assert [row["data"] for row in rows_of(client, "* from [//tmp/copied]")] == ["//tmp/moved"]
         client.unfreeze_table("//tmp/frozen", sync=True)
         client.insert_rows("//tmp/frozen", [{"data": "warm"}])
-        rows = list(client.pull_queue("//tmp/frozen", offset=0, partition_index=0))
+        rows = [row for offset in (0, 1) for row in client.pull_queue("//tmp/frozen", offset=offset, partition_index=0)]
         assert [row["$row_index"] for row in rows] == [0, 1]
         assert [row["$cumulative_data_weight"] for row in rows] == [21, 42]
 

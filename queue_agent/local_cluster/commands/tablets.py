@@ -29,6 +29,10 @@ class _Mount(_Range):
     cell_id: str | None = None
 
 
+class _Unmount(_Range):
+    force: bool = False
+
+
 class _Reshard(_Range):
     tablet_count: Int64 | None = None
     pivot_keys: list[Any] | None = None
@@ -55,6 +59,11 @@ class _Path(Parameters):
 
 async def _mount(cluster: Cluster, parameters: _Mount, _: Body) -> Any:
     cluster.tablets.mount(parameters.path, parameters.chosen, freeze=parameters.freeze, cell_id=parameters.cell_id)
+    return {}
+
+
+async def _unmount(cluster: Cluster, parameters: _Unmount, _: Body) -> Any:
+    cluster.tablets.unmount(parameters.path, parameters.chosen, force=parameters.force)
     return {}
 
 
@@ -101,7 +110,7 @@ async def _get_tablet_errors(cluster: Cluster, parameters: _Path, _: Body) -> An
 
 COMMANDS: Final[tuple[Command, ...]] = (
     volatile("mount_table", _Mount, _mount, transactions="ignored"),
-    _simple("unmount_table", lambda cluster: cluster.tablets.unmount),
+    volatile("unmount_table", _Unmount, _unmount),
     _simple("freeze_table", lambda cluster: cluster.tablets.freeze),
     _simple("unfreeze_table", lambda cluster: cluster.tablets.unfreeze),
     _simple("remount_table", lambda cluster: cluster.tablets.remount),

@@ -1,0 +1,46 @@
+"""What a cluster does by itself when its clock has moved on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, NoReturn
+
+import structlog
+
+from queue_agent.local_cluster.segments import flush_due
+from queue_agent.local_cluster.state import ClusterState
+
+_PERIOD_SECONDS: Final = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+class Housekeeping:
+    """Flushes rows and frees chunks.
+
+    Commands have it look before they run, so that nobody sees what should be done and is not, whatever moved the clock.
+
+    Args:
+        state: of the cluster.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._looked_at = float("-inf")
+
+    def look(self) -> None:
+        """Do what is due, unless the clock stands where it stood the last time; not to be called inside a change."""
+        now = self._state.clock.seconds()
+        if abs(now - self._looked_at) >= _PERIOD_SECONDS:
+            self._looked_at = now
+            flush_due(self._state)
+            self._state.collect_chunks()
+
+    async def run(self) -> NoReturn:
+        """Look again and again, for clusters that nobody asks anything."""
+        while True:
+            await asyncio.sleep(_PERIOD_SECONDS)
+            try:
+                self.look()
+            except Exception:  # a bug, or a disk that is full: commands meet it too, and tell their clients
+                log.exception("housekeeping crashed")
