@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from queue_agent.local_cluster.aggregates import validate_aggregates
+from queue_agent.local_cluster.computed_columns import validate_computed_columns
 from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import TableState
 from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, TableSchema, parse_schema
+from queue_agent.local_cluster.storage import SortedVersion
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
@@ -24,6 +27,9 @@ class RowConversion:
     values: Callable[[Row], Row]
     """Stored values by the old schema to those by the new one; columns that are new are null."""
 
+    written: Callable[[bytes], bytes]
+    """The same for `SortedVersion.written`."""
+
 
 def altered_table_state(old: TableState, schema: yson.Yson | None, dynamic: bool | None) -> TableState:
     """What a table is to become; YtError if no table can be so. None leaves schema or mode as it is."""
@@ -34,8 +40,15 @@ def altered_table_state(old: TableState, schema: yson.Yson | None, dynamic: bool
         if becomes_dynamic and new.is_sorted and "unique_keys" not in yson.attributes_of(schema):
             new = replace(new, unique_keys=True)
     if becomes_dynamic:
-        new.validate_dynamic()
+        validate_dynamic_schema(new)
     return TableState(new, becomes_dynamic)
+
+
+def validate_dynamic_schema(schema: TableSchema) -> None:
+    """YtError unless a dynamic table can have the schema, its expressions and aggregate functions included."""
+    schema.validate_dynamic()
+    validate_computed_columns(schema)
+    validate_aggregates(schema)
 
 
 def check_alteration(old: TableSchema, new: TableSchema) -> None:
@@ -78,9 +91,18 @@ def conversion(old: TableSchema, new: TableSchema) -> RowConversion:
         if column.name not in _SYSTEM_COLUMNS
     ]
     added_keys = new.key_columns[len(old.key_columns) :]
+
+    def written(columns: bytes) -> bytes:
+        bits = int.from_bytes(columns)
+        moved = (
+            1 << position for position, before in enumerate(positions) if before is not None and bits >> before & 1
+        )
+        return SortedVersion.pack_columns(sum(moved))
+
     return RowConversion(
         key_suffix=KeyEncoder(added_keys).encode([None] * len(added_keys)),
         values=lambda row: tuple(None if position is None else row[position] for position in positions),
+        written=written,
     )
 
 

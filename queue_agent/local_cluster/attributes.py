@@ -12,9 +12,11 @@ from queue_agent.local_cluster.content_attributes import CHUNK_TYPE, content_att
 from queue_agent.local_cluster.model import Node, TableState, Tablet
 from queue_agent.local_cluster.permissions import Permissions
 from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.retention import RETENTION_ATTRIBUTES
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, SUBJECT_TYPES, Subjects, members
 from queue_agent.local_cluster.table_sizes import TableSize, measure_tablet
+from queue_agent.local_cluster.tablet_keys import key_to_yson
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import NULL_GUID, Guid
@@ -117,6 +119,10 @@ def _is_lifetime(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 @dataclass(frozen=True, slots=True)
 class Settable:
     """A builtin attribute with a stored value."""
@@ -146,6 +152,8 @@ SETTABLE: Final[Mapping[str, Settable]] = {
     "atomicity": Settable(_is_dynamic, _one_of("full", "none"), "full", only_unmounted=True),
     "commit_ordering": Settable(is_queue, _one_of("weak", "strong"), "weak", only_unmounted=True),
     "in_memory_mode": Settable(_is_table, _one_of("none", "compressed", "uncompressed"), "none"),
+    "enable_shared_write_locks": Settable(_is_sorted_dynamic, _is_bool, False),
+    **{name: Settable(_is_table, _is_count) for name in RETENTION_ATTRIBUTES},
     "queue_agent_stage": Settable(_is_dynamic, _is_text, DEFAULT_QUEUE_AGENT_STAGE),
     "treat_as_queue_consumer": Settable(_is_sorted_dynamic, _is_bool, False),
     "treat_as_queue_producer": Settable(_is_sorted_dynamic, _is_bool, False),
@@ -221,7 +229,10 @@ class Attributes:
             "unmerged_row_count": (_is_sorted_dynamic, lambda node: self._size(node).row_count),
             "tablet_statistics": (_is_dynamic, lambda node: self._size(node).statistics()),
             **content_attributes(state),
-            "pivot_keys": (_is_sorted_dynamic, lambda node: [[] for _ in state.tablets(node.id)]),
+            "pivot_keys": (
+                _is_sorted_dynamic,
+                lambda node: [_pivot_key(node, tablet) for tablet in state.tablets(node.id)],
+            ),
             "tablet_error_count": (_is_dynamic, lambda _: 0),
             "tablet_errors": (_is_dynamic, lambda _: []),
             "remount_needed_tablet_count": (_is_dynamic, lambda _: 0),
@@ -406,7 +417,7 @@ class Attributes:
             described["trimmed_row_count"] = tablet.trimmed_row_count
             described["flushed_row_count"] = tablet.flushed_row_count
         else:
-            described["pivot_key"] = []
+            described["pivot_key"] = _pivot_key(node, tablet)
         return described
 
 
@@ -426,6 +437,10 @@ def instant(state: ClusterState) -> str:
 def _refuse_chunk(node: Node) -> None:
     if node.type == CHUNK_TYPE:
         raise YtError(f"Attributes of chunk {node.id} cannot be changed")
+
+
+def _pivot_key(node: Node, tablet: Tablet) -> list[Any]:
+    return key_to_yson(_table(node).schema.key_columns, tablet.pivot_key)
 
 
 def _table(node: Node) -> TableState:

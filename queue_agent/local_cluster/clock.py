@@ -52,8 +52,13 @@ class TimestampGenerator:
         self._clock = clock
         self.last = last
 
+    @property
+    def present(self) -> int:
+        """No later than the next one; nothing is handed out."""
+        return max(self.last + 1, int(self._clock.seconds()) << COUNTER_BITS)
+
     def next(self) -> int:
-        self.last = max(self.last + 1, int(self._clock.seconds()) << COUNTER_BITS)
+        self.last = self.present
         return self.last
 
 

@@ -27,10 +27,12 @@ from queue_agent.local_cluster.queues import Queues
 from queue_agent.local_cluster.registrations import Registrations
 from queue_agent.local_cluster.request_log import RequestLog
 from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.row_locks import LockHistory
 from queue_agent.local_cluster.security import Security
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.subjects import Subjects
+from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transactions import TabletTransactions
 from queue_agent.local_cluster.tablets import Tablets
@@ -83,11 +85,13 @@ class Cluster:
         self._attributes = Attributes(self.state, self.resolver)
         self.tablets = Tablets(self.state, self.resolver)
         self.cypress = Cypress(self.state, self.resolver, self._attributes, self.tablets)
-        self.tables = DynamicTables(self.state, self.resolver, random.Random())
-        self.tablet_transactions = TabletTransactions(self.state)
+        self.tables = DynamicTables(self.state, self.resolver)
+        history = LockHistory()
+        self.writer = TableWriter(self.state, self.tables, history, random.Random())
+        self.tablet_transactions = TabletTransactions(self.state, self.writer, history)
         self.registrations = Registrations(name, self.resolver, directory)
-        self.queues = Queues(self.tables, self.registrations, directory)
-        self.producers = Producers(name, self.state, self.resolver, self.tables)
+        self.queues = Queues(name, self.registrations, directory)
+        self.producers = Producers(name, self.resolver, self.tables, self.writer)
         self._agent_status = AgentStatus(name, self.cypress, self.resolver, self._attributes, gateway)
         self._mutations = Mutations(clock)
         self.permissions = Permissions(self.state, self.resolver)
@@ -115,6 +119,7 @@ class Cluster:
         view.tablets = self.tablets.acting_as(access)
         view.cypress = self.cypress.acting_as(access)
         view.tables = self.tables.acting_as(access)
+        view.writer = self.writer.acting_as(access)
         view.registrations = self.registrations.acting_as(access)
         view.queues = self.queues.acting_as(access)
         view.producers = self.producers.acting_as(access)

@@ -36,9 +36,11 @@ OBJECT_TYPES: Final = {
 }
 """Numbers of object types as they stand in ids and in RPC requests."""
 
-TABLET_TRANSACTION_TYPES: Final = frozenset(
-    OBJECT_TYPES[name] for name in ("atomic_tablet_transaction", "non_atomic_tablet_transaction")
-)
+_TABLET_TRANSACTIONS: Final = {"full": "atomic_tablet_transaction", "none": "non_atomic_tablet_transaction"}
+
+TABLET_TRANSACTION_TYPES: Final = frozenset(OBJECT_TYPES[name] for name in _TABLET_TRANSACTIONS.values())
+
+MASTER_TRANSACTION_TYPES: Final = frozenset(OBJECT_TYPES[name] for name in ("transaction", "nested_transaction"))
 
 
 class IdGenerator:
@@ -57,11 +59,12 @@ class IdGenerator:
     def next(self, object_type: str) -> str:
         """An id such as `10-3e9-10191-dcd2013e` for a `table`."""
         self.counter += 1
-        return self.of_timestamp(object_type, self.counter)
+        return self._of(object_type, self.counter)
 
-    def of_timestamp(self, object_type: str, timestamp: int) -> str:
-        """An id whose counter is a timestamp: tablet transactions tell by it when they started."""
+    def of_transaction(self, atomicity: str, start_timestamp: int) -> str:
+        """An id of a tablet transaction, which tells when it started; atomicity is `full` or `none`."""
+        return self._of(_TABLET_TRANSACTIONS[atomicity], start_timestamp)
+
+    def _of(self, object_type: str, counter: int) -> str:
         type_and_cell = self._cell_tag << 16 | OBJECT_TYPES[object_type]
-        return str(
-            Guid.from_parts(timestamp >> 32, timestamp & 0xFFFFFFFF, type_and_cell, self._hashes.getrandbits(32))
-        )
+        return str(Guid.from_parts(counter >> 32, counter & 0xFFFFFFFF, type_and_cell, self._hashes.getrandbits(32)))

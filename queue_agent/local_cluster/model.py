@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
 from queue_agent.wire import yson
 
@@ -123,17 +125,24 @@ class Tablet:
     """Ordered: cumulative weight of the last row that is part of a segment."""
 
     last_write_timestamp: int = 0
+    pivot_key: Row = ()
+    """Sorted: the least key, or beginning of a key, that belongs here."""
 
     @property
     def readable(self) -> bool:
         return self.state in ("mounted", "frozen")
 
     def encode(self) -> bytes:
-        return yson.dumps({name: getattr(self, name) for name in self.__slots__})
+        record = {name: getattr(self, name) for name in self.__slots__}
+        # Values of keys must come back exactly, whatever is in them.
+        record["pivot_key"] = encode_values(self.pivot_key)
+        return yson.dumps(record)
 
     @classmethod
     def decode(cls, data: bytes) -> Tablet:
-        return cls(**yson.loads(data))
+        record = yson.loads(data)
+        pivot_key = record.pop("pivot_key", None)
+        return cls(**record, pivot_key=() if pivot_key is None else decode_values(yson.bytes_of(pivot_key)))
 
     @property
     def has_unflushed_rows(self) -> bool:

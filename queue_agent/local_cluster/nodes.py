@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from queue_agent.local_cluster.alteration import validate_dynamic_schema
 from queue_agent.local_cluster.attributes import instant
 from queue_agent.local_cluster.ids import OBJECT_TYPES
 from queue_agent.local_cluster.model import Node, TableState
@@ -118,5 +119,5 @@ def table_state(attributes: Mapping[str, Any]) -> TableState:
         if schema.is_sorted and "unique_keys" not in yson.attributes_of(given):
             # Keys of dynamic tables are unique anyway, a schema need not say so.
             schema = replace(schema, unique_keys=True)
-        schema.validate_dynamic()
+        validate_dynamic_schema(schema)
     return TableState(schema, dynamic, weak=not dynamic and not schema.columns and not schema.strict)

@@ -11,8 +11,9 @@ from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.queues import key_column
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.schema import parse_schema
-from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables, Table
+from queue_agent.local_cluster.tablet_transaction import Insertion, TabletTransaction
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.ypath import RichPath
@@ -46,15 +47,16 @@ class Session:
 class Producers(Guarded):
     """Producer commands of one cluster; they work on its own tables only."""
 
-    def __init__(self, cluster_name: str, state: ClusterState, resolver: Resolver, tables: DynamicTables) -> None:
+    def __init__(self, cluster_name: str, resolver: Resolver, tables: DynamicTables, writer: TableWriter) -> None:
         self._cluster_name = cluster_name
-        self._state = state
         self._resolver = resolver
         self._tables = tables
+        self._writer = writer
 
     def acting_as(self, access: Access) -> Self:
         view = super().acting_as(access)
         view._tables = self._tables.acting_as(access)
+        view._writer = self._writer.acting_as(access)
         return view
 
     def create_session(
@@ -62,14 +64,14 @@ class Producers(Guarded):
     ) -> dict[str, Any]:
         """Begin a session, or fence off whoever had it before by raising its epoch."""
         table = self._open_producer(producer_path.bare, "write")
-        with self._state.change():
-            found = self._find_session(table, queue_path, session_id)
-            session = Session(
-                epoch=found.epoch + 1 if found else 0,
-                sequence_number=found.sequence_number if found else _NEVER_WRITTEN,
-                user_meta=user_meta if user_meta is not None else (found.user_meta if found else None),
-            )
-            self._write_session(table, queue_path, session_id, session, self._state.timestamps.next())
+        found = self._find_session(table, queue_path, session_id)
+        session = Session(
+            epoch=found.epoch + 1 if found else 0,
+            sequence_number=found.sequence_number if found else _NEVER_WRITTEN,
+            user_meta=user_meta if user_meta is not None else (found.user_meta if found else None),
+        )
+        key = self._key(queue_path, session_id)
+        self._writer.write([_session_row(table, key, session.epoch, session.sequence_number, user_meta)], None)
         return {
             "epoch": session.epoch,
             "sequence_number": session.sequence_number,
@@ -80,7 +82,7 @@ class Producers(Guarded):
         """Forget a session; it may never have been."""
         table = self._open_producer(producer_path.bare, "write")
         key = zip(table.schema.key_columns, self._key(queue_path, session_id), strict=True)
-        self._tables.delete_rows(table.path, [{column.name.encode(): value for column, value in key}])
+        self._writer.delete_rows(table.path, [{column.name.encode(): value for column, value in key}])
 
     def push(
         self,
@@ -92,6 +94,7 @@ class Producers(Guarded):
         *,
         first_sequence_number: int | None,
         user_meta: yson.Yson,
+        transaction: TabletTransaction | None = None,
     ) -> dict[str, Any]:
         """Append the rows that the session has not written yet, and remember the last one, both or neither.
 
@@ -103,32 +106,37 @@ class Producers(Guarded):
             rows: with `$sequence_number` each, unless `first_sequence_number` says where they start.
             first_sequence_number: number of the first row; the others follow by one.
             user_meta: kept with the session; None leaves what is there.
+            transaction: to be committed with; numbers it has pushed before count as written. None commits at once.
 
         Raises:
             YtError: 3101 and 3102 for a wrong epoch, 3103 for sequence numbers that do not grow.
         """
         producer = self._valid("producer", producer_path, self._open_producer)
         queue = self._valid("queue", queue_path, self._tables.open_ordered)
-        session = self._find_session(producer, queue_path, session_id)
+        timestamp = transaction.read_timestamp if transaction else None
+        session = self._find_session(producer, queue_path, session_id, timestamp)
         if session is None:
             raise YtError(f'Unknown queue producer session "{session_id}"')
         _check_epoch(epoch, session.epoch)
+        pushed = transaction.sequence_numbers if transaction else {}
+        place = (producer.node.id, queue_path.bare, session_id)
+        written = pushed.get(place, session.sequence_number)
         numbers = sequence_numbers(rows, first_sequence_number)
         new = [
             {name: value for name, value in row.items() if name != SEQUENCE_NUMBER}
             for number, row in zip(numbers, rows, strict=True)
-            if number > session.sequence_number
+            if number > written
         ]
-        parsed = [queue.codec.parse_row(row) for row in new]
+        for row in new:
+            queue.codec.check_names(row)
         # A batch that was wholly written before, or is empty, must not lower the number.
-        last = max([session.sequence_number, *numbers[-1:]])
-        with self._state.change():
-            timestamp = self._state.timestamps.next()
-            self._tables.append(queue, parsed, timestamp)
-            updated = Session(epoch, last, session.user_meta if user_meta is None else user_meta)
-            self._write_session(producer, queue_path, session_id, updated, timestamp)
+        last = max([written, *numbers[-1:]])
+        key = self._key(queue_path, session_id)
+        requests = [Insertion(queue, new), _session_row(producer, key, epoch, last, user_meta)]
+        self._writer.write(requests, transaction)
+        pushed[place] = last
         return {
-            "last_sequence_number": numbers[-1] if numbers else session.sequence_number,
+            "last_sequence_number": numbers[-1] if numbers else written,
             "skipped_row_count": len(rows) - len(new),
         }
 
@@ -152,20 +160,26 @@ class Producers(Guarded):
     def _key(self, queue_path: RichPath, session_id: str) -> Row:
         return self._cluster_name.encode(), queue_path.bare.encode(), session_id.encode()
 
-    def _find_session(self, table: Table, queue_path: RichPath, session_id: str) -> Session | None:
-        row = self._tables.find_row(table, self._key(queue_path, session_id))
+    def _find_session(
+        self, table: Table, queue_path: RichPath, session_id: str, timestamp: int | None = None
+    ) -> Session | None:
+        row = self._tables.find_row(table, self._key(queue_path, session_id), timestamp)
         if row is None:
             return None
         sequence_number, epoch, user_meta = row[3:6]
         assert isinstance(sequence_number, int) and isinstance(epoch, int), "the columns are required"
         return Session(epoch, sequence_number, yson.loads(user_meta) if isinstance(user_meta, bytes) else None)
 
-    def _write_session(
-        self, table: Table, queue_path: RichPath, session_id: str, session: Session, timestamp: int
-    ) -> None:
-        values = (*self._key(queue_path, session_id), session.sequence_number, session.epoch, session.user_meta)
-        names = [column.name.encode() for column in table.schema.columns]
-        self._tables.write_sorted(table, [dict(zip(names, values, strict=False))], timestamp)
+
+def _session_row(table: Table, key: Row, epoch: int, sequence_number: int, user_meta: yson.Yson) -> Insertion:
+    """The write of a session's row; without `user_meta` the one there is stays."""
+    row: dict[bytes, Any] = {
+        column.name.encode(): value for column, value in zip(table.schema.key_columns, key, strict=True)
+    }
+    row |= {b"sequence_number": sequence_number, b"epoch": epoch}
+    if user_meta is not None:
+        row[b"user_meta"] = user_meta
+    return Insertion(table, [row], update=True)
 
 
 def sequence_numbers(rows: Sequence[Mapping[bytes, Any]], first: int | None) -> list[int]:

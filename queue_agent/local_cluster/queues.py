@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from queue_agent.local_cluster.clock import NULL_TIMESTAMP
 from queue_agent.local_cluster.directory import ClusterDirectory
@@ -12,9 +12,13 @@ from queue_agent.local_cluster.registrations import Reference, Registrations
 from queue_agent.local_cluster.rows import data_weight, row_mapper
 from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, parse_schema
 from queue_agent.local_cluster.tables import DynamicTables, Table
+from queue_agent.local_cluster.tablet_transaction import Insertion, TabletTransaction
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.ypath import RichPath
+
+if TYPE_CHECKING:
+    from queue_agent.local_cluster.cluster import Cluster
 
 _DEFAULT_ROW_COUNT: Final = 1000
 _DEFAULT_DATA_WEIGHT: Final = 16 * 2**20
@@ -58,8 +62,8 @@ class BatchLimits:
 class Queues(Guarded):
     """Queue commands of one cluster."""
 
-    def __init__(self, tables: DynamicTables, registrations: Registrations, directory: ClusterDirectory) -> None:
-        self._tables = tables
+    def __init__(self, cluster_name: str, registrations: Registrations, directory: ClusterDirectory) -> None:
+        self._cluster_name = cluster_name
         self._registrations = registrations
         self._directory = directory
 
@@ -68,7 +72,7 @@ class Queues(Guarded):
     ) -> list[dict[str, Any]]:
         """Rows of one partition from an offset on, or from the first row that is left behind it."""
         queue = self._registrations.reference(queue_path)
-        tables = self._tables_of(queue, "Queue")
+        tables = self._cluster_of(queue, "Queue").tables
         tables.open_ordered(queue.path, "read")
         return pull_rows(tables, queue.path, partition_index, offset, limits)
 
@@ -83,10 +87,10 @@ class Queues(Guarded):
         """Like `pull` for a registered consumer; without an offset, from where the consumer stands."""
         consumer = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
-        consumer_tables = self._tables_of(consumer, "Consumer")
+        consumer_tables = self._cluster_of(consumer, "Consumer").tables
         consumer_table = open_consumer(consumer_tables, consumer.path, "read")
         self._registrations.check(queue, consumer, queue_path, consumer_path)
-        queue_tables = self._tables_of(queue, "Queue")
+        queue_tables = self._cluster_of(queue, "Queue").tables
         if offset is None:
             offset, _ = stored_offset(consumer_tables, consumer_table, queue, partition_index)
         return pull_rows(queue_tables, queue.path, partition_index, offset, limits)
@@ -100,6 +104,7 @@ class Queues(Guarded):
         new_offset: int,
         *,
         client_side: bool,
+        transaction: TabletTransaction | None = None,
     ) -> None:
         """Set a consumer's offset, if it still is `old_offset` (None: whatever it is).
 
@@ -110,6 +115,7 @@ class Queues(Guarded):
             old_offset: the offset the caller believes to be stored.
             new_offset: index of the first row not read.
             client_side: do as old clients did by themselves: no registration needed, no `meta` written.
+            transaction: to be committed with, and as of whose start the offset is looked at; None commits at once.
 
         Raises:
             YtError: 3100 if the stored offset is another one, 901 without a registration.
@@ -118,12 +124,15 @@ class Queues(Guarded):
             raise YtError(f"Partition index and offset must not be negative, got {partition_index} and {new_offset}")
         consumer = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
-        tables = self._tables_of(consumer, "Consumer")
-        table = open_consumer(tables, consumer.path, "write" if client_side else "read")
+        cluster = self._cluster_of(consumer, "Consumer")
+        if transaction is not None and cluster.name != self._cluster_name:
+            raise YtError(f"Consumer {consumer} is not of the cluster {self._cluster_name}, where the transaction is")
+        table = open_consumer(cluster.tables, consumer.path, "write" if client_side else "read")
         if not client_side:
             self._registrations.check(queue, consumer, queue_path, consumer_path)
         if old_offset is not None:
-            found, timestamp = stored_offset(tables, table, queue, partition_index)
+            read_timestamp = transaction.read_timestamp if transaction else None
+            found, timestamp = stored_offset(cluster.tables, table, queue, partition_index, read_timestamp)
             if found != old_offset:
                 raise YtError(
                     f"Offset conflict at partition {partition_index} of consumer {consumer.path}: expected offset"
@@ -145,13 +154,14 @@ class Queues(Guarded):
         }
         if not client_side and any(column.name == "meta" for column in table.schema.columns):
             row[b"meta"] = self._offset_meta(queue, partition_index, new_offset)
-        tables.insert_rows(consumer.path, [row])
+        table = cluster.tables.open_sorted(consumer.path, "write")
+        cluster.writer.write([Insertion(table, [row])], transaction)
 
     def _offset_meta(self, queue: Reference, partition_index: int, offset: int) -> dict[str, Any] | None:
         """Weight before the offset and time of the row at it, as far as the rows can be read."""
         meta: dict[str, Any] = {}
         try:
-            tables = self._tables_of(queue, "Queue")
+            tables = self._cluster_of(queue, "Queue").tables
             table = tables.open_ordered(queue.path)
             names = [column.name for column in table.schema.query_columns()]
             rows = tables.read_ordered(table, partition_index, max(offset - 1, 0), offset + 1)
@@ -165,11 +175,11 @@ class Queues(Guarded):
             meta["offset_timestamp"] = yson.Uint64(by_index[offset][TIMESTAMP])
         return meta or None
 
-    def _tables_of(self, reference: Reference, role: str) -> DynamicTables:
+    def _cluster_of(self, reference: Reference, role: str) -> Cluster:
         cluster = self._directory.find(reference.cluster)
         if cluster is None:
             raise YtError(f'{role} cluster "{reference.cluster}" was not found for path {reference.path}')
-        return cluster.acting_as(self._access.user).tables
+        return cluster.acting_as(self._access.user)
 
 
 def open_consumer(tables: DynamicTables, path: str, permission: str) -> Table:
@@ -185,11 +195,16 @@ def open_consumer(tables: DynamicTables, path: str, permission: str) -> Table:
     return table
 
 
-def stored_offset(tables: DynamicTables, table: Table, queue: Reference, partition_index: int) -> tuple[int, int]:
-    """Where a consumer stands, and the timestamp of when it said so; 0 and the null timestamp if it never did."""
+def stored_offset(
+    tables: DynamicTables, table: Table, queue: Reference, partition_index: int, timestamp: int | None = None
+) -> tuple[int, int]:
+    """Where a consumer stood at a timestamp, and when it had said so; 0 and the null timestamp if it never had.
+
+    Without a timestamp: where it stands now.
+    """
     if partition_index < 0:
         raise YtError(f"Partition index must not be negative, got {partition_index}")
-    found = tables.find_version(table, (queue.cluster.encode(), queue.path.encode(), partition_index))
+    found = tables.find_version(table, (queue.cluster.encode(), queue.path.encode(), partition_index), timestamp)
     if found is None:
         return 0, NULL_TIMESTAMP
     row, timestamp = found

@@ -55,13 +55,13 @@ class Registrations(Guarded):
         row = _key(queue, consumer)
         row[b"vital"] = vital
         row[b"partitions"] = None if partitions is None else list(partitions)
-        self._directory.home.tables.insert_rows(TABLE_PATH, [row])
+        self._directory.home.writer.insert_rows(TABLE_PATH, [row])
 
     def unregister(self, queue_path: RichPath, consumer_path: RichPath) -> None:
         """Remove a registration; objects may be gone, and so may the registration."""
         queue, consumer = self.reference(queue_path), self.reference(consumer_path)
         self._check_removable(queue, consumer)
-        self._directory.home.tables.delete_rows(TABLE_PATH, [_key(queue, consumer)])
+        self._directory.home.writer.delete_rows(TABLE_PATH, [_key(queue, consumer)])
 
     def list(self, queue_path: RichPath | None, consumer_path: RichPath | None) -> list[dict[str, Any]]:
         """Registrations of a queue, of a consumer, of both, or all of them."""

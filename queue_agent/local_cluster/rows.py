@@ -7,11 +7,11 @@ import json
 import marshal
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from queue_agent.local_cluster.column_types import SIMPLE_TYPES, PhysicalType
-from queue_agent.local_cluster.keys import KeyEncoder, Row, Value
-from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TABLET_INDEX, TIMESTAMP, Column, TableSchema
+from queue_agent.local_cluster.keys import Row, Value
+from queue_agent.local_cluster.schema import TABLET_INDEX, Column
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from queue_agent.wire.yson import Yson
@@ -26,122 +26,15 @@ class Missing(enum.Enum):
 MISSING: Final = Missing.MISSING
 """Stands in a partial row for a column the client did not name."""
 
-PartialRow: TypeAlias = tuple[Value | Literal[Missing.MISSING], ...]
-
 SCHEMA_VIOLATION = 307
 
 _STORAGE_VERSION = 2
 """Of marshal: without references and interning, so equal rows are equal bytes."""
 
-_SYSTEM_COLUMNS = (TIMESTAMP, CUMULATIVE_DATA_WEIGHT)
-
 _BOUNDS: Mapping[PhysicalType, tuple[int, int]] = {
     "int64": (-(2**63), 2**63 - 1),
     "uint64": (0, 2**64 - 1),
 }
-
-
-class RowCodec:
-    """Reads rows of one schema; make one per schema and keep it."""
-
-    def __init__(self, schema: TableSchema) -> None:
-        self.write_columns = schema.write_columns()
-        self._computed = next((column.name for column in schema.columns if column.expression is not None), None)
-        self._key_width = len(schema.key_columns)
-        self._plan = [(column.name.encode(), value_parser(column)) for column in self.write_columns]
-        # Most values of most rows are of a type that needs no look at the value itself.
-        self._row_plan = [
-            (name, _accepted_type(column), _takes_null(column), parse)
-            for column, (name, parse) in zip(self.write_columns, self._plan, strict=True)
-        ]
-        self._key_plan = [(column.name.encode(), value_parser(column)) for column in schema.key_columns]
-        self._key_encoder = KeyEncoder(schema.key_columns)
-        names = [column.name for column in schema.columns]
-        self._system_columns = sorted((names.index(name), name) for name in _SYSTEM_COLUMNS if name in names)
-
-    def parse_row(self, mapping: Mapping[bytes, Yson], *, allow_missing_key_columns: bool = False) -> Row:
-        """Read a row to insert: values of `write_columns`, null for those it does not name.
-
-        In ordered tables the first value is thus the tablet index, None if the client leaves the choice.
-
-        Raises:
-            YtError: an unknown column, a wrong type, a number out of range, a null in a required column.
-        """
-        values: list[Value] = []
-        absent = 0
-        get = mapping.get
-        for name, accepted_type, takes_null, parse in self._row_plan:
-            value: Yson = get(name, MISSING)
-            if type(value) is accepted_type:
-                values.append(value)
-            elif value is MISSING:
-                if len(values) < self._key_width and not allow_missing_key_columns:
-                    raise YtError(f'Missing key column "{name.decode()}"', SCHEMA_VIOLATION)
-                absent += 1
-                values.append(None if takes_null else parse(None))
-            else:
-                values.append(parse(value))
-        self._refuse_unknown(mapping, len(values) - absent)
-        return tuple(values)
-
-    def parse_partial_row(self, mapping: Mapping[bytes, Yson]) -> PartialRow:
-        """Read a row for update mode: `MISSING` where the old value stays. All key columns must be there."""
-        values: list[Value | Literal[Missing.MISSING]] = []
-        absent = 0
-        for name, parse in self._plan:
-            value = mapping.get(name, MISSING)
-            if value is not MISSING:
-                values.append(parse(value))
-            elif len(values) < self._key_width:
-                raise YtError(f'Missing key column "{name.decode()}"', SCHEMA_VIOLATION)
-            else:
-                absent += 1
-                values.append(MISSING)
-        self._refuse_unknown(mapping, len(values) - absent)
-        return tuple(values)
-
-    def parse_key(self, mapping: Mapping[bytes, Yson]) -> Row:
-        """Read a key for a lookup or deletion: all key columns and nothing else."""
-        values: list[Value] = []
-        for name, parse in self._key_plan:
-            value = mapping.get(name, MISSING)
-            if value is MISSING:
-                raise YtError(f'Missing key column "{name.decode()}"', SCHEMA_VIOLATION)
-            values.append(parse(value))
-        if len(mapping) != len(values):
-            known = {name for name, _ in self._key_plan}
-            extra = next(name for name in mapping if name not in known)
-            raise YtError(f'Column "{_text(extra)}" is not a key column', SCHEMA_VIOLATION)
-        return tuple(values)
-
-    def encode_key(self, values: Sequence[Value]) -> bytes:
-        """Bytes that sort as the key does; also of a whole row, of which the key is the beginning."""
-        return self._key_encoder.encode(values)
-
-    def complete(self, values: Row, timestamp: int, cumulative_data_weight: int) -> tuple[Row, int]:
-        """Fill in what the system adds to a row of an ordered table.
-
-        Args:
-            values: as `parse_row` returns them; the tablet index is dropped.
-            timestamp: commit timestamp of the transaction.
-            cumulative_data_weight: of the row before in the tablet.
-
-        Returns:
-            The row in the order of the stored schema, and the cumulative data weight with it.
-        """
-        stored = list(values[1:])
-        cumulative_data_weight += data_weight(stored) + 8 * len(self._system_columns)
-        for position, name in self._system_columns:
-            stored.insert(position, timestamp if name == TIMESTAMP else cumulative_data_weight)
-        return tuple(stored), cumulative_data_weight
-
-    def _refuse_unknown(self, mapping: Mapping[bytes, Yson], known_count: int) -> None:
-        if self._computed is not None:
-            raise YtError(f'Column "{self._computed}" is computed: writing to such tables is not supported')
-        if known_count != len(mapping):
-            known = {name for name, _ in self._plan}
-            name = next(name for name in mapping if name not in known)
-            raise YtError(f'No such column "{_text(name)}"', SCHEMA_VIOLATION)
 
 
 def data_weight(values: Sequence[Value]) -> int:
@@ -193,7 +86,7 @@ def to_map(columns: Sequence[Column], values: Sequence[Value]) -> dict[str, Yson
     return row_mapper(columns)(values)
 
 
-def _accepted_type(column: Column) -> type[bytes] | type[bool] | type[float] | None:
+def accepted_type(column: Column) -> type[bytes] | type[bool] | type[float] | None:
     """The type every value of which fits the column as it is; None if there is no such type."""
     simple = SIMPLE_TYPES[column.type]
     match column.physical_type:
@@ -207,14 +100,20 @@ def _accepted_type(column: Column) -> type[bytes] | type[bool] | type[float] | N
             return None
 
 
-def _takes_null(column: Column) -> bool:
+def takes_null(column: Column) -> bool:
+    """Whether a row may leave the column out."""
     return column.name == TABLET_INDEX or not column.required
+
+
+def component_parser(column: Column) -> Callable[[Yson], Value]:
+    """The function that reads values of a column and lets null pass, as a component of a key."""
+    return _PARSERS[column.physical_type](column)
 
 
 def value_parser(column: Column) -> Callable[[Yson], Value]:
     """The function that checks values of one column: they come back as they are stored, or it raises YtError 307."""
-    parse = _PARSERS[column.physical_type](column)
-    if _takes_null(column):
+    parse = component_parser(column)
+    if takes_null(column):
         return parse
 
     def parse_required(value: Yson) -> Value:
@@ -379,5 +278,5 @@ def _type_name(value: Yson) -> str:
             return "string"
 
 
-def _text(name: bytes) -> str:
+def text_of_name(name: bytes) -> str:
     return name.decode(errors="backslashreplace")

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS sorted_rows (
     key BLOB NOT NULL,
     timestamp INTEGER NOT NULL,
     value BLOB,
+    written BLOB,
     PRIMARY KEY (tablet, key, timestamp)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS segments (
@@ -43,7 +44,10 @@ CREATE TABLE IF NOT EXISTS chunk_blobs (
 );
 """
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
+_FIRST_VERSION = 1
+"""Versions of rows did not tell which columns had been written."""
+
 _LOCK_SECONDS = 2
 
 
@@ -62,6 +66,26 @@ class SortedRow(NamedTuple):
     key: bytes
     timestamp: int
     value: bytes
+
+
+class SortedVersion(NamedTuple):
+    """One version of a key."""
+
+    timestamp: int
+    value: bytes | None
+    """The whole row as of then; None for a deletion."""
+
+    written: bytes | None
+    """The columns the transaction wrote, as `pack_columns` gives them; None if it was all."""
+
+    @staticmethod
+    def pack_columns(columns: int) -> bytes:
+        """Column positions as bits of a number, in the form they are stored in."""
+        return columns.to_bytes((columns.bit_length() + 7) // 8)
+
+    def has_written(self, position: int) -> bool:
+        """Whether the transaction wrote the column at this position."""
+        return self.written is None or int.from_bytes(self.written) >> position & 1 == 1
 
 
 class StorageError(Exception):
@@ -203,30 +227,74 @@ class Storage:
             (target, source),
         )
         self._database.execute(
-            "INSERT INTO sorted_rows SELECT ?, key, timestamp, value FROM sorted_rows WHERE tablet = ?",
+            "INSERT INTO sorted_rows SELECT ?, key, timestamp, value, written FROM sorted_rows WHERE tablet = ?",
             (target, source),
         )
 
-    def put_versions(self, tablet: int, timestamp: int, versions: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Write a version of each key; None marks a deletion."""
+    def put_versions(
+        self, tablet: int, timestamp: int, versions: Iterable[tuple[bytes, bytes | None, bytes | None]]
+    ) -> None:
+        """Write a version of each key: key, value and written columns as in `SortedVersion`."""
         self._database.executemany(
-            "INSERT OR REPLACE INTO sorted_rows VALUES (?, ?, ?, ?)",
-            ((tablet, key, timestamp, value) for key, value in versions),
+            "INSERT OR REPLACE INTO sorted_rows VALUES (?, ?, ?, ?, ?)",
+            ((tablet, key, timestamp, value, written) for key, value, written in versions),
         )
 
-    def rewrite_rows(self, tablet: int, key_suffix: bytes, convert: Callable[[bytes], bytes]) -> None:
-        """Lengthen all keys, and give every row a new value."""
+    def versions(self, tablet: int, key: bytes, timestamp: int) -> list[SortedVersion]:
+        """All versions of a key up to a timestamp, newest first."""
+        cursor = self._database.execute(
+            "SELECT timestamp, value, written FROM sorted_rows WHERE tablet = ? AND key = ? AND timestamp <= ?"
+            " ORDER BY timestamp DESC",
+            (tablet, key, timestamp),
+        )
+        return [SortedVersion._make(row) for row in cursor]
+
+    def delete_versions(self, tablet: int, key: bytes, timestamps: Iterable[int]) -> None:
+        self._database.executemany(
+            "DELETE FROM sorted_rows WHERE tablet = ? AND key = ? AND timestamp = ?",
+            ((tablet, key, timestamp) for timestamp in timestamps),
+        )
+
+    def move_sorted_rows(self, source: int, target: int, lower: bytes, upper: bytes | None) -> None:
+        """Give all versions of keys with `lower <= key < upper` (None: to the end) to another tablet."""
+        if upper is None:
+            self._database.execute(
+                "UPDATE sorted_rows SET tablet = ? WHERE tablet = ? AND key >= ?", (target, source, lower)
+            )
+        else:
+            self._database.execute(
+                "UPDATE sorted_rows SET tablet = ? WHERE tablet = ? AND key >= ? AND key < ?",
+                (target, source, lower, upper),
+            )
+
+    def rewrite_rows(
+        self,
+        tablet: int,
+        key_suffix: bytes,
+        convert: Callable[[bytes], bytes],
+        convert_written: Callable[[bytes], bytes],
+    ) -> None:
+        """Lengthen all keys, and give every row a new value and new written columns."""
         ordered = self._database.execute("SELECT row_index, value FROM ordered_rows WHERE tablet = ?", (tablet,))
         self._database.executemany(
             "UPDATE ordered_rows SET value = ? WHERE tablet = ? AND row_index = ?",
             [(convert(value), tablet, row_index) for row_index, value in ordered],
         )
-        versions = self._database.execute("SELECT key, timestamp, value FROM sorted_rows WHERE tablet = ?", (tablet,))
+        versions = self._database.execute(
+            "SELECT key, timestamp, value, written FROM sorted_rows WHERE tablet = ?", (tablet,)
+        )
         self._database.executemany(
-            "UPDATE sorted_rows SET key = ?, value = ? WHERE tablet = ? AND key = ? AND timestamp = ?",
+            "UPDATE sorted_rows SET key = ?, value = ?, written = ? WHERE tablet = ? AND key = ? AND timestamp = ?",
             [
-                (key + key_suffix, None if value is None else convert(value), tablet, key, timestamp)
-                for key, timestamp, value in versions
+                (
+                    key + key_suffix,
+                    None if value is None else convert(value),
+                    None if written is None else convert_written(written),
+                    tablet,
+                    key,
+                    timestamp,
+                )
+                for key, timestamp, value, written in versions
             ],
         )
 
@@ -268,7 +336,9 @@ def _open(file: Path | None) -> sqlite3.Connection:
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         found = database.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, _FORMAT_VERSION):
+        if found == _FIRST_VERSION:
+            database.execute("ALTER TABLE sorted_rows ADD COLUMN written BLOB")
+        elif found not in (0, _FORMAT_VERSION):
             raise StorageError(f"it has storage format {found}, this program knows {_FORMAT_VERSION}")
         database.executescript(_SCHEMA)
         database.execute(f"PRAGMA user_version = {_FORMAT_VERSION}")

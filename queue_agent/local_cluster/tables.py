@@ -1,18 +1,19 @@
-"""Rows of dynamic tables: writing, reading and trimming."""
+"""Rows of dynamic tables: reading and trimming."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.query import KeyRange, select
 from queue_agent.local_cluster.resolver import Resolver
-from queue_agent.local_cluster.rows import MISSING, RowCodec, data_weight, decode_values, encode_values, row_mapper
+from queue_agent.local_cluster.retention import Retention
+from queue_agent.local_cluster.row_codec import RowCodec
+from queue_agent.local_cluster.rows import decode_values, row_mapper
 from queue_agent.local_cluster.schema import (
     CUMULATIVE_DATA_WEIGHT,
     TIMESTAMP,
@@ -21,18 +22,19 @@ from queue_agent.local_cluster.schema import (
 )
 from queue_agent.local_cluster.segments import drop_trimmed, store_end
 from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.storage import OrderedRow
+from queue_agent.local_cluster.tablet_keys import SortedTablets
+from queue_agent.local_cluster.versioned_rows import versioned_row
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 
 LATEST_TIMESTAMP = 0x3FFFFFFFFFFFFF00
 """Reads what is visible now."""
 
-_VERSIONS_KEPT_SECONDS = 60
+_LAST_COMMITTED = (0x3FFFFFFFFFFFFF01, 0x3FFFFFFFFFFFFF04)
+"""Sync and async last committed: what is visible now, said in other ways."""
+
 MAX_ROW_INDEX = 2**62
 """Behind every row."""
-
-_SYSTEM_VALUE_WEIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +47,16 @@ class Table:
     codec: RowCodec
 
 
-class DynamicTables(Guarded):
-    """Commands on rows; reading and writing are immediate and all or nothing."""
+_Find: TypeAlias = Callable[[Tablet, bytes, Row, int], dict[str, Any] | None]
+"""Gives the row of a key, encoded and as values, at a timestamp."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver, choices: random.Random) -> None:
+
+class DynamicTables(Guarded):
+    """Commands that read rows, or trim them; writing is `TableWriter`'s."""
+
+    def __init__(self, state: ClusterState, resolver: Resolver) -> None:
         self._state = state
         self._resolver = resolver
-        self._choices = choices
         self._codecs: dict[str, tuple[TableSchema, RowCodec]] = {}
 
     def open(self, path: str, permission: str | None = None) -> Table:
@@ -85,74 +90,12 @@ class DynamicTables(Guarded):
             raise YtError(f"Table {path} is not sorted", ErrorCode.TABLE_MUST_BE_SORTED)
         return table
 
-    def insert_rows(self, path: str, rows: Sequence[Mapping[bytes, Any]], *, update: bool = False) -> None:
-        """Append to an ordered table, or insert into a sorted one by key.
-
-        Args:
-            path: the table.
-            rows: values by column name; ordered tables take `$tablet_index` among them.
-            update: keep the old values of the columns a row does not name (sorted tables only).
-        """
-        table = self.open(path, "write")
-        if table.schema.is_sorted:
-            with self._state.change():
-                self.write_sorted(table, rows, self._state.timestamps.next(), update=update)
-        elif update:
-            raise YtError('Cannot use "update" mode for ordered tables')
-        else:
-            parsed = [table.codec.parse_row(row) for row in rows]
-            with self._state.change():
-                self.append(table, parsed, self._state.timestamps.next())
-
-    def append(self, table: Table, rows: Sequence[Row], timestamp: int) -> None:
-        """Append rows as `RowCodec.parse_row` gives them; part of a change.
-
-        Raises:
-            YtError: 1701 for a tablet that does not exist, 1702 for one that is not mounted, or if none is.
-        """
-        by_tablet: dict[int, list[Row]] = {}
-        chosen: int | None = None
-        for row in rows:
-            index = row[0]
-            if index is None:
-                if chosen is None:
-                    chosen = self._choose_tablet(table)
-                index = chosen
-            assert isinstance(index, int)
-            by_tablet.setdefault(index, []).append(row[1:])
-        for index, values in by_tablet.items():
-            self._append_to(table, self._writable_tablet(table, index), values, timestamp)
-
-    def write_sorted(
-        self, table: Table, rows: Sequence[Mapping[bytes, Any]], timestamp: int, *, update: bool = False
-    ) -> None:
-        """Insert rows into a sorted table; part of a change."""
-        tablet = self._writable_tablet(table, 0)
-        codec = table.codec
-        versions: dict[bytes, bytes | None] = {}
-        for row in rows:
-            if update:
-                partial = codec.parse_partial_row(row)
-                key = codec.encode_key([value for value in partial if value is not MISSING])
-                encoded = versions.get(key, self._find_value(tablet, key, LATEST_TIMESTAMP))
-                old = decode_values(encoded) if encoded is not None else (None,) * len(partial)
-                values = tuple(
-                    before if value is MISSING else value for value, before in zip(partial, old, strict=True)
-                )
-                self._check_required(table, values)
-            else:
-                values = codec.parse_row(row)
-                key = codec.encode_key(values)
-            versions[key] = encode_values(values)
-        self._put_versions(tablet, timestamp, versions)
-
-    def delete_rows(self, path: str, keys: Sequence[Mapping[bytes, Any]]) -> None:
-        """Delete rows of a sorted table by their whole keys; absent ones are no error."""
-        table = self.open_sorted(path, "write")
-        encoded = [table.codec.encode_key(table.codec.parse_key(key)) for key in keys]
-        with self._state.change():
-            tablet = self._writable_tablet(table, 0)
-            self._put_versions(tablet, self._state.timestamps.next(), dict.fromkeys(encoded))
+    def reopened(self, table: Table) -> Table:
+        """The same table as it is now; YtError 500 if it is gone."""
+        node = self._state.find_node(table.node.id)
+        if node is table.node:
+            return table
+        return self.open(f"#{table.node.id}")
 
     def lookup_rows(
         self,
@@ -161,45 +104,71 @@ class DynamicTables(Guarded):
         *,
         column_names: Sequence[str] | None = None,
         versioned: bool = False,
+        retention: Retention | None = None,
         keep_missing_rows: bool = False,
         timestamp: int | None = None,
     ) -> list[dict[str, Any] | None]:
         """Rows of a sorted table by whole keys, in the order of the keys; None for missing ones, if wanted.
 
         A versioned row has attributes `write_timestamps` and `delete_timestamps`, newest first, and a list of
-        versions (attribute `timestamp`) for every value column.
+        versions (attribute `timestamp`) for every value column; a row that is deleted is one too. `retention` says
+        which versions not to show.
         """
         table = self.open_sorted(path, "read")
-        tablet = self._readable_tablet(table, 0)
-        columns = table.schema.columns
-        known = {column.name for column in columns}
+        known = {column.name for column in table.schema.columns}
         for name in column_names or ():
             if name not in known:
                 raise YtError(f'No such column "{name}"')
-        to_map = row_mapper(columns)
+        tablets = self.sorted_tablets(table)
+        read_timestamp = checked_timestamp(timestamp)
+        find = self._versioned_finder(table, retention) if versioned else self._finder(table)
         result: list[dict[str, Any] | None] = []
         for mapping in keys:
-            key = table.codec.encode_key(table.codec.parse_key(mapping))
-            found = self._state.storage.find_version(tablet.number, key, timestamp or LATEST_TIMESTAMP)
-            if found is None:
+            values = table.codec.parse_key(mapping)
+            key = table.codec.encode_key(values)
+            tablet = self._checked_readable(table, tablets.of_key(key))
+            row = find(tablet, key, values, read_timestamp)
+            if row is None:
                 if keep_missing_rows:
                     result.append(None)
                 continue
-            row = to_map(decode_values(found.value))
             if column_names is not None:
-                row = {name: row[name] for name in column_names}
-            result.append(_versioned(row, table.schema, found.timestamp) if versioned else row)
+                chosen = {name: row[name] for name in column_names}
+                row = yson.with_attributes(chosen, yson.attributes_of(row)) if versioned else chosen
+            result.append(row)
         return result
 
-    def find_row(self, table: Table, key: Row) -> Row | None:
-        """One row of a sorted table, values in the order of the schema."""
-        found = self.find_version(table, key)
+    def _finder(self, table: Table) -> _Find:
+        to_map = row_mapper(table.schema.columns)
+
+        def find(tablet: Tablet, key: bytes, _: Row, timestamp: int) -> dict[str, Any] | None:
+            found = self._state.storage.find_version(tablet.number, key, timestamp)
+            return None if found is None else to_map(decode_values(found.value))
+
+        return find
+
+    def _versioned_finder(self, table: Table, retention: Retention | None) -> _Find:
+        now = self._state.timestamps.present
+
+        def find(tablet: Tablet, key: bytes, values: Row, timestamp: int) -> dict[str, Any] | None:
+            versions = self._state.storage.versions(tablet.number, key, timestamp)
+            if retention is not None:
+                expired = retention.expired([version.timestamp for version in versions], now, None)
+                versions = [version for version in versions if version.timestamp not in expired]
+            return versioned_row(table.schema, values, versions) if versions else None
+
+        return find
+
+    def find_row(self, table: Table, key: Row, timestamp: int | None = None) -> Row | None:
+        """One row of a sorted table, values in the order of the schema; the latest unless a timestamp is given."""
+        found = self.find_version(table, key, timestamp)
         return None if found is None else found[0]
 
-    def find_version(self, table: Table, key: Row) -> tuple[Row, int] | None:
+    def find_version(self, table: Table, key: Row, timestamp: int | None = None) -> tuple[Row, int] | None:
         """Like `find_row`, with the timestamp of the transaction that wrote the row."""
-        tablet = self._readable_tablet(table, 0)
-        found = self._state.storage.find_version(tablet.number, table.codec.encode_key(key), LATEST_TIMESTAMP)
+        encoded = table.codec.encode_key(key)
+        tablet = self._checked_readable(table, self.sorted_tablets(table).of_key(encoded))
+        found = self._state.storage.find_version(tablet.number, encoded, timestamp or LATEST_TIMESTAMP)
         return None if found is None else (decode_values(found.value), found.timestamp)
 
     def select_rows(
@@ -213,8 +182,10 @@ class DynamicTables(Guarded):
     ) -> list[dict[str, Any]]:
         """Rows a query selects."""
 
+        read_timestamp = checked_timestamp(timestamp)
+
         def open_table(path: str) -> _Source:
-            return _Source(self, self.open(path, "read"), timestamp or LATEST_TIMESTAMP)
+            return _Source(self, self.open(path, "read"), read_timestamp)
 
         result = select(
             query,
@@ -247,7 +218,7 @@ class DynamicTables(Guarded):
         """Hide the rows below an index, and free what can be freed; nothing happens if they are hidden already."""
         table = self.open_ordered(path, "write")
         with self._state.change():
-            tablet = self._writable_tablet(table, tablet_index)
+            tablet = self.writable_tablet(table, tablet_index)
             if trimmed_row_count > tablet.total_row_count:
                 raise YtError(
                     f"Cannot trim tablet {tablet.id} at row {trimmed_row_count} since it only has"
@@ -261,7 +232,7 @@ class DynamicTables(Guarded):
     def read_ordered(self, table: Table, index: int, lower: int, upper: int = MAX_ROW_INDEX) -> Iterator[Row]:
         """Available rows of one tablet with `lower <= row index < upper`, values in the order of the query columns."""
         tablet = self._readable_tablet(table, index)
-        system = [(position + 2, name == TIMESTAMP) for position, name in _system_positions(table.schema)]
+        system = [(position + 2, name == TIMESTAMP) for position, name in system_positions(table.schema)]
         rows = self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
         for row_index, timestamp, cumulative_data_weight, value in rows:
             values: list[Any] = [index, row_index, *decode_values(value)]
@@ -275,60 +246,34 @@ class DynamicTables(Guarded):
         return store_end(self._state.segments(tablet), tablet, max(row_index, tablet.trimmed_row_count))
 
     def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[Row]:
-        """Rows of a sorted table by encoded key, `lower <= key < upper`."""
-        tablet = self._readable_tablet(table, 0)
-        for row in self._state.storage.sorted_rows(tablet.number, lower, upper, timestamp):
-            yield decode_values(row.value)
+        """Rows of a sorted table by encoded key, `lower <= key < upper`.
+
+        Raises:
+            YtError: 1702 if a tablet that can have such keys is not mounted.
+        """
+        for tablet, first, end in self.sorted_tablets(table).overlapping(lower, upper):
+            self._checked_readable(table, tablet)
+            for row in self._state.storage.sorted_rows(tablet.number, first, end, timestamp):
+                yield decode_values(row.value)
+
+    def sorted_tablets(self, table: Table) -> SortedTablets:
+        """Tablets of a sorted table by key."""
+        return SortedTablets(self._state.tablets(table.node.id), table.codec.encode_key)
 
     def tablet_count(self, table: Table) -> int:
         return len(self._state.tablets(table.node.id))
 
-    def _append_to(self, table: Table, tablet: Tablet, rows: Sequence[Row], timestamp: int) -> None:
-        weight = tablet.cumulative_data_weight
-        fixed = _SYSTEM_VALUE_WEIGHT * len(_system_positions(table.schema))
-        stored = []
-        for position, values in enumerate(rows, start=tablet.total_row_count):
-            weight += data_weight(values) + fixed
-            stored.append(OrderedRow(position, timestamp, weight, encode_values(values)))
-        self._state.storage.append_rows(tablet.number, stored)
-        self._state.put_tablet(
-            replace(
-                tablet,
-                total_row_count=tablet.total_row_count + len(rows),
-                cumulative_data_weight=weight,
-                last_write_timestamp=timestamp,
-            )
-        )
-
-    def _put_versions(self, tablet: Tablet, timestamp: int, versions: Mapping[bytes, bytes | None]) -> None:
-        self._state.storage.put_versions(tablet.number, timestamp, versions.items())
-        horizon = timestamp - (_VERSIONS_KEPT_SECONDS << 30)
-        self._state.storage.drop_old_versions(tablet.number, versions, horizon)
-        self._state.put_tablet(replace(tablet, last_write_timestamp=timestamp))
-
-    def _find_value(self, tablet: Tablet, key: bytes, timestamp: int) -> bytes | None:
-        found = self._state.storage.find_version(tablet.number, key, timestamp)
-        return found.value if found else None
-
-    def _check_required(self, table: Table, values: Row) -> None:
-        for column, value in zip(table.codec.write_columns, values, strict=True):
-            if column.required and value is None:
-                raise YtError(f'Required column "{column.name}" cannot have null value')
-
-    def _choose_tablet(self, table: Table) -> int:
-        mounted = [tablet.index for tablet in self._state.tablets(table.node.id) if tablet.state == "mounted"]
-        if not mounted:
-            raise YtError(f"Table {table.path} has no mounted tablets", ErrorCode.TABLET_NOT_MOUNTED)
-        return self._choices.choice(mounted)
-
-    def _writable_tablet(self, table: Table, index: int) -> Tablet:
+    def writable_tablet(self, table: Table, index: int) -> Tablet:
+        """One tablet; YtError 1701 if there is none of this index, 1702 if it is not mounted."""
         tablet = self._tablet(table, index)
         if tablet.state != "mounted":
             raise _not_mounted(table, tablet)
         return tablet
 
     def _readable_tablet(self, table: Table, index: int) -> Tablet:
-        tablet = self._tablet(table, index)
+        return self._checked_readable(table, self._tablet(table, index))
+
+    def _checked_readable(self, table: Table, tablet: Tablet) -> Tablet:
         if not tablet.readable:
             raise _not_mounted(table, tablet)
         return tablet
@@ -377,7 +322,7 @@ class _Source:
                     )
 
 
-def _system_positions(schema: TableSchema) -> list[tuple[int, str]]:
+def system_positions(schema: TableSchema) -> list[tuple[int, str]]:
     """Where the columns the system fills in stand in the schema, in order."""
     return [
         (position, column.name)
@@ -386,14 +331,17 @@ def _system_positions(schema: TableSchema) -> list[tuple[int, str]]:
     ]
 
 
-def _versioned(row: dict[str, Any], schema: TableSchema, timestamp: int) -> Any:
-    keys = {column.name for column in schema.key_columns}
-    stamp = yson.Uint64(timestamp)
-    values = {
-        name: value if name in keys else [yson.with_attributes(value, {"timestamp": stamp})]
-        for name, value in row.items()
-    }
-    return yson.with_attributes(values, {"write_timestamps": [stamp], "delete_timestamps": []})
+def checked_timestamp(timestamp: int | None) -> int:
+    """What to read at; the latest unless a client gives something else.
+
+    Raises:
+        YtError: no transaction can have this timestamp, and it is none of the special ones.
+    """
+    if timestamp is None:
+        return LATEST_TIMESTAMP
+    if not 0 < timestamp <= LATEST_TIMESTAMP and timestamp not in _LAST_COMMITTED:
+        raise YtError(f"Invalid read timestamp {timestamp:x}")
+    return timestamp
 
 
 def _not_mounted(table: Table, tablet: Tablet) -> YtError:

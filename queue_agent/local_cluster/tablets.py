@@ -161,7 +161,10 @@ class Tablets(Guarded):
         rows = conversion(old, new)
         for tablet in tablets:
             self._state.storage.rewrite_rows(
-                tablet.number, rows.key_suffix, lambda value: encode_values(rows.values(decode_values(value)))
+                tablet.number,
+                rows.key_suffix,
+                lambda value: encode_values(rows.values(decode_values(value))),
+                rows.written,
             )
 
     def _has_rows(self, tablet: Tablet) -> bool:

@@ -158,7 +158,7 @@ class World:
         return info["trimmed_row_count"], info["total_row_count"]
 
     def write_offset(self, consumer: CrossClusterRef, queue: CrossClusterRef, partition: int, **values: Any) -> None:
-        self.cluster.tables.insert_rows(consumer.path, [{**offset_key(queue, partition), **encoded(values)}])
+        self.cluster.writer.insert_rows(consumer.path, [{**offset_key(queue, partition), **encoded(values)}])
 
     async def do_passes(self) -> None:
         """A pass of every object, change-driven and in full, and whether they are the same."""
@@ -364,7 +364,7 @@ class Steps:
         queue = self.queue()
         partition = self.partition(queue)
         rows = [{b"$tablet_index": partition, b"data": b"x" * self.random.randrange(20)}] * self.random.randrange(1, 6)
-        self.world.cluster.tables.insert_rows(queue.path, rows)
+        self.world.cluster.writer.insert_rows(queue.path, rows)
 
     def trim(self) -> None:
         queue = self.queue()
@@ -397,7 +397,7 @@ class Steps:
 
     def delete_offset(self) -> None:
         queue = self.queue()
-        self.world.cluster.tables.delete_rows(self.consumer().path, [offset_key(queue, self.partition(queue))])
+        self.world.cluster.writer.delete_rows(self.consumer().path, [offset_key(queue, self.partition(queue))])
 
     def unmount(self) -> None:
         path = self.queue().path
@@ -497,7 +497,7 @@ async def test_the_change_driven_pass_publishes_what_a_full_pass_would(world: Wo
 
 async def test_an_idle_pass_asks_cheap_questions_only(world: World) -> None:
     for queue in QUEUES:
-        world.cluster.tables.insert_rows(queue.path, [{b"$tablet_index": 1, b"data": b"x"}] * 3)
+        world.cluster.writer.insert_rows(queue.path, [{b"$tablet_index": 1, b"data": b"x"}] * 3)
         for consumer in CONSUMERS:
             world.write_offset(consumer, queue, 1, offset=yson.Uint64(2))
     controllers: list[QueueController | ConsumerController] = [*world.queues.values(), *world.consumers.values()]

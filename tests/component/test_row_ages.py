@@ -25,7 +25,9 @@ from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.core.trim_constraints import ConstraintKind
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cluster import Cluster
+from queue_agent.local_cluster.rows import encode_values
 from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.local_cluster.storage import OrderedRow
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, NOW)
@@ -45,11 +47,18 @@ class World:
 
     def write(self, partition_index: int, seconds_old: Sequence[int]) -> None:
         """Append a row for each age; ages as of `NOW`."""
-        table = self.local.tables.open(QUEUE.path)
-        with self.local.state.change():
-            for age in seconds_old:
-                timestamp = timestamp_of(NOW - timedelta(seconds=age))
-                self.local.tables.append(table, [(partition_index, b"x")], timestamp)
+        state = self.local.state
+        tablet = self.local.tables.writable_tablet(self.local.tables.open(QUEUE.path), partition_index)
+        ages = enumerate(seconds_old, start=tablet.total_row_count)
+        with state.change():
+            state.storage.append_rows(
+                tablet.number,
+                [
+                    OrderedRow(row_index, timestamp_of(NOW - timedelta(seconds=age)), 0, encode_values((b"x",)))
+                    for row_index, age in ages
+                ],
+            )
+            state.put_tablet(replace(tablet, total_row_count=tablet.total_row_count + len(seconds_old)))
 
     async def find(self, partition_index: int, rows: range, seconds_old: int) -> RowFound | None:
         limit = timestamp_of(NOW - timedelta(seconds=seconds_old))

@@ -15,6 +15,7 @@ from queue_agent.wire.ypath import RichPath, parse_rich
 
 if TYPE_CHECKING:
     from queue_agent.local_cluster.cluster import Cluster
+    from queue_agent.local_cluster.tablet_transaction import TabletTransaction
 
 Kind: TypeAlias = Literal["null", "structured", "tabular", "binary"]
 
@@ -134,6 +135,11 @@ class Command:
             if first["type"] == "missing":
                 raise YtError(f"Missing required parameter /{name}") from error
             raise YtError(f"Error reading parameter /{name}: {first['msg']}, got {first['input']!r}") from error
+
+
+def tablet_transaction(cluster: Cluster, transaction_id: str | None) -> TabletTransaction | None:
+    """The open tablet transaction a command on rows is part of, if any; the command counts as a ping."""
+    return None if transaction_id is None else cluster.tablet_transactions.get(transaction_id)
 
 
 def light(

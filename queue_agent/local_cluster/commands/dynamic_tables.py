@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+from pydantic import Field
 
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import (
@@ -13,31 +15,52 @@ from queue_agent.local_cluster.commands.command import (
     PathParameter,
     RichPathParameter,
     Rows,
+    TransactionId,
+    tablet_transaction,
     tabular,
     volatile,
 )
+from queue_agent.local_cluster.retention import Retention
+from queue_agent.local_cluster.row_locks import LOCK_TYPES, LockName
+from queue_agent.local_cluster.tablet_transaction import Atomicity
 from queue_agent.wire.error import YtError
+from queue_agent.wire.guid import NULL_GUID
 
 
-class _Insert(Parameters):
+class _Write(Parameters):
     path: PathParameter
+    atomicity: Atomicity = "full"
+    durability: Literal["sync", "async"] = "sync"
+    require_sync_replica: bool = True
+    transaction_id: TransactionId = None
+
+
+class _Insert(_Write):
     update: bool = False
     aggregate: bool = False
+    allow_missing_key_columns: bool = False
+    lock_type: Literal["exclusive", "shared_write"] = "exclusive"
 
 
-class _Delete(Parameters):
+class _Lock(Parameters):
     path: PathParameter
+    locks: list[str] = Field(default_factory=list)
+    lock_type: LockName = "shared_strong"
+    transaction_id: TransactionId = None
 
 
 class _Lookup(Parameters):
+    transaction_id: TransactionId = None
     path: RichPathParameter
     column_names: list[str] | None = None
     versioned: bool = False
+    retention_config: dict[str, Any] | None = None
     keep_missing_rows: bool = False
     timestamp: Int64 | None = None
 
 
 class _Select(Parameters):
+    transaction_id: TransactionId = None
     query: str
     input_row_limit: Int64 | None = None
     output_row_limit: Int64 | None = None
@@ -52,14 +75,33 @@ class _Trim(Parameters):
 
 
 async def _insert_rows(cluster: Cluster, parameters: _Insert, body: Body) -> Any:
-    if parameters.aggregate:
-        raise YtError('Insertion with "aggregate" is not supported by the local cluster yet')
-    cluster.tables.insert_rows(parameters.path, body.rows, update=parameters.update)
+    cluster.writer.insert_rows(
+        parameters.path,
+        body.rows,
+        update=parameters.update,
+        aggregate=parameters.aggregate,
+        lock=LOCK_TYPES[parameters.lock_type],
+        atomicity=parameters.atomicity,
+        transaction=tablet_transaction(cluster, parameters.transaction_id),
+    )
     return {}
 
 
-async def _delete_rows(cluster: Cluster, parameters: _Delete, body: Body) -> Any:
-    cluster.tables.delete_rows(parameters.path, body.rows)
+async def _delete_rows(cluster: Cluster, parameters: _Write, body: Body) -> Any:
+    cluster.writer.delete_rows(
+        parameters.path,
+        body.rows,
+        atomicity=parameters.atomicity,
+        transaction=tablet_transaction(cluster, parameters.transaction_id),
+    )
+    return {}
+
+
+async def _lock_rows(cluster: Cluster, parameters: _Lock, body: Body) -> Any:
+    transaction = cluster.tablet_transactions.get(parameters.transaction_id or str(NULL_GUID))
+    cluster.writer.lock_rows(
+        parameters.path, body.rows, parameters.locks, LOCK_TYPES[parameters.lock_type], transaction
+    )
     return {}
 
 
@@ -75,8 +117,9 @@ async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Row
             body.rows,
             column_names=parameters.column_names,
             versioned=parameters.versioned,
+            retention=Retention.of(parameters.retention_config or {}),
             keep_missing_rows=parameters.keep_missing_rows,
-            timestamp=parameters.timestamp,
+            timestamp=_read_timestamp(cluster, parameters),
         )
     )
 
@@ -88,9 +131,17 @@ async def _select_rows(cluster: Cluster, parameters: _Select, _: Body) -> Rows:
             placeholder_values=parameters.placeholder_values,
             input_row_limit=parameters.input_row_limit,
             output_row_limit=parameters.output_row_limit,
-            timestamp=parameters.timestamp,
+            timestamp=_read_timestamp(cluster, parameters),
         )
     )
+
+
+def _read_timestamp(cluster: Cluster, parameters: _Lookup | _Select) -> int | None:
+    """What the client asks for, or else the start of its transaction."""
+    transaction = tablet_transaction(cluster, parameters.transaction_id)
+    if parameters.timestamp is not None or transaction is None:
+        return parameters.timestamp
+    return transaction.read_timestamp
 
 
 async def _trim_rows(cluster: Cluster, parameters: _Trim, _: Body) -> Any:
@@ -99,9 +150,10 @@ async def _trim_rows(cluster: Cluster, parameters: _Trim, _: Body) -> Any:
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    volatile("insert_rows", _Insert, _insert_rows, input_type="tabular", is_heavy=True),
-    volatile("delete_rows", _Delete, _delete_rows, input_type="tabular", is_heavy=True),
-    tabular("lookup_rows", _Lookup, _lookup_rows, input_type="tabular"),
-    tabular("select_rows", _Select, _select_rows),
+    volatile("insert_rows", _Insert, _insert_rows, input_type="tabular", is_heavy=True, transactions="taken"),
+    volatile("delete_rows", _Write, _delete_rows, input_type="tabular", is_heavy=True, transactions="taken"),
+    volatile("lock_rows", _Lock, _lock_rows, input_type="tabular", is_heavy=True, transactions="taken"),
+    tabular("lookup_rows", _Lookup, _lookup_rows, input_type="tabular", transactions="taken"),
+    tabular("select_rows", _Select, _select_rows, transactions="taken"),
     volatile("trim_rows", _Trim, _trim_rows, is_heavy=True, transactions="ignored"),
 )

@@ -12,7 +12,9 @@ from queue_agent.local_cluster.commands.command import (
     Parameters,
     RichPathParameter,
     Rows,
+    TransactionId,
     light,
+    tablet_transaction,
     tabular,
     volatile,
 )
@@ -56,6 +58,7 @@ class _Advance(_Registration):
     new_offset: Int64
     old_offset: Int64 | None = None
     client_side: bool = False
+    transaction_id: TransactionId = None
 
 
 class _Session(Parameters):
@@ -72,6 +75,8 @@ class _Push(_Session):
     epoch: Int64
     sequence_number: Int64 | None = None
     user_meta: Any = None
+    require_sync_replica: bool = True
+    transaction_id: TransactionId = None
 
 
 async def _register(cluster: Cluster, parameters: _Register, _: Body) -> Any:
@@ -118,6 +123,7 @@ async def _advance(cluster: Cluster, parameters: _Advance, _: Body) -> Any:
         parameters.old_offset,
         parameters.new_offset,
         client_side=parameters.client_side,
+        transaction=tablet_transaction(cluster, parameters.transaction_id),
     )
     return {}
 
@@ -142,6 +148,7 @@ async def _push(cluster: Cluster, parameters: _Push, body: Body) -> Any:
         body.rows,
         first_sequence_number=parameters.sequence_number,
         user_meta=parameters.user_meta,
+        transaction=tablet_transaction(cluster, parameters.transaction_id),
     )
 
 
@@ -152,10 +159,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
     tabular("pull_queue", _Pull, _pull_queue, transactions="ignored"),
     tabular("pull_queue_consumer", _PullConsumer, _pull_queue_consumer, transactions="ignored"),
     tabular("pull_consumer", _PullConsumer, _pull_queue_consumer, transactions="ignored"),
-    volatile("advance_queue_consumer", _Advance, _advance),
-    volatile("advance_consumer", _Advance, _advance),
+    volatile("advance_queue_consumer", _Advance, _advance, transactions="taken"),
+    volatile("advance_consumer", _Advance, _advance, transactions="taken"),
     volatile("create_queue_producer_session", _CreateSession, _create_session, transactions="ignored"),
     volatile("remove_queue_producer_session", _Session, _remove_session, transactions="ignored"),
     # Declared with rows in its body, although older servers declare none: clients send them all the same.
-    volatile("push_queue_producer", _Push, _push, input_type="tabular"),
+    volatile("push_queue_producer", _Push, _push, input_type="tabular", transactions="taken"),
 )

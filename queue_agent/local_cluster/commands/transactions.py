@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import Body, Command, Parameters, TransactionId, volatile
 from queue_agent.local_cluster.ids import TABLET_TRANSACTION_TYPES
-from queue_agent.local_cluster.tablet_transactions import DEFAULT_TIMEOUT, Atomicity
+from queue_agent.local_cluster.tablet_transaction import Atomicity
+from queue_agent.local_cluster.tablet_transactions import DEFAULT_TIMEOUT
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.local_cluster.keys import KeyEncoder, Row, Value, encode_key
+from queue_agent.local_cluster.row_codec import RowCodec
 from queue_agent.local_cluster.rows import (
     MISSING,
-    RowCodec,
     data_weight,
     decode_values,
     encode_values,
@@ -55,33 +55,8 @@ def exact(value: Value) -> object:
     return (type(value), struct.pack("d", value) if isinstance(value, float) else value)
 
 
-def test_weights_are_those_of_the_documented_example() -> None:
-    codec = RowCodec(QUEUE)
-    cumulative, weights = 0, []
-    for text in (b"foo", b"bar", b"foobar", b"megafoo", b"megabar"):
-        row, cumulative = codec.complete(codec.parse_row({b"data": text}), 1 << 60, cumulative)
-        weights.append(data_weight(row))
-        assert row == (text, 1 << 60, cumulative)
-    assert weights == [20, 20, 23, 24, 24]
-    assert cumulative == 111
-
-
 def test_every_type_has_its_weight() -> None:
     assert data_weight((None, True, 5, -1.5, b"four", 2**64 - 1)) == 1 + 0 + 1 + 8 + 8 + 4 + 8
-
-
-def test_system_columns_are_filled_in_wherever_the_schema_has_them() -> None:
-    schema = parse_schema(
-        [
-            {"name": "$cumulative_data_weight", "type": "int64"},
-            {"name": "a", "type": "int64"},
-            {"name": "$timestamp", "type": "uint64"},
-            {"name": "b", "type": "int64"},
-        ]
-    )
-    codec = RowCodec(schema)
-    row, cumulative = codec.complete(codec.parse_row({b"a": 1, b"b": 2, b"$tablet_index": 3}), 77, 100)
-    assert (row, cumulative) == ((133, 1, 77, 2), 133)
 
 
 def test_a_queue_row_begins_with_the_tablet_index_or_null() -> None:
@@ -107,7 +82,7 @@ def test_missing_columns_are_null_and_marked_when_rows_are_partial() -> None:
     codec = RowCodec(SORTED)
     assert codec.parse_row({b"k": b"a", b"i": 1}) == (b"a", 1, None, None)
     assert codec.parse_partial_row({b"k": b"a", b"i": None, b"m": None}) == (b"a", None, MISSING, None)
-    assert codec.parse_row({b"k": b"a"}, allow_missing_key_columns=True) == (b"a", None, None, None)
+    assert codec.parse_row({b"k": b"a"}) == (b"a", None, None, None)
 
 
 def test_numbers_become_what_the_column_holds() -> None:
@@ -162,7 +137,7 @@ def test_values_which_do_not_fit_the_column_are_refused(column_type: str, value:
     [
         ({b"k": b"a", b"i": 1, b"x": 1}, 'No such column "x"'),
         ({b"k": None, b"i": 1}, 'Required column "k" cannot have "null" value'),
-        ({b"k": b"a"}, 'Missing key column "i"'),
+        ({b"i": 1}, 'Required column "k" cannot have "null" value'),
     ],
 )
 def test_rows_which_do_not_fit_the_schema_are_refused(row: dict[bytes, Yson], words: str) -> None:
@@ -188,8 +163,7 @@ def test_values_with_attributes_are_refused_at_the_top_level() -> None:
 def test_keys_are_all_key_columns_and_nothing_else() -> None:
     codec = RowCodec(SORTED)
     assert codec.parse_key({b"i": 1, b"k": b"a"}) == (b"a", 1)
-    with pytest.raises(YtError, match='Missing key column "i"'):
-        codec.parse_key({b"k": b"a"})
+    assert codec.parse_key({b"k": b"a"}) == (b"a", None)
     with pytest.raises(YtError, match='Column "v" is not a key column'):
         codec.parse_key({b"k": b"a", b"i": 1, b"v": 1})
 
@@ -200,12 +174,24 @@ def test_not_a_number_can_not_be_a_key() -> None:
         RowCodec(schema).parse_row({b"k": math.nan})
 
 
-def test_computed_columns_are_not_written_as_null() -> None:
+def test_computed_columns_are_filled_in_and_not_taken() -> None:
     schema = TableSchema(
-        (Column("h", "uint64", sort_order="ascending", expression="1u"), Column("v", "any")), unique_keys=True
+        (
+            Column("h", "uint64", sort_order="ascending", expression="k % 10u"),
+            Column("k", "uint64", sort_order="ascending"),
+            Column("g", "int64", sort_order="ascending", expression="7"),
+            Column("v", "any"),
+        ),
+        unique_keys=True,
     )
-    with pytest.raises(YtError, match='Column "h" is computed'):
-        RowCodec(schema).parse_row({b"v": 1}, allow_missing_key_columns=True)
+    codec = RowCodec(schema)
+    assert codec.parse_row({b"k": 123}) == (3, 123, 7, None)
+    assert codec.parse_key({b"k": 123}) == (3, 123, 7)
+    assert codec.parse_partial_row({b"k": 123, b"v": None}) == (3, 123, 7, None)
+    assert codec.parse_row({}) == (None, None, 7, None)
+    for read in (codec.parse_row, codec.parse_partial_row, codec.parse_key):
+        with pytest.raises(YtError, match='Column "h" is computed automatically'):
+            read({b"k": 1, b"h": 1})
 
 
 def test_output_keeps_the_types_of_yson() -> None:

@@ -18,9 +18,11 @@ from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.marked_tables import create_marked_table
 from queue_agent.local_cluster.producers import Producers
 from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.row_locks import LockHistory
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.subtrees import CopyOptions
+from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablets import TabletRange, Tablets
 from queue_agent.wire.error import YtError
@@ -56,8 +58,9 @@ class World:
         resolver = Resolver(self.state)
         self.tablets = Tablets(self.state, resolver)
         self.cypress = Cypress(self.state, resolver, Attributes(self.state, resolver), self.tablets)
-        self.tables = DynamicTables(self.state, resolver, random.Random(0))
-        self.producers = Producers("pythia", self.state, resolver, self.tables)
+        self.tables = DynamicTables(self.state, resolver)
+        self.writer = TableWriter(self.state, self.tables, LockHistory(), random.Random(0))
+        self.producers = Producers("pythia", resolver, self.tables, self.writer)
         with self.state.change():
             self.cypress.create_root()
             self.cypress.create("//sys/tablet_cells", "map_node", {}, recursive=True)
@@ -142,13 +145,13 @@ def _insert(path: str, keys: Sequence[int], tablet: int | None, update: bool) ->
     def run(world: World) -> None:
         ordered = [{b"data": b"%d" % key, b"$tablet_index": tablet} for key in keys]
         rows: list[dict[bytes, Any]] = [{b"key": key, b"value": b"v"} for key in keys] if update else ordered
-        world.tables.insert_rows(path, rows, update=update)
+        world.writer.insert_rows(path, rows, update=update)
 
     return run
 
 
 def _delete_rows(path: str, key: int) -> Step:
-    return lambda world: world.tables.delete_rows(path, [{b"key": key}])
+    return lambda world: world.writer.delete_rows(path, [{b"key": key}])
 
 
 def _trim(path: str, tablet: int, count: int) -> Step:

@@ -1,0 +1,414 @@
+"""Writes to dynamic tables: brought to rows, checked against concurrent ones, applied all or none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, Self, assert_never
+
+from queue_agent.local_cluster.clock import COUNTER_BITS
+from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.model import Tablet
+from queue_agent.local_cluster.permissions import Access, Guarded
+from queue_agent.local_cluster.retention import Retention
+from queue_agent.local_cluster.row_codec import PartialRow
+from queue_agent.local_cluster.row_locks import LockHistory, LockType, Mask, combined
+from queue_agent.local_cluster.rows import MISSING, data_weight, decode_values, encode_values
+from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.storage import OrderedRow, SortedVersion
+from queue_agent.local_cluster.tables import LATEST_TIMESTAMP, DynamicTables, Table, system_positions
+from queue_agent.local_cluster.tablet_keys import key_to_yson
+from queue_agent.local_cluster.tablet_transaction import (
+    Atomicity,
+    Deletion,
+    Insertion,
+    Locking,
+    Request,
+    TabletTransaction,
+    check_row_count,
+)
+from queue_agent.wire.error import ErrorCode, YtError
+
+_VERSIONS_KEPT_SECONDS: Final = 60
+_SYSTEM_VALUE_WEIGHT: Final = 8
+
+
+class _Version(NamedTuple):
+    """What becomes of a key."""
+
+    values: Row | None
+    """None deletes it."""
+
+    written: bytes | None
+    """Which columns, as `SortedVersion.written` has it."""
+
+
+class _Lock(NamedTuple):
+    mask: Mask
+    key: Row
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is written to one tablet."""
+
+    table: Table
+    tablet: Tablet
+    rows: list[Row] = field(default_factory=list)
+    """Ordered: in the order of the stored columns."""
+
+    versions: dict[bytes, _Version] = field(default_factory=dict)
+    """Sorted: by encoded key."""
+
+    locks: dict[bytes, _Lock] = field(default_factory=dict)
+    """Sorted: by encoded key; only kept if anybody can be in conflict."""
+
+    def lock(self, key: bytes, values: Row, mask: Mask) -> None:
+        held = self.locks.get(key)
+        self.locks[key] = _Lock(mask if held is None else combined(held.mask, mask), values)
+
+
+class TableWriter(Guarded):
+    """Commands that write rows; each is a transaction of its own, or part of the one it is given."""
+
+    def __init__(
+        self, state: ClusterState, tables: DynamicTables, history: LockHistory, choices: random.Random
+    ) -> None:
+        self._state = state
+        self._tables = tables
+        self._history = history
+        self._choices = choices
+
+    def acting_as(self, access: Access) -> Self:
+        view = super().acting_as(access)
+        view._tables = self._tables.acting_as(access)
+        return view
+
+    def insert_rows(
+        self,
+        path: str,
+        rows: Sequence[Mapping[bytes, Any]],
+        *,
+        update: bool = False,
+        aggregate: bool = False,
+        lock: LockType = LockType.EXCLUSIVE,
+        atomicity: Atomicity = "full",
+        transaction: TabletTransaction | None = None,
+    ) -> None:
+        """Append to an ordered table, or insert into a sorted one by key.
+
+        Args:
+            path: the table.
+            rows: values by column name; ordered tables take `$tablet_index` among them.
+            update: keep the old values of the columns a row does not name (sorted tables only).
+            aggregate: add values of aggregate columns to those there are.
+            lock: exclusive or shared write (sorted tables only).
+            atomicity: of the transaction; must be that of the table.
+            transaction: to be committed with; None commits at once.
+        """
+        table = self._tables.open(path, "write")
+        if update and not table.schema.is_sorted:
+            raise YtError('Cannot use "update" mode for ordered tables')
+        if aggregate and not table.schema.is_sorted:
+            raise YtError('Cannot use "aggregate" mode for ordered tables')
+        for row in rows:
+            table.codec.check_names(row)
+        self.write([Insertion(table, rows, update, aggregate, lock)], transaction, atomicity)
+
+    def delete_rows(
+        self,
+        path: str,
+        keys: Sequence[Mapping[bytes, Any]],
+        *,
+        atomicity: Atomicity = "full",
+        transaction: TabletTransaction | None = None,
+    ) -> None:
+        """Delete rows of a sorted table by their whole keys; absent ones are no error."""
+        self.write([Deletion(self._tables.open_sorted(path, "write"), keys)], transaction, atomicity)
+
+    def lock_rows(
+        self,
+        path: str,
+        keys: Sequence[Mapping[bytes, Any]],
+        groups: Sequence[str],
+        lock: LockType,
+        transaction: TabletTransaction,
+    ) -> None:
+        """Have the commit fail if somebody else writes these groups of columns of the rows.
+
+        Raises:
+            YtError: the table has no such group.
+        """
+        table = self._tables.open_sorted(path, "write")
+        table.codec.lock_groups.named(groups, lock)
+        self.write([Locking(table, keys, groups, lock)], transaction)
+
+    def write(
+        self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity = "full"
+    ) -> None:
+        """Keep the writes for the transaction's commit, or commit them at once, all or none."""
+        if transaction is None:
+            check_row_count(requests)
+            self._commit(requests, None, atomicity)
+            return
+        for request in requests:
+            transaction.add(request, self._state.tablets(request.table.node.id))
+
+    def commit(self, transaction: TabletTransaction) -> None:
+        """Write what the transaction has gathered.
+
+        Raises:
+            YtError: something cannot be written; of the causes, 1700 is a conflict with a transaction that was
+                committed since this one started.
+        """
+        self._commit(transaction.requests, transaction, transaction.atomicity)
+
+    def _commit(self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity) -> None:
+        try:
+            batches = self._prepared(requests, transaction, atomicity)
+            with self._state.change():
+                timestamp = self._state.timestamps.next()
+                for batch in batches:
+                    self._apply(batch, timestamp)
+        except YtError as error:
+            transaction_id = (
+                transaction.id
+                if transaction
+                else self._state.ids.of_transaction(atomicity, self._state.timestamps.last)
+            )
+            raise YtError(f"Error committing transaction {transaction_id}", inner_errors=[error]) from error
+        for batch in batches:
+            for key, lock in batch.locks.items():
+                self._history.record(batch.tablet.number, key, lock.mask, timestamp)
+
+    def _prepared(
+        self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity
+    ) -> Sequence[_Batch]:
+        preparation = _Preparation(
+            self._state,
+            self._tables,
+            self._choices,
+            keeps_locks=atomicity == "full" and self._history.oldest_start is not None,
+        )
+        for request in requests:
+            try:
+                table = self._tables.reopened(request.table)
+                _check_atomicity(table, atomicity)
+                preparation.add(request, table)
+            except YtError as error:
+                raise YtError(f"Error preparing rows for table {request.table.path}", inner_errors=[error]) from error
+        batches = list(preparation.batches.values())
+        if transaction is not None:
+            for batch in batches:
+                _check_mount_revision(batch.tablet, transaction)
+                if atomicity == "full":
+                    self._check_locks(batch, transaction)
+        return batches
+
+    def _check_locks(self, batch: _Batch, transaction: TabletTransaction) -> None:
+        for key, lock in batch.locks.items():
+            conflict = self._history.conflict(batch.tablet.number, key, lock.mask, transaction.start_timestamp)
+            if conflict is not None:
+                raise YtError(
+                    conflict.message,
+                    ErrorCode.TABLET_TRANSACTION_LOCK_CONFLICT,
+                    {
+                        "winner_transaction_commit_timestamp": conflict.winner_commit_timestamp,
+                        "loser_transaction_id": transaction.id,
+                        "tablet_id": batch.tablet.id,
+                        "table_path": batch.table.path,
+                        "key": key_to_yson(batch.table.codec.key_columns, lock.key),
+                        "lock": batch.table.codec.lock_groups.names[conflict.group],
+                    },
+                )
+
+    def _apply(self, batch: _Batch, timestamp: int) -> None:
+        if batch.rows:
+            self._append(batch, timestamp)
+        if batch.versions:
+            self._put_versions(batch, timestamp)
+
+    def _append(self, batch: _Batch, timestamp: int) -> None:
+        tablet = batch.tablet
+        weight = tablet.cumulative_data_weight
+        fixed = _SYSTEM_VALUE_WEIGHT * len(system_positions(batch.table.schema))
+        stored = []
+        for position, values in enumerate(batch.rows, start=tablet.total_row_count):
+            weight += data_weight(values) + fixed
+            stored.append(OrderedRow(position, timestamp, weight, encode_values(values)))
+        self._state.storage.append_rows(tablet.number, stored)
+        self._state.put_tablet(
+            replace(
+                tablet,
+                total_row_count=tablet.total_row_count + len(stored),
+                cumulative_data_weight=weight,
+                last_write_timestamp=timestamp,
+            )
+        )
+
+    def _put_versions(self, batch: _Batch, timestamp: int) -> None:
+        storage, tablet = self._state.storage, batch.tablet
+        storage.put_versions(
+            tablet.number,
+            timestamp,
+            (
+                (key, None if version.values is None else encode_values(version.values), version.written)
+                for key, version in batch.versions.items()
+            ),
+        )
+        retention = Retention.of(batch.table.node.attributes)
+        oldest_start = self._history.oldest_start
+        if retention is None:
+            horizon = timestamp - (_VERSIONS_KEPT_SECONDS << COUNTER_BITS)
+            storage.drop_old_versions(
+                tablet.number, batch.versions, horizon if oldest_start is None else min(horizon, oldest_start)
+            )
+        else:
+            for key in batch.versions:
+                stamps = [version.timestamp for version in storage.versions(tablet.number, key, LATEST_TIMESTAMP)]
+                storage.delete_versions(tablet.number, key, retention.expired(stamps, timestamp, oldest_start))
+        self._state.put_tablet(replace(tablet, last_write_timestamp=timestamp))
+
+
+class _Preparation:
+    """Turns the requests of one transaction into batches, in the order they were made."""
+
+    def __init__(
+        self, state: ClusterState, tables: DynamicTables, choices: random.Random, *, keeps_locks: bool
+    ) -> None:
+        self.batches: dict[int, _Batch] = {}
+        self._state = state
+        self._tables = tables
+        self._choices = choices
+        self._keeps_locks = keeps_locks
+
+    def add(self, request: Request, table: Table) -> None:
+        """Read the rows of a request; YtError if one does not fit the schema or its tablet does not take it."""
+        if not isinstance(request, Deletion) and request.lock is LockType.SHARED_WRITE:
+            _check_shared_writes(table)
+        match request:
+            case Insertion() if not table.schema.is_sorted:
+                self._append(request, table)
+            case Insertion() if request.update or (request.aggregate and table.codec.has_aggregates):
+                self._merge(request, table)
+            case Insertion():
+                self._insert(request, table)
+            case Deletion():
+                self._delete(request, table)
+            case Locking():
+                self._lock(request, table)
+            case _:
+                assert_never(request)
+
+    def _append(self, request: Insertion, table: Table) -> None:
+        chosen: int | None = None
+        for row in request.rows:
+            index, *values = table.codec.parse_row(row)
+            if index is None:
+                # One draw for all rows of a request.
+                chosen = index = self._choose_tablet(table) if chosen is None else chosen
+            assert isinstance(index, int)
+            self._batch(table, self._tables.writable_tablet(table, index)).rows.append(tuple(values))
+
+    def _insert(self, request: Insertion, table: Table) -> None:
+        codec, batch_of = table.codec, self._router(table)
+        for row in request.rows:
+            values = codec.parse_row(row)
+            key = codec.encode_key(values)
+            batch = batch_of(key)
+            batch.versions[key] = _Version(values, None)
+            if self._keeps_locks:
+                batch.lock(key, values, codec.lock_groups.of_columns(codec.value_positions, request.lock))
+
+    def _merge(self, request: Insertion, table: Table) -> None:
+        codec, batch_of = table.codec, self._router(table)
+        for row in request.rows:
+            new: PartialRow = codec.parse_partial_row(row) if request.update else codec.parse_row(row)
+            key_values = tuple(value for value in new[: len(codec.key_columns)] if value is not MISSING)
+            key = codec.encode_key(key_values)
+            batch = batch_of(key)
+            merged = codec.merge(self._old(batch, key), new, aggregate=request.aggregate)
+            written = [position for position in codec.value_positions if new[position] is not MISSING]
+            before = batch.versions.get(key)
+            batch.versions[key] = _Version(merged, _written(written, before))
+            if self._keeps_locks:
+                batch.lock(key, key_values, codec.lock_groups.of_columns(written, request.lock))
+
+    def _delete(self, request: Deletion, table: Table) -> None:
+        codec, batch_of = table.codec, self._router(table)
+        for row in request.rows:
+            key_values = codec.parse_key(row)
+            key = codec.encode_key(key_values)
+            batch = batch_of(key)
+            batch.versions[key] = _Version(None, None)
+            if self._keeps_locks:
+                batch.lock(key, key_values, codec.lock_groups.of_row(LockType.EXCLUSIVE))
+
+    def _lock(self, request: Locking, table: Table) -> None:
+        codec, batch_of = table.codec, self._router(table)
+        mask = codec.lock_groups.named(request.groups, request.lock)
+        for row in request.rows:
+            key_values = codec.parse_key(row)
+            key = codec.encode_key(key_values)
+            batch_of(key).lock(key, key_values, mask)
+
+    def _old(self, batch: _Batch, key: bytes) -> Row | None:
+        if (pending := batch.versions.get(key)) is not None:
+            return pending.values
+        found = self._state.storage.find_version(batch.tablet.number, key, LATEST_TIMESTAMP)
+        return None if found is None else decode_values(found.value)
+
+    def _router(self, table: Table) -> Callable[[bytes], _Batch]:
+        tablets = self._tables.sorted_tablets(table)
+
+        def batch_of(key: bytes) -> _Batch:
+            tablet = tablets.of_key(key)
+            known = self.batches.get(tablet.number)
+            return known or self._batch(table, self._tables.writable_tablet(table, tablet.index))
+
+        return batch_of
+
+    def _batch(self, table: Table, tablet: Tablet) -> _Batch:
+        batch = self.batches.get(tablet.number)
+        if batch is None:
+            batch = self.batches[tablet.number] = _Batch(table, tablet)
+        return batch
+
+    def _choose_tablet(self, table: Table) -> int:
+        mounted = [tablet.index for tablet in self._state.tablets(table.node.id) if tablet.state == "mounted"]
+        if not mounted:
+            raise YtError(f"Table {table.path} has no mounted tablets", ErrorCode.TABLET_NOT_MOUNTED)
+        return self._choices.choice(mounted)
+
+
+def _written(positions: Sequence[int], before: _Version | None) -> bytes | None:
+    """The columns of a version that is made of a write and what the same transaction had written before it."""
+    if before is not None and before.values is not None and before.written is None:
+        return None
+    columns = 0 if before is None or before.written is None else int.from_bytes(before.written)
+    for position in positions:
+        columns |= 1 << position
+    return SortedVersion.pack_columns(columns)
+
+
+def _check_atomicity(table: Table, atomicity: Atomicity) -> None:
+    expected = table.node.attributes.get("atomicity", "full")
+    if atomicity != expected:
+        raise YtError(f'Invalid atomicity mode: "{atomicity}" instead of "{expected}"')
+
+
+def _check_shared_writes(table: Table) -> None:
+    if not table.node.attributes.get("enable_shared_write_locks", False):
+        raise YtError("Shared write locks are not allowed for the table")
+
+
+def _check_mount_revision(tablet: Tablet, transaction: TabletTransaction) -> None:
+    """The tablet must be where it was when the transaction wrote to it."""
+    expected = transaction.mount_revisions.get(tablet.id)
+    if expected is not None and expected != tablet.mount_revision:
+        raise YtError(
+            f"Invalid mount revision of tablet {tablet.id}: expected {tablet.mount_revision:x}, received {expected:x}",
+            ErrorCode.INVALID_MOUNT_REVISION,
+            {"tablet_id": tablet.id},
+        )

@@ -1,0 +1,108 @@
+"""One open tablet transaction: since when it reads, and what it is to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from queue_agent.local_cluster.model import Tablet
+from queue_agent.local_cluster.row_locks import LockType
+from queue_agent.local_cluster.tables import Table
+from queue_agent.wire.error import ErrorCode, YtError
+
+MAX_ROW_COUNT: Final = 100_000
+"""Of all writes of one transaction together."""
+
+Atomicity: TypeAlias = Literal["full", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Rows to insert, as the client sent them."""
+
+    table: Table
+    rows: Sequence[Mapping[bytes, Any]]
+    update: bool = False
+    """Columns a row does not name keep their values."""
+
+    aggregate: bool = False
+    """Values of aggregate columns are added to those there are."""
+
+    lock: LockType = LockType.EXCLUSIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Rows to delete, by their keys as the client sent them."""
+
+    table: Table
+    rows: Sequence[Mapping[bytes, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Locking:
+    """Rows to lock, by their keys as the client sent them."""
+
+    table: Table
+    rows: Sequence[Mapping[bytes, Any]]
+    groups: Sequence[str]
+    """Named lock groups; none locks nothing."""
+
+    lock: LockType
+
+
+Request: TypeAlias = Insertion | Deletion | Locking
+
+
+def check_row_count(requests: Iterable[Request]) -> None:
+    """YtError 1717 if one transaction would write more rows than it may."""
+    if sum(len(request.rows) for request in requests) > MAX_ROW_COUNT:
+        raise YtError(
+            "Transaction affects too many rows", ErrorCode.TOO_MANY_ROWS_IN_TRANSACTION, {"limit": MAX_ROW_COUNT}
+        )
+
+
+@dataclass(slots=True)
+class TabletTransaction:
+    """It belongs to the proxy that started it and is forgotten with it."""
+
+    id: str
+    start_timestamp: int
+    atomicity: Atomicity
+    timeout: float
+    """Seconds it lives without a ping."""
+
+    deadline: float | None
+    """Seconds since the epoch after which no ping helps; None for no such moment."""
+
+    last_ping: float
+    """Seconds since the epoch."""
+
+    requests: list[Request] = field(default_factory=list)
+    mount_revisions: dict[str, int] = field(default_factory=dict)
+    """By tablet id, as they were when the transaction first wrote to the table."""
+
+    sequence_numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """Last numbers it has pushed, by producer table, queue and session."""
+
+    def is_expired(self, now: float) -> bool:
+        return now >= self.last_ping + self.timeout or (self.deadline is not None and now >= self.deadline)
+
+    @property
+    def read_timestamp(self) -> int | None:
+        """What it reads is what had been committed by then; None if it reads the latest."""
+        return self.start_timestamp if self.atomicity == "full" else None
+
+    def add(self, request: Request, tablets: Sequence[Tablet]) -> None:
+        """Keep a write until the commit.
+
+        Args:
+            request: what to do.
+            tablets: of its table, as they are now.
+        """
+        check_row_count([*self.requests, request])
+        self.requests.append(request)
+        for tablet in tablets:
+            if tablet.readable:
+                self.mount_revisions.setdefault(tablet.id, tablet.mount_revision)
