@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from queue_agent.local_cluster.clock import format_instant
 from queue_agent.local_cluster.content_attributes import CHUNK_TYPE, content_attributes, measure_content
+from queue_agent.local_cluster.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
 from queue_agent.local_cluster.model import Node, TableState, Tablet
 from queue_agent.local_cluster.permissions import Permissions
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import RETENTION_ATTRIBUTES
-from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, SUBJECT_TYPES, Subjects, members
 from queue_agent.local_cluster.table_sizes import TableSize, measure_tablet
 from queue_agent.local_cluster.tablet_keys import key_to_yson
+from queue_agent.local_cluster.transaction_attributes import OPAQUE_OF_TRANSACTIONS, Computed, TransactionAttributes
+from queue_agent.local_cluster.transaction_objects import MAPS, OBJECT_TYPES, is_versioned
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import NULL_GUID, Guid
@@ -27,12 +30,14 @@ OPAQUE: Final = frozenset(
     {
         "path",
         "chunk_ids",
+        "locks",
         "tablets",
         "user_attributes",
         "queue_status",
         "queue_partitions",
         "queue_consumer_status",
         "queue_consumer_partitions",
+        *OPAQUE_OF_TRANSACTIONS,
     }
 )
 """Not computed unless named: `get //q/@` shows them as entities."""
@@ -99,6 +104,20 @@ def _any(_: Node) -> bool:
     return True
 
 
+def _lock_mode(state: TreeState, node: Node) -> str:
+    """Mode of the version seen: of the nearest transaction that, or some transaction below which, has locked it."""
+    locks = [lock for lock in state.versions.locks_of(node.id) if lock.acquired]
+    if not locks or state.transaction_id is None:
+        return "none"
+    for transaction_id in state.versions.lineage(state.transaction_id):
+        nested = set(state.versions.all_nested(transaction_id))
+        below = (lock for lock in locks if lock.transaction_id in nested and lock.request.mode is not LockMode.SNAPSHOT)
+        mode = strongest_mode([*(lock for lock in locks if lock.transaction_id == transaction_id), *below])
+        if mode:
+            return mode.value
+    return "none"
+
+
 def _one_of(*allowed: str) -> Callable[[Any], bool]:
     return lambda value: value in allowed
 
@@ -133,31 +152,33 @@ class Settable:
     """Shown while nobody has set it; None: not shown then."""
 
     only_unmounted: bool = False
+    lock: Literal["key", "whole", "outside"] = "key"
+    """What a transaction locks to set it: the attribute alone, or the node; `outside`: no transaction may set it."""
 
 
 SETTABLE: Final[Mapping[str, Settable]] = {
-    "account": Settable(_any, _is_text, "tmp"),
-    "owner": Settable(_any, _is_text, "root"),
-    "acl": Settable(_any, _is_list, []),
-    "inherit_acl": Settable(_any, _is_bool, True),
-    "opaque": Settable(_any, _is_bool, False),
+    "account": Settable(_any, _is_text, "tmp", lock="outside"),
+    "owner": Settable(_any, _is_text, "root", lock="outside"),
+    "acl": Settable(_any, _is_list, [], lock="outside"),
+    "inherit_acl": Settable(_any, _is_bool, True, lock="outside"),
+    "opaque": Settable(_any, _is_bool, False, lock="outside"),
     "expiration_time": Settable(_any, _is_lifetime),
     "expiration_timeout": Settable(_any, _is_lifetime),
     "optimize_for": Settable(_is_table, _one_of("lookup", "scan"), "scan"),
     "compression_codec": Settable(_has_content, _is_text, "lz4"),
     "erasure_codec": Settable(_has_content, _is_text, "none"),
-    "replication_factor": Settable(_has_content, lambda value: isinstance(value, int) and value > 0, 1),
-    "primary_medium": Settable(_has_content, _is_text, "default"),
-    "tablet_cell_bundle": Settable(_is_table, _is_text, "default", only_unmounted=True),
-    "atomicity": Settable(_is_dynamic, _one_of("full", "none"), "full", only_unmounted=True),
-    "commit_ordering": Settable(is_queue, _one_of("weak", "strong"), "weak", only_unmounted=True),
-    "in_memory_mode": Settable(_is_table, _one_of("none", "compressed", "uncompressed"), "none"),
-    "enable_shared_write_locks": Settable(_is_sorted_dynamic, _is_bool, False),
-    **{name: Settable(_is_table, _is_count) for name in RETENTION_ATTRIBUTES},
-    "queue_agent_stage": Settable(_is_dynamic, _is_text, DEFAULT_QUEUE_AGENT_STAGE),
-    "treat_as_queue_consumer": Settable(_is_sorted_dynamic, _is_bool, False),
-    "treat_as_queue_producer": Settable(_is_sorted_dynamic, _is_bool, False),
-    "vital_queue_consumer": Settable(is_consumer, _is_bool, False),
+    "replication_factor": Settable(_has_content, lambda value: isinstance(value, int) and value > 0, 1, lock="outside"),
+    "primary_medium": Settable(_has_content, _is_text, "default", lock="outside"),
+    "tablet_cell_bundle": Settable(_is_table, _is_text, "default", only_unmounted=True, lock="outside"),
+    "atomicity": Settable(_is_dynamic, _one_of("full", "none"), "full", only_unmounted=True, lock="outside"),
+    "commit_ordering": Settable(is_queue, _one_of("weak", "strong"), "weak", only_unmounted=True, lock="outside"),
+    "in_memory_mode": Settable(_is_table, _one_of("none", "compressed", "uncompressed"), "none", lock="whole"),
+    "enable_shared_write_locks": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
+    **{name: Settable(_is_table, _is_count, lock="outside") for name in RETENTION_ATTRIBUTES},
+    "queue_agent_stage": Settable(_is_dynamic, _is_text, DEFAULT_QUEUE_AGENT_STAGE, lock="outside"),
+    "treat_as_queue_consumer": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
+    "treat_as_queue_producer": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
+    "vital_queue_consumer": Settable(is_consumer, _is_bool, False, lock="outside"),
 }
 
 
@@ -170,12 +191,14 @@ _PERMANENT: Final = frozenset(
 class Attributes:
     """Attributes of the nodes of one cluster."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver) -> None:
         self._state = state
+        self._committed = committed = state.committed
         self._resolver = resolver
         self._subjects = Subjects(state)
+        self._of_transactions = TransactionAttributes(state.versions)
         permissions = Permissions(state, resolver)
-        self._computed: Mapping[str, tuple[Callable[[Node], bool], Callable[[Node], Any]]] = {
+        self._of_nodes: Mapping[str, Computed] = {
             "id": (_any, lambda node: node.id),
             "type": (_any, lambda node: node.type),
             "key": (lambda node: node.parent_id is not None, lambda node: node.name),
@@ -191,13 +214,13 @@ class Attributes:
             "ref_counter": (_any, lambda _: 1),
             "native_cell_tag": (_any, lambda node: yson.Uint64(Guid.parse(node.id).first >> 48)),
             "external": (_any, lambda _: False),
-            "lock_count": (_any, lambda _: 0),
-            "lock_mode": (_any, lambda _: "none"),
-            "locks": (_any, lambda _: []),
+            "lock_count": (_any, lambda node: len(state.versions.locks_of(node.id))),
+            "lock_mode": (_any, lambda node: _lock_mode(state, node)),
+            "locks": (_any, lambda node: [lock.describe() for lock in state.versions.locks_of(node.id)]),
             "user_attribute_keys": (_any, self._user_names),
             "user_attributes": (_any, lambda node: {name: node.attributes[name] for name in self._user_names(node)}),
             "opaque_attribute_keys": (_any, lambda node: [name for name in self.names(node) if name in OPAQUE]),
-            "count": (lambda node: node.type in ("map_node", "list_node"), self._count),
+            "count": (lambda node: node.type in MAPS or node.type == "list_node", self._count),
             "target_path": (_is_link, lambda node: node.value),
             "broken": (_is_link, self._is_broken),
             "effective_acl": (_any, permissions.effective_acl),
@@ -219,19 +242,19 @@ class Attributes:
                 lambda node: [column.name for column in _table(node).schema.key_columns],
             ),
             "upstream_replica_id": (_is_dynamic, lambda _: str(NULL_GUID)),
-            "tablet_count": (_is_dynamic, lambda node: len(state.tablets(node.id))),
-            "tablet_state": (_is_dynamic, lambda node: table_tablet_state(state.tablets(node.id))),
+            "tablet_count": (_is_dynamic, lambda node: len(committed.tablets(node.id))),
+            "tablet_state": (_is_dynamic, lambda node: table_tablet_state(committed.tablets(node.id))),
             "tablet_count_by_state": (
                 _is_dynamic,
-                lambda node: dict(Counter(tablet.state for tablet in state.tablets(node.id))),
+                lambda node: dict(Counter(tablet.state for tablet in committed.tablets(node.id))),
             ),
             "tablets": (_is_dynamic, self._tablets),
             "unmerged_row_count": (_is_sorted_dynamic, lambda node: self._size(node).row_count),
             "tablet_statistics": (_is_dynamic, lambda node: self._size(node).statistics()),
-            **content_attributes(state),
+            **content_attributes(committed),
             "pivot_keys": (
                 _is_sorted_dynamic,
-                lambda node: [_pivot_key(node, tablet) for tablet in state.tablets(node.id)],
+                lambda node: [_pivot_key(node, tablet) for tablet in committed.tablets(node.id)],
             ),
             "tablet_error_count": (_is_dynamic, lambda _: 0),
             "tablet_errors": (_is_dynamic, lambda _: []),
@@ -239,7 +262,7 @@ class Attributes:
             "last_commit_timestamp": (
                 _is_dynamic,
                 lambda node: yson.Uint64(
-                    max((tablet.last_write_timestamp for tablet in state.tablets(node.id)), default=0)
+                    max((tablet.last_write_timestamp for tablet in committed.tablets(node.id)), default=0)
                 ),
             ),
         }
@@ -248,7 +271,9 @@ class Attributes:
         """All names the node has, opaque ones included."""
         if node.type == CHUNK_TYPE:
             return list(node.attributes)
-        names = [name for name, (present, _) in self._computed.items() if present(node)]
+        names = [name for name, (present, _) in self._computed(node).items() if present(node)]
+        if node.type in OBJECT_TYPES:
+            return names + self._user_names(node)
         names += [name for name in AGENT_ATTRIBUTES if self.agent_attribute(node, name)]
         names += [
             name
@@ -260,13 +285,13 @@ class Attributes:
     def find(self, node: Node, name: str) -> tuple[bool, Any]:
         """Whether the node has the attribute, and its value (an entity for what an agent answers)."""
         if self._is_computed(node, name):
-            return True, self._computed[name][1](node)
+            return True, self._computed(node)[name][1](node)
         if self.agent_attribute(node, name):
             return True, None
         if name in node.attributes:
             return True, node.attributes[name]
         settable = SETTABLE.get(name)
-        if settable and settable.default is not None and settable.present(node):
+        if settable and settable.default is not None and settable.present(node) and node.type not in OBJECT_TYPES:
             return True, settable.default
         return False, None
 
@@ -300,6 +325,8 @@ class Attributes:
         _refuse_chunk(node)
         if not isinstance(name, str) or not name:
             raise YtError(f"Attribute key must be a string that is not empty, got {name!r}")
+        if node.type in OBJECT_TYPES:
+            return self._of_transactions.with_value(node, name, value)
         if _is_subject(node) and name in ("name", "aliases", "banned"):
             return self._with_subject_value(node, name, value)
         if self._is_computed(node, name) or name in AGENT_ATTRIBUTES:
@@ -334,12 +361,29 @@ class Attributes:
         if self._is_computed(node, name) or name in AGENT_ATTRIBUTES or permanent:
             raise YtError(f'Attribute "{name}" cannot be removed')
 
+    def lock(self, node: Node, name: str) -> None:
+        """Get the right to set or remove an attribute.
+
+        Raises:
+            YtError: another transaction has locked it, or no transaction may change it.
+        """
+        if not is_versioned(node.type):
+            return
+        settable = SETTABLE.get(name)
+        if settable and settable.lock == "outside" and self._state.transaction_id is not None:
+            raise YtError("Operation cannot be performed in transaction")
+        of_node = settable and settable.lock != "key"
+        self._state.lock(node, EXCLUSIVE if of_node else LockRequest.of_attribute(name))
+
+    def _computed(self, node: Node) -> Mapping[str, Computed]:
+        return self._of_transactions.computed(node) if node.type in OBJECT_TYPES else self._of_nodes
+
     def _check(self, node: Node, name: str, value: Any, settable: Settable) -> None:
         if not settable.present(node):
             raise YtError(f'Builtin attribute "{name}" cannot be set on {node.type} {self._resolver.path_of(node)}')
         if not settable.valid(value):
             raise YtError(f'Invalid value {value!r} of attribute "{name}"')
-        if settable.only_unmounted and any(tablet.state != "unmounted" for tablet in self._state.tablets(node.id)):
+        if settable.only_unmounted and any(tablet.state != "unmounted" for tablet in self._committed.tablets(node.id)):
             words = name.replace("_", " ")
             raise YtError(
                 f'Cannot change table {words} mode since not all of its tablets are in "unmounted" state',
@@ -361,7 +405,8 @@ class Attributes:
         return replace(node, attributes={**node.attributes, name: value})
 
     def _is_computed(self, node: Node, name: str) -> bool:
-        return node.type != CHUNK_TYPE and name in self._computed and self._computed[name][0](node)
+        computed = self._computed(node)
+        return node.type != CHUNK_TYPE and name in computed and computed[name][0](node)
 
     def _missing(self, name: str, path: str) -> YtError:
         cause = YtError(f'Attribute "{name}" is not found', ErrorCode.RESOLVE)
@@ -392,17 +437,17 @@ class Attributes:
         }
 
     def _tablets(self, node: Node) -> list[dict[str, Any]]:
-        return [self._describe(node, tablet) for tablet in self._state.tablets(node.id)]
+        return [self._describe(node, tablet) for tablet in self._committed.tablets(node.id)]
 
     def _size(self, node: Node) -> TableSize:
-        return measure_content(self._state, node)
+        return measure_content(self._committed, node)
 
     def _describe(self, node: Node, tablet: Tablet) -> dict[str, Any]:
         described: dict[str, Any] = {
             "index": tablet.index,
             "tablet_id": tablet.id,
             "state": tablet.state,
-            "statistics": measure_tablet(self._state, _table(node).schema, tablet).statistics(),
+            "statistics": measure_tablet(self._committed, _table(node).schema, tablet).statistics(),
             "performance_counters": {},
             "last_commit_timestamp": yson.Uint64(tablet.last_write_timestamp),
             "mount_revision": yson.Uint64(tablet.mount_revision),
@@ -429,7 +474,7 @@ def table_tablet_state(tablets: Sequence[Tablet]) -> str:
     return states.pop() if len(states) == 1 else "mixed"
 
 
-def instant(state: ClusterState) -> str:
+def instant(state: TreeState) -> str:
     """The present as Cypress shows it."""
     return format_instant(state.clock.now())
 

@@ -12,6 +12,7 @@ from queue_agent.local_cluster.registrations import TABLE_PATH as REGISTRATIONS_
 from queue_agent.local_cluster.security import Security
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.tablets import Tablets
+from queue_agent.local_cluster.transaction_objects import OBJECT_MAPS
 from queue_agent.wire import yson
 
 STATE_ROOT: Final = "//sys/queue_agents"
@@ -70,6 +71,9 @@ def create_system_nodes(
         if state.root is None:
             _create_nodes(cypress, tablets, name, address)
         create_access_control(state, cypress, security)
+        for map_name, map_type in OBJECT_MAPS.items():
+            if not cypress.exists(f"//sys/{map_name}"):
+                cypress.create_object("//sys", map_type, {"name": map_name})
 
 
 def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:

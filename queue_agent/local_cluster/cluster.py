@@ -9,24 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queue_agent.local_cluster.agent_status import AgentStatus
-from queue_agent.local_cluster.attributes import Attributes
 from queue_agent.local_cluster.authentication import Authenticator
 from queue_agent.local_cluster.bootstrap import create_system_nodes
 from queue_agent.local_cluster.clock import Clock
-from queue_agent.local_cluster.content_attributes import find_chunk_object
-from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.cypress_view import CypressView
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.documents import get_inside
 from queue_agent.local_cluster.faults import Faults
 from queue_agent.local_cluster.housekeeping import Housekeeping
+from queue_agent.local_cluster.master_transactions import MasterTransactions
 from queue_agent.local_cluster.mutations import Mutations
 from queue_agent.local_cluster.orchid_gateway import OrchidGateway
-from queue_agent.local_cluster.permissions import UNLIMITED, Permissions
+from queue_agent.local_cluster.permissions import UNLIMITED
 from queue_agent.local_cluster.producers import Producers
 from queue_agent.local_cluster.queues import Queues
 from queue_agent.local_cluster.registrations import Registrations
 from queue_agent.local_cluster.request_log import RequestLog
-from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.row_locks import LockHistory
 from queue_agent.local_cluster.security import Security
 from queue_agent.local_cluster.state import ClusterState
@@ -35,9 +33,9 @@ from queue_agent.local_cluster.subjects import Subjects
 from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transactions import TabletTransactions
-from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.local_cluster.tokens import Tokens
-from queue_agent.wire.error import YtError
+from queue_agent.local_cluster.transaction_view import TransactionView
+from queue_agent.wire.error import ErrorCode, YtError
 
 if TYPE_CHECKING:
     from queue_agent.local_cluster.commands.command import Body, Command
@@ -81,10 +79,11 @@ class Cluster:
         self.requests = RequestLog()
         self._storage = Storage(file)
         self.state = ClusterState(self._storage, clock, _FIRST_CELL_TAG + len(list(directory)))
-        self.resolver = Resolver(self.state, lambda object_id: find_chunk_object(self.state, self.resolver, object_id))
-        self._attributes = Attributes(self.state, self.resolver)
-        self.tablets = Tablets(self.state, self.resolver)
-        self.cypress = Cypress(self.state, self.resolver, self._attributes, self.tablets)
+        self._view = CypressView(self.state)
+        self.resolver = self._view.resolver
+        self.tablets = self._view.tablets
+        self.cypress = self._view.cypress
+        self.transactions = MasterTransactions(self.state)
         self.tables = DynamicTables(self.state, self.resolver)
         history = LockHistory()
         self.writer = TableWriter(self.state, self.tables, history, random.Random())
@@ -92,14 +91,14 @@ class Cluster:
         self.registrations = Registrations(name, self.resolver, directory)
         self.queues = Queues(name, self.registrations, directory)
         self.producers = Producers(name, self.resolver, self.tables, self.writer)
-        self._agent_status = AgentStatus(name, self.cypress, self.resolver, self._attributes, gateway)
+        self._agent_status = AgentStatus(name, self.cypress, self.resolver, self._view.attributes, gateway)
         self._mutations = Mutations(clock)
-        self.permissions = Permissions(self.state, self.resolver)
+        self.permissions = self._view.permissions
         self.subjects = Subjects(self.state)
-        self.security = Security(self.state, self._attributes)
+        self.security = Security(self.state, self._view.attributes)
         self.tokens = Tokens(self.state, self.resolver, self.cypress)
         self.authenticator = Authenticator(self.tokens, self.subjects, require_token=require_token)
-        self.housekeeping = Housekeeping(self.state)
+        self.housekeeping = Housekeeping(self.state, self.transactions)
         directory.add(self)
         create_system_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
 
@@ -116,8 +115,9 @@ class Cluster:
             return self
         view = copy.copy(self)
         view.access = access = self.permissions.access(user)
-        view.tablets = self.tablets.acting_as(access)
-        view.cypress = self.cypress.acting_as(access)
+        view._view = self._view.acting_as(access)
+        view.tablets = view._view.tablets
+        view.cypress = view._view.cypress
         view.tables = self.tables.acting_as(access)
         view.writer = self.writer.acting_as(access)
         view.registrations = self.registrations.acting_as(access)
@@ -126,6 +126,30 @@ class Cluster:
         view.security = self.security.acting_as(access)
         view.tokens = self.tokens.acting_as(access)
         return view
+
+    def view(self, transaction_id: str | None) -> CypressView:
+        """The tree as a master transaction sees it, or as it is outside of all; YtError 11000 if it is not there."""
+        if transaction_id is None:
+            return self._view
+        self.state.versions.transaction(transaction_id)
+        view = CypressView(TransactionView(self.state, transaction_id))
+        return view if self.access.unlimited else view.acting_as(view.permissions.access(self.access.user))
+
+    def check_revision(self, path: str, revision: int, transaction_id: str | None) -> None:
+        """YtError 1000 unless the node a transaction sees at a path is, as it has been committed, of this revision."""
+        try:
+            found = self.state.node(self.view(transaction_id).resolver.node(path).id).revision
+        except YtError as error:
+            raise YtError(
+                f"Prerequisite check failed: failed to resolve path {path}",
+                ErrorCode.PREREQUISITE_CHECK_FAILED,
+                inner_errors=[error],
+            ) from error
+        if found != revision:
+            raise YtError(
+                f"Prerequisite check failed: node {path} revision mismatch: expected {revision:x}, found {found:x}",
+                ErrorCode.PREREQUISITE_CHECK_FAILED,
+            )
 
     def command(self, name: str) -> Command:
         """A command by its name; YtError if there is none."""
@@ -150,14 +174,14 @@ class Cluster:
         self._mutations.remember(mutation_id, answer)
         return answer
 
-    async def get(self, path: str, names: Sequence[str] | None, max_size: int | None = None) -> Any:
+    async def get(self, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None) -> Any:
         """Value at a path, as `Cypress.get`, asking a queue agent for the attributes that are its own."""
-        target = self.resolver.resolve(path)
+        target = view.resolver.resolve(path)
         if target.attribute and not target.missing:
             name, *keys = target.attribute
-            agent_attribute = self._attributes.agent_attribute(target.node, name)
+            agent_attribute = view.attributes.agent_attribute(target.node, name)
             if agent_attribute:
-                self.access.check(target.node, "read")
+                view.access.check(target.node, "read")
                 value = await self._agent_status.get(target.node, agent_attribute)
-                return get_inside(value, keys, f"{self.resolver.path_of(target.node)}/@{name}")
-        return self.cypress.get(path, names, max_size)
+                return get_inside(value, keys, f"{view.resolver.path_of(target.node)}/@{name}")
+        return view.cypress.get(path, names, max_size)

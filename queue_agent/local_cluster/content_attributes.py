@@ -68,7 +68,7 @@ def find_chunk_object(state: ClusterState, resolver: Resolver, chunk_id: str) ->
         id=chunk_id,
         type=CHUNK_TYPE,
         parent_id=None,
-        name="",
+        name=chunk_id,
         creation_time="",
         modification_time="",
         revision=0,

@@ -8,6 +8,7 @@ from typing import Any
 
 from queue_agent.local_cluster.attributes import Attributes, instant
 from queue_agent.local_cluster.documents import get_inside, remove_inside, set_inside
+from queue_agent.local_cluster.locks import EXCLUSIVE
 from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.nodes import (
     CREATABLE,
@@ -29,18 +30,20 @@ from queue_agent.local_cluster.permissions import (
     attribute_permission,
 )
 from queue_agent.local_cluster.resolver import Resolver, Target, missing_child, resolve_error
-from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.subjects import BUILTIN, ROOT, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.subtrees import CopyOptions, Subtrees
 from queue_agent.local_cluster.tablets import Tablets
+from queue_agent.local_cluster.transaction_attributes import TransactionAttributes
+from queue_agent.local_cluster.transaction_objects import MAP_KINDS, MAPS, TRANSACTION_TYPES
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 
 
 class Cypress(Guarded):
-    """Commands on nodes; every change is one `ClusterState.change`."""
+    """Commands on nodes; every change is one `TreeState.change`."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver, attributes: Attributes, tablets: Tablets) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver, attributes: Attributes, tablets: Tablets) -> None:
         self._state = state
         self._resolver = resolver
         self._attributes = attributes
@@ -68,7 +71,7 @@ class Cypress(Guarded):
             return get_inside(node.value, target.inside, self._resolver.path_of(node))
         value = node.value if node.type == "document" else self._tree_value(node, names, max_size)
         attributes = self._attributes.select(node, names) if names else {}
-        if max_size is not None and node.type == "map_node" and self._state.child_count(node.id) > max_size:
+        if max_size is not None and node.type in MAPS and self._state.child_count(node.id) > max_size:
             attributes["incomplete"] = True
         return yson.with_attributes(value, {**yson.attributes_of(value), **attributes}) if attributes else value
 
@@ -83,7 +86,7 @@ class Cypress(Guarded):
             if not isinstance(value, dict):
                 raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
             return list(value)
-        if target.node.type != "map_node":
+        if target.node.type not in MAPS:
             raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
         children = self._state.children(target.node.id)
         shown: list[Any] = [child.name for child in children[:max_size]]
@@ -120,6 +123,7 @@ class Cypress(Guarded):
         recursive: bool = False,
         ignore_existing: bool = False,
         ignore_type_mismatch: bool = False,
+        lock_existing: bool = False,
         force: bool = False,
     ) -> str:
         """Make a node and return its id, or that of the existing one with `ignore_existing`."""
@@ -127,9 +131,14 @@ class Cypress(Guarded):
             raise YtError(f'Cannot create an object of type "{node_type}" at {path}: unknown or unsupported type')
         if node_type == "link":
             return self.link(
-                target_path(attributes), path, recursive=recursive, force=force, ignore_existing=ignore_existing
+                target_path(attributes),
+                path,
+                recursive=recursive,
+                force=force,
+                ignore_existing=ignore_existing,
+                lock_existing=lock_existing,
             )
-        _check_options(ignore_existing, force)
+        _check_options(ignore_existing, force, lock_existing)
         with self._state.change():
             found = self._find(path)
             if found and ignore_existing:
@@ -139,7 +148,7 @@ class Cypress(Guarded):
                         " to be created",
                         ErrorCode.ALREADY_EXISTS,
                     )
-                return found.id
+                return self._existing(found, lock_existing)
             if found:
                 self._make_room(found, path, force)
             parent, name = self._place(path, recursive)
@@ -171,7 +180,8 @@ class Cypress(Guarded):
             elif target.inside:
                 self._access.check(target.node, "write")
                 where = self._resolver.path_of(target.node)
-                self._update(replace(target.node, value=set_inside(target.node.value, target.inside, value, where)))
+                changed = set_inside(target.node.value, target.inside, value, where)
+                self._replace(replace(target.node, value=changed))
             elif target.missing:
                 parent, name = self._place(path, recursive)
                 self._create_from_value(parent.id, name, value)
@@ -204,7 +214,7 @@ class Cypress(Guarded):
 
     def copy(self, source: str, destination: str, options: CopyOptions, *, move: bool = False) -> str:
         """Copy or move a subtree; returns the id of the node at the destination, a new one even after a move."""
-        _check_options(options.ignore_existing, options.force)
+        _check_options(options.ignore_existing, options.force, options.lock_existing)
         with self._state.change():
             node = self._resolver.node(source)
             self._access.check_subtree(node, "full_read")
@@ -213,7 +223,7 @@ class Cypress(Guarded):
             self._subtrees.check_can_travel(node, move)
             found = self._find(destination)
             if found and options.ignore_existing:
-                return found.id
+                return self._existing(found, options.lock_existing)
             if found and node.id in self._subtrees.lineage(found):
                 raise YtError("Cannot copy or move a node to itself or to its descendant")
             if found and found.id in self._subtrees.lineage(node):
@@ -228,15 +238,24 @@ class Cypress(Guarded):
                 self._subtrees.delete(node)
             return fresh
 
-    def link(self, target_path: str, link_path: str, *, recursive: bool, force: bool, ignore_existing: bool) -> str:
+    def link(
+        self,
+        target_path: str,
+        link_path: str,
+        *,
+        recursive: bool = False,
+        force: bool = False,
+        ignore_existing: bool = False,
+        lock_existing: bool = False,
+    ) -> str:
         """Make a node that stands for another path; with `force` that path need not lead anywhere yet."""
-        _check_options(ignore_existing, force)
+        _check_options(ignore_existing, force, lock_existing)
         with self._state.change():
             if not force:
                 self._resolver.node(target_path)
             found = self._find(link_path)
             if found and ignore_existing and found.type == "link":
-                return found.id
+                return self._existing(found, lock_existing)
             if found:
                 self._make_room(found, link_path, force)
             parent, name = self._place(link_path, recursive)
@@ -262,10 +281,18 @@ class Cypress(Guarded):
             return node.id
 
     def _with_value(self, node: Node, name: str, value: Any) -> Node:
-        """The node, which is there, with an attribute set."""
+        """The node, which is there, with an attribute set, once that is locked."""
         self._access.check(node, attribute_permission(name))
         self._access.check_owner(name, value)
+        self._attributes.lock(node, name)
         return self._attributes.with_value(node, name, value)
+
+    def _without_attributes(self, node: Node) -> Node:
+        """The node with no attributes but those that cannot be removed, once the others are locked."""
+        bare = self._attributes.without_all(node)
+        for name in node.attributes.keys() - bare.attributes.keys():
+            self._attributes.lock(node, name)
+        return bare
 
     def _change_attributes(self, old: Node, new: Node, *, force: bool) -> None:
         """Put a node with other attributes in place of what it was."""
@@ -288,6 +315,12 @@ class Cypress(Guarded):
     def _visible_attributes(self, node: Node, names: Sequence[str]) -> dict[str, Any]:
         return self._attributes.select(node, names) if self._access.allows(node, "read") else {}
 
+    def _existing(self, node: Node, lock: bool) -> str:
+        if lock:
+            self._access.check(node, "write")
+            self._state.lock(node, EXCLUSIVE)
+        return node.id
+
     def _find(self, path: str) -> Node | None:
         """What stands at a path where a node is to be put; a link is found itself."""
         target = self._resolver.resolve(path, follow_last=False)
@@ -299,7 +332,7 @@ class Cypress(Guarded):
         if not force:
             raise YtError(f"Node {path} already exists", ErrorCode.ALREADY_EXISTS)
         if found.parent_id is None:
-            raise YtError("Node / cannot be replaced")
+            raise YtError(f"Node {self._resolver.path_of(found)} cannot be replaced")
         self._check_removal(found)
         self._subtrees.delete(found)
 
@@ -309,6 +342,8 @@ class Cypress(Guarded):
         assert target.missing, "room has been made"
         *between, name = target.missing
         node = target.node
+        if node.type in MAP_KINDS:
+            raise YtError(f"Node {self._resolver.path_of(node)} cannot have other children than it has")
         if between and not recursive:
             raise missing_child(path, self._resolver.path_of(node), between[0])
         self._access.check(node, *CHANGE_CHILDREN)
@@ -320,7 +355,15 @@ class Cypress(Guarded):
             node = child
         return node, name
 
+    def _replace(self, node: Node) -> None:
+        self._state.lock(node, EXCLUSIVE)
+        self._update(node)
+
     def _update(self, node: Node, *, attributes: bool = False) -> None:
+        """Keep a new version of a node that has been locked."""
+        if node.type in TRANSACTION_TYPES:
+            TransactionAttributes(self._state.versions).put(node)
+            return
         revision = self._state.next_revision()
         self._state.put_node(
             replace(
@@ -334,7 +377,7 @@ class Cypress(Guarded):
 
     def _tree_value(self, node: Node, names: Sequence[str] | None, max_size: int | None = None) -> Any:
         """The value without attributes; what is below has the named ones."""
-        if node.type == "map_node":
+        if node.type in MAPS:
             children = self._state.children(node.id)[:max_size]
             return {child.name: self._tree(child, names) for child in children}
         if node.type == "list_node":
@@ -344,7 +387,7 @@ class Cypress(Guarded):
     def _tree(self, node: Node, names: Sequence[str] | None) -> Any:
         if not self._access.allows(node, "read"):
             return None
-        opaque = node.attributes.get("opaque") is True
+        opaque = node.attributes.get("opaque") is True or node.type in MAP_KINDS
         value = None if opaque else self._tree_value(node, names)
         attributes = self._attributes.select(node, names) if names else {}
         return yson.with_attributes(value, attributes) if attributes else value
@@ -366,7 +409,7 @@ class Cypress(Guarded):
     def _replace_value(self, node: Node, path: str, value: Any, force: bool) -> None:
         self._access.check(node, "write")
         if node.type == "document":
-            self._update(replace(node, value=value))
+            self._replace(replace(node, value=value))
             return
         node_type = node_type_of(value)
         if node.type == "map_node" and not force:
@@ -374,7 +417,7 @@ class Cypress(Guarded):
         if node.type != node_type:
             actual, given = node.type.removesuffix("_node"), node_type.removesuffix("_node")
             raise YtError(f'Cannot update "{actual}" node {path} with "{given}" value; types must match')
-        if node.parent_id is None:
+        if self._state.root and node.id == self._state.root.id:
             raise YtError("Node / cannot be replaced")
         if node.type == "map_node":
             self._access.check_below(node, "remove")
@@ -382,8 +425,11 @@ class Cypress(Guarded):
             for key, item in value.items():
                 self._create_from_value(node.id, child_name(key), item)
         else:
+            self._state.lock(node, EXCLUSIVE)
             node = replace(node, value=yson.plain(value))
-        self._update(self._with_attributes_of(node, value))
+        for name, item in yson.attributes_of(value).items():
+            node = self._with_value(node, name, item)
+        self._update(node)
 
     def _with_attributes_of(self, node: Node, value: Any) -> Node:
         for name, item in yson.attributes_of(value).items():
@@ -399,7 +445,7 @@ class Cypress(Guarded):
             if not isinstance(value, dict):
                 raise YtError(f"Attributes of {path} must be given as a map")
             self._access.check(node, "write")
-            node = self._attributes.without_all(node)
+            node = self._without_attributes(node)
             for name, item in value.items():
                 node = self._with_value(node, name, item)
         else:
@@ -413,12 +459,12 @@ class Cypress(Guarded):
         node = target.node
         self._access.check(node, *(CHANGE_CHILDREN if node.type == "map_node" else ("write",)))
         if target.attribute is not None:
-            self._update(self._attributes.without_all(node), attributes=True)
+            self._update(self._without_attributes(node), attributes=True)
         elif node.type == "map_node":
             self._access.check_below(node, "remove")
             self._subtrees.delete_children(node)
         elif node.type in ("list_node", "document") and isinstance(node.value, (list, dict)):
-            self._update(replace(node, value=type(yson.plain(node.value))()))
+            self._replace(replace(node, value=type(yson.plain(node.value))()))
         else:
             raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
 
@@ -431,7 +477,7 @@ class Cypress(Guarded):
             if force and error.code == ErrorCode.RESOLVE:
                 return
             raise
-        self._update(replace(target.node, value=value))
+        self._replace(replace(target.node, value=value))
 
     def _remove_attribute(self, target: Target, path: str, force: bool) -> None:
         assert target.attribute is not None
@@ -446,6 +492,7 @@ class Cypress(Guarded):
                 node = self._attributes.with_value(target.node, name, value)
             else:
                 node = self._attributes.without(target.node, name, path)
+            self._attributes.lock(node, name)
         except YtError as error:
             if force and error.code == ErrorCode.RESOLVE:
                 return
@@ -454,7 +501,7 @@ class Cypress(Guarded):
 
     def _remove_node(self, node: Node, recursive: bool) -> None:
         if node.parent_id is None:
-            raise YtError("Node / cannot be removed")
+            raise YtError(f"Node {self._resolver.path_of(node)} cannot be removed")
         if node.type in SUBJECT_TYPES and node.name in BUILTIN:
             raise YtError(f'Cannot remove a built-in {node.type} "{node.name}"')
         self._check_removal(node)
@@ -463,6 +510,8 @@ class Cypress(Guarded):
         self._subtrees.delete(node)
 
 
-def _check_options(ignore_existing: bool, force: bool) -> None:
+def _check_options(ignore_existing: bool, force: bool, lock_existing: bool) -> None:
     if ignore_existing and force:
         raise YtError('Cannot specify both "ignore_existing" and "force" options simultaneously')
+    if lock_existing and not ignore_existing:
+        raise YtError('Cannot specify "lock_existing" without "ignore_existing"')

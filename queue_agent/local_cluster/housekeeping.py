@@ -7,6 +7,7 @@ from typing import Final, NoReturn
 
 import structlog
 
+from queue_agent.local_cluster.master_transactions import MasterTransactions
 from queue_agent.local_cluster.segments import flush_due
 from queue_agent.local_cluster.state import ClusterState
 
@@ -16,20 +17,23 @@ log = structlog.get_logger(__name__)
 
 
 class Housekeeping:
-    """Flushes rows and frees chunks.
+    """Ends transactions nobody pings, flushes rows and frees chunks.
 
     Commands have it look before they run, so that nobody sees what should be done and is not, whatever moved the clock.
 
     Args:
         state: of the cluster.
+        transactions: those of its master.
     """
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, transactions: MasterTransactions) -> None:
         self._state = state
+        self._transactions = transactions
         self._looked_at = float("-inf")
 
     def look(self) -> None:
-        """Do what is due, unless the clock stands where it stood the last time; not to be called inside a change."""
+        """Do what is due, most of it only if the clock has moved by a second; not to be called inside a change."""
+        self._transactions.expire()
         now = self._state.clock.seconds()
         if abs(now - self._looked_at) >= _PERIOD_SECONDS:
             self._looked_at = now

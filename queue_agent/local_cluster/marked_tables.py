@@ -9,8 +9,8 @@ from typing import Any, Final
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.producers import PRODUCER_SCHEMA
 from queue_agent.local_cluster.queues import CONSUMER_SCHEMA
-from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.tablets import Tablets
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 
 
@@ -30,7 +30,7 @@ MARKED_TABLES: Final[Mapping[str, MarkedTable]] = {
 
 
 def create_marked_table(
-    state: ClusterState,
+    state: TreeState,
     cypress: Cypress,
     tablets: Tablets,
     path: str,

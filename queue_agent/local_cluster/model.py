@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -49,10 +49,10 @@ class Node:
     """`map_node`, `table`, `document`, `string_node`, `link`, ..."""
 
     parent_id: str | None
-    """None for the root."""
+    """None for the root, and for a node that is no part of the tree (any more, or yet) but that a transaction needs."""
 
     name: str
-    """Key in the parent."""
+    """Key in the parent; empty for the root alone."""
 
     creation_time: str
     modification_time: str
@@ -92,6 +92,91 @@ class Node:
         if content:
             content = Content(tuple(content["chunk_ids"]), content["md5"])
         return cls(**record, table=table, content=content or NO_CONTENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A master transaction that has neither been committed nor aborted."""
+
+    id: str
+    parent_id: str | None
+    timeout: int
+    """Milliseconds it lives without a ping."""
+
+    deadline: float | None
+    """Seconds since the epoch after which no ping helps."""
+
+    start_time: str
+    title: str | None
+    owner: str
+    attributes: Mapping[str, Any]
+    """Users' own."""
+
+    prerequisite_ids: Sequence[str] = ()
+    """Transactions it does not outlive."""
+
+    @property
+    def type(self) -> str:
+        return "transaction" if self.parent_id is None else "nested_transaction"
+
+    def encode(self) -> bytes:
+        record = {name: getattr(self, name) for name in self.__slots__}
+        record.update(attributes=dict(self.attributes), prerequisite_ids=list(self.prerequisite_ids))
+        return yson.dumps(record)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Transaction:
+        return cls(**yson.loads(data))
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What one transaction sees otherwise at one node: what it has changed, or, under a snapshot lock, all of it."""
+
+    transaction_id: str
+    node: Node
+    """The node with revisions, times, name and parent as they are in the transaction. Its attributes are those in a
+    snapshot and else empty; its value, table and the like count in a snapshot and if `replaced`."""
+
+    snapshot: bool = False
+    replaced: bool = False
+    """Whether more than attributes and children has been changed."""
+
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes that have been set."""
+
+    removed_attributes: Set[str] = frozenset()
+    children: Mapping[str, str | None] = field(default_factory=dict)
+    """Ids of children by name, None for one that has been removed; of all children in a snapshot."""
+
+    @property
+    def node_ids(self) -> Iterator[str]:
+        """All nodes the branch needs."""
+        yield self.node.id
+        yield from (child_id for child_id in self.children.values() if child_id)
+
+    def encode(self) -> bytes:
+        return yson.dumps(
+            {
+                "transaction_id": self.transaction_id,
+                "node": self.node.encode(),
+                "snapshot": self.snapshot,
+                "replaced": self.replaced,
+                "attributes": dict(self.attributes),
+                "removed_attributes": sorted(self.removed_attributes),
+                "children": list(self.children.items()),
+            }
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> Branch:
+        record = yson.loads(data)
+        node, removed = record.pop("node"), record.pop("removed_attributes")
+        return cls(
+            **{**record, "children": dict(record["children"])},
+            node=Node.decode(yson.bytes_of(node)),
+            removed_attributes=frozenset(removed),
+        )
 
 
 @dataclass(frozen=True, slots=True)

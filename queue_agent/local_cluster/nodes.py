@@ -11,7 +11,7 @@ from queue_agent.local_cluster.attributes import instant
 from queue_agent.local_cluster.ids import OBJECT_TYPES
 from queue_agent.local_cluster.model import Node, TableState
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
-from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
@@ -28,7 +28,7 @@ CREATION_ONLY: Final = frozenset(
 )
 
 
-def new_node(state: ClusterState, node_type: str, parent_id: str | None, name: str) -> Node:
+def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str) -> Node:
     """A node of the type with an empty value; not attached yet."""
     assert node_type in OBJECT_TYPES
     revision = state.next_revision()

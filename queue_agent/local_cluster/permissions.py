@@ -6,11 +6,12 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Self
 
-from queue_agent.local_cluster.acl import Ace, Level, Principal, Verdict, decide, effective
+from queue_agent.local_cluster.acl import OWNER, Ace, Level, Principal, Verdict, decide, effective
 from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.resolver import Resolver
-from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.subjects import ROOT, Subjects, entries_of
+from queue_agent.local_cluster.subjects import EVERYONE, ROOT, Subjects, entries_of
+from queue_agent.local_cluster.transaction_objects import OBJECT_TYPES as TRANSACTION_OBJECTS
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire.error import ErrorCode, YtError
 
 CHANGE_CHILDREN: Final = ("write", "modify_children")
@@ -23,10 +24,14 @@ SCHEMAS: Final[Mapping[str, str]] = {kind: f"schema:{kind}" for kind in ("user",
 """Types of objects that inherit their access control from the schema of their type, and types of those schemas."""
 
 
+_OF_TRANSACTIONS: Final = (Ace("allow", (EVERYONE,), ("read",)), Ace("allow", (OWNER,), ("write",)))
+"""Everybody may look at transactions and locks; only who has begun a transaction gives it other attributes."""
+
+
 class Permissions:
     """Access control of one cluster, or of one view of it."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver) -> None:
         self._state = state
         self._resolver = resolver
         self._subjects = Subjects(state)
@@ -93,6 +98,9 @@ class Permissions:
 
     def _levels(self, node: Node) -> Iterator[Level]:
         current: Node | None = node
+        if node.type in TRANSACTION_OBJECTS:
+            yield Level(node.id, _OF_TRANSACTIONS)
+            return
         while current is not None:
             yield Level(current.id, self._entries_of(current))
             if current.attributes.get("inherit_acl") is False:

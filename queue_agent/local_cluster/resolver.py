@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from queue_agent.local_cluster.documents import AttributeKey
 from queue_agent.local_cluster.model import Node
-from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.transaction_objects import MAPS
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire.error import ErrorCode, YtError
-from queue_agent.wire.ypath import escape_literal, split_selectors, tokenize, unescape_literal
+from queue_agent.wire.ypath import split_selectors, tokenize, unescape_literal
 
 _MAX_LINKS = 32
 
@@ -42,7 +43,7 @@ class Resolver:
         find_virtual: gives what has an id and attributes but is no node of the tree; None for unknown ids.
     """
 
-    def __init__(self, state: ClusterState, find_virtual: Callable[[str], Node | None] = lambda _: None) -> None:
+    def __init__(self, state: TreeState, find_virtual: Callable[[str], Node | None] = lambda _: None) -> None:
         self._state = state
         self._find_virtual = find_virtual
 
@@ -80,12 +81,8 @@ class Resolver:
         return target.node
 
     def path_of(self, node: Node) -> str:
-        """The node's path from the root, e.g. `//tmp/q`; the root itself is `/`."""
-        names: list[str] = []
-        while node.parent_id is not None:
-            names.append(escape_literal(node.name))
-            node = self._state.node(node.parent_id)
-        return "/" + "".join("/" + name for name in reversed(names))
+        """As `TreeState.path_of`."""
+        return self._state.path_of(node)
 
     def _follow(self, path: str, follow_last: bool, links: int) -> Target:
         if links > _MAX_LINKS:
@@ -112,7 +109,7 @@ class Resolver:
                 if len(rest) > 2:
                     raise _malformed(path, "A wildcard must end a YPath")
                 return Target(node, wildcard=True)
-            if node.type != "map_node":
+            if node.type not in MAPS:
                 return self._inside(path, node, rest)
             child = self._state.child(node.id, unescape_literal(rest[1]))
             if child is None:

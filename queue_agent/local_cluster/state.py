@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from dataclasses import replace
+from itertools import chain, groupby
 from operator import itemgetter
 
 from queue_agent.local_cluster.chunks import Chunk
 from queue_agent.local_cluster.clock import COUNTER_BITS, Clock, TimestampGenerator
 from queue_agent.local_cluster.ids import IdGenerator
-from queue_agent.local_cluster.model import NO_CONTENT, Content, Node, Segment, Tablet
+from queue_agent.local_cluster.locks import LockRequest
+from queue_agent.local_cluster.model import NO_CONTENT, Branch, Content, Node, Segment, Tablet
 from queue_agent.local_cluster.storage import Storage
+from queue_agent.local_cluster.transaction_objects import MAP_KINDS, TransactionObjects
+from queue_agent.local_cluster.tree_state import TreeState
+from queue_agent.local_cluster.versions import Versions
 
 
-class ClusterState:
-    """Nodes and tablets by id, and the counters that make new ones.
-
-    Reading is free; every change happens inside `change()`.
+class ClusterState(TreeState):
+    """The state outside of transactions, and the counters that make new nodes and tablets.
 
     Args:
         storage: what was there before, and where changes go.
@@ -43,7 +46,13 @@ class ClusterState:
         self._chunks: dict[str, Chunk] = {}
         self._pins: Counter[str] = Counter()
         self._may_have_loose_chunks = True
+        self._apart: set[str] = set()
+        """Nodes that are no part of the tree, but that a transaction needs."""
+        self._object_maps: dict[str, str] = {}
         self._undo: list[Callable[[], None]] | None = None
+        self.transaction_id = None
+        self.versions = Versions(storage, self._changes)
+        self.objects = TransactionObjects(self.versions)
         for record in storage.nodes():
             self._index_node(Node.decode(record))
         for record in storage.tablets():
@@ -57,12 +66,12 @@ class ClusterState:
             self._chunks[chunk.id] = chunk
         self.collect_chunks()
 
+    @property
+    def committed(self) -> ClusterState:
+        return self
+
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Everything changed inside is kept together, or, after an exception, not at all.
-
-        A change inside another one belongs to the outer.
-        """
         if self._undo is not None:
             yield
             return
@@ -94,55 +103,77 @@ class ClusterState:
         return self._tablet_number
 
     def find_node(self, node_id: str) -> Node | None:
-        return self._nodes.get(node_id)
-
-    def node(self, node_id: str) -> Node:
-        return self._nodes[node_id]
+        return self._nodes.get(node_id) or self.objects.find(node_id)
 
     @property
     def root(self) -> Node | None:
-        """None before the first start of a cluster."""
         return self._nodes.get(self._root_id) if self._root_id else None
 
     def nodes(self) -> Iterator[Node]:
         return iter(self._nodes.values())
 
     def tables(self) -> Iterator[Node]:
-        return (node for node in self._nodes.values() if node.table)
+        return (node for node in self._nodes.values() if node.table and self._is_in_tree(node))
 
     def chunk_owners(self) -> Iterator[Node]:
         """Nodes that may consist of chunks."""
         return (node for node in self._nodes.values() if node.table or node.type == "file")
 
     def child(self, parent_id: str, name: str) -> Node | None:
+        if parent_id in self._object_maps:
+            return self.objects.find_child(self._object_maps[parent_id], name)
         child_id = self._children[parent_id].get(name) if parent_id in self._children else None
         return self._nodes[child_id] if child_id else None
 
     def children(self, parent_id: str) -> Sequence[Node]:
-        """Sorted by name: an order that neither a restart nor an undone change can touch."""
+        if parent_id in self._object_maps:
+            return self.objects.children(self._object_maps[parent_id])
         return [self._nodes[child_id] for _, child_id in sorted(self._children.get(parent_id, {}).items())]
 
+    def child_ids(self, parent_id: str) -> Mapping[str, str]:
+        """By name."""
+        return self._children.get(parent_id, {})
+
     def child_count(self, parent_id: str) -> int:
+        if parent_id in self._object_maps:
+            return len(self.objects.children(self._object_maps[parent_id]))
         return len(self._children.get(parent_id, {}))
 
     def put_node(self, node: Node) -> None:
-        """Insert, or replace the node with this id; a changed parent or name moves it."""
+        if node.id not in self._nodes and node.parent_id is not None:
+            self.lock(self._nodes[node.parent_id], LockRequest.of_child(node.name))
+        self.place_node(node)
+
+    def place_node(self, node: Node) -> None:
+        """Insert, or replace the node with this id; a changed parent or name moves it, whoever has locked what."""
         # Whatever can fail comes first: memory changes only together with the note how to undo it.
         old = self._nodes.get(node.id)
         self.storage.put_node(node.id, node.encode())
         self._changes().append(lambda: self._replace_node(node, old))
         self._replace_node(old, node)
 
-    def delete_node(self, node: Node) -> None:
-        """Remove one node with its tablets; its children must be gone."""
-        for tablet in self.tablets(node.id):
-            self.delete_tablet(tablet)
-        self.storage.delete_node(node.id)
-        self._changes().append(lambda: self._index_node(node))
-        self._unindex_node(node)
+    def remove_node(self, node: Node) -> None:
+        if self.versions.needs(node.id):
+            self.place_node(replace(node, parent_id=None))
+        else:
+            self._delete_node(node)
+
+    def delete_branch(self, branch: Branch) -> None:
+        """Forget a transaction's branch, and nodes that only it has kept."""
+        self.versions.delete_branch(branch)
+        self._may_have_loose_chunks = True
+        for node_id in branch.node_ids:
+            if node_id in self._apart and not self.versions.needs(node_id):
+                self._delete_node(self._nodes[node_id])
+
+    def lock(self, node: Node, request: LockRequest) -> None:
+        self.versions.check(node.id, request, None, lambda: self.path_of(node))
+
+    def lock_subtree(self, node: Node) -> None:
+        if self.versions.locks:  # or else there is nobody to be in the way
+            super().lock_subtree(node)
 
     def tablets(self, table_id: str) -> Sequence[Tablet]:
-        """In order of their index."""
         tablets = self._tablets.get(table_id, {})
         return [tablets[index] for index in sorted(tablets)]
 
@@ -150,7 +181,6 @@ class ClusterState:
         return self._tablets[table_id].get(index) if table_id in self._tablets else None
 
     def put_tablet(self, tablet: Tablet) -> None:
-        """Insert, or replace the tablet at this index of its table."""
         tablets = self._tablets[tablet.table_id]
         old = tablets.get(tablet.index)
         self.storage.put_tablet(tablet.number, tablet.encode())
@@ -168,7 +198,6 @@ class ClusterState:
         self._watch(tablet)
 
     def move_tablet(self, tablet: Tablet, moved: Tablet) -> None:
-        """Put a tablet under another index, or another table, where there must be none; its rows come along."""
         assert moved.number == tablet.number and self.find_tablet(moved.table_id, moved.index) is None
         self._forget_tablet(tablet)
         self.put_tablet(moved)
@@ -227,7 +256,8 @@ class ClusterState:
         if not self._may_have_loose_chunks:
             return
         assert self._undo is None, "a change may be about to use a chunk"
-        needed = {chunk_id for node in self._nodes.values() for chunk_id in node.content.chunk_ids} | set(self._pins)
+        nodes = chain(self._nodes.values(), (branch.node for branch in self.versions.branches))
+        needed = {chunk_id for node in nodes for chunk_id in node.content.chunk_ids} | set(self._pins)
         loose = [chunk_id for chunk_id in self._chunks if chunk_id not in needed]
         if loose:
             with self.storage.transaction():
@@ -261,14 +291,32 @@ class ClusterState:
     def _replace_segments(self, number: int, segments: tuple[Segment, ...]) -> None:
         old = self._segments.get(number, ())
 
-        def replace(kept: tuple[Segment, ...]) -> None:
+        def give(kept: tuple[Segment, ...]) -> None:
             if kept:
                 self._segments[number] = kept
             else:
                 self._segments.pop(number, None)
 
-        self._changes().append(lambda: replace(old))
-        replace(segments)
+        self._changes().append(lambda: give(old))
+        give(segments)
+
+    def _delete_node(self, node: Node) -> None:
+        for child in self.children(node.id):
+            self.remove_node(child)
+        for tablet in self.tablets(node.id):
+            self.delete_tablet(tablet)
+        for lock in self.versions.locks_of(node.id):
+            self.versions.delete_lock(lock)
+        self.storage.delete_node(node.id)
+        self._changes().append(lambda: self._index_node(node))
+        self._unindex_node(node)
+
+    def _is_in_tree(self, node: Node) -> bool:
+        if not self._apart:
+            return True
+        while node.parent_id is not None:
+            node = self._nodes[node.parent_id]
+        return node.id == self._root_id
 
     def _changes(self) -> list[Callable[[], None]]:
         assert self._undo is not None, "state is changed outside of change()"
@@ -282,14 +330,21 @@ class ClusterState:
 
     def _index_node(self, node: Node) -> None:
         self._nodes[node.id] = node
-        if node.parent_id is None:
-            self._root_id = node.id
-        else:
+        if node.type in MAP_KINDS:
+            self._object_maps[node.id] = node.type
+        if node.parent_id is not None:
             self._children[node.parent_id][node.name] = node.id
+        elif node.name:
+            self._apart.add(node.id)
+        else:
+            self._root_id = node.id
 
     def _unindex_node(self, node: Node) -> None:
         del self._nodes[node.id]
         if node.content is not NO_CONTENT:
             self._may_have_loose_chunks = True
+        self._object_maps.pop(node.id, None)
         if node.parent_id is not None:
             del self._children[node.parent_id][node.name]
+        else:
+            self._apart.discard(node.id)

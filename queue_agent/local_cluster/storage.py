@@ -1,4 +1,4 @@
-"""All SQL: records of nodes and tablets, rows of tables; one writer, in a file or in memory."""
+"""All SQL: records of nodes, tablets and transactions, rows of tables; one writer, in a file or in memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS nodes (id TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tablets (number INTEGER PRIMARY KEY, record BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS transactions (id TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS locks (id TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS branches (
+    transaction_id TEXT NOT NULL,
+    node TEXT NOT NULL,
+    record BLOB NOT NULL,
+    PRIMARY KEY (transaction_id, node)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ordered_rows (
     tablet INTEGER NOT NULL,
     row_index INTEGER NOT NULL,
@@ -183,6 +191,33 @@ class Storage:
             "SELECT data FROM chunk_blobs WHERE chunk = ? AND block = ? AND name = ?", (chunk_id, block, name)
         ).fetchone()
         return None if row is None else bytes(row[0])
+
+    def transactions(self) -> Iterator[bytes]:
+        return (record for (record,) in self._database.execute("SELECT record FROM transactions"))
+
+    def put_transaction(self, transaction_id: str, record: bytes) -> None:
+        self._database.execute("INSERT OR REPLACE INTO transactions VALUES (?, ?)", (transaction_id, record))
+
+    def delete_transaction(self, transaction_id: str) -> None:
+        self._database.execute("DELETE FROM transactions WHERE id = ?", (transaction_id,))
+
+    def locks(self) -> Iterator[bytes]:
+        return (record for (record,) in self._database.execute("SELECT record FROM locks"))
+
+    def put_lock(self, lock_id: str, record: bytes) -> None:
+        self._database.execute("INSERT OR REPLACE INTO locks VALUES (?, ?)", (lock_id, record))
+
+    def delete_lock(self, lock_id: str) -> None:
+        self._database.execute("DELETE FROM locks WHERE id = ?", (lock_id,))
+
+    def branches(self) -> Iterator[bytes]:
+        return (record for (record,) in self._database.execute("SELECT record FROM branches"))
+
+    def put_branch(self, transaction_id: str, node_id: str, record: bytes) -> None:
+        self._database.execute("INSERT OR REPLACE INTO branches VALUES (?, ?, ?)", (transaction_id, node_id, record))
+
+    def delete_branch(self, transaction_id: str, node_id: str) -> None:
+        self._database.execute("DELETE FROM branches WHERE transaction_id = ? AND node = ?", (transaction_id, node_id))
 
     def append_rows(self, tablet: int, rows: Iterable[OrderedRow]) -> None:
         self._database.executemany("INSERT INTO ordered_rows VALUES (?, ?, ?, ?, ?)", ((tablet, *row) for row in rows))

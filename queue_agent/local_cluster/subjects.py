@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.acl import OWNER, Ace, Principal, parse_acl, with_renamed_subject, without_subject
 from queue_agent.local_cluster.model import Node
-from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire.error import ErrorCode, YtError
 
 ROOT: Final = "root"
@@ -29,10 +29,10 @@ _MAPS: Final[Mapping[str, str]] = {"user": "users", "group": "groups", "account"
 
 
 class Subjects:
-    """Users and groups of one cluster, read from its state at every question."""
+    """Users and groups of one cluster, read from its state at every question; to transactions they are no matter."""
 
-    def __init__(self, state: ClusterState) -> None:
-        self._state = state
+    def __init__(self, state: TreeState) -> None:
+        self._state = state.committed
 
     def principal(self, user: str) -> Principal:
         """A user with all groups.
@@ -161,7 +161,11 @@ class Subjects:
 
     def is_map(self, node: Node) -> bool:
         """Whether this is where users, groups or accounts are kept: nothing can be put there by its path."""
-        return node.name in _MAPS.values() and any(node is self._map(kind) for kind in _MAPS)
+        return node.name in _MAPS.values() and any(self._is(node, kind) for kind in _MAPS)
+
+    def _is(self, node: Node, kind: str) -> bool:
+        found = self._map(kind)
+        return found is not None and found.id == node.id
 
     def map_of(self, kind: str) -> Node:
         """Where the objects of a type are kept."""

@@ -7,12 +7,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
+from queue_agent.local_cluster.locks import SHARED, LockRequest
 from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.nodes import new_node
 from queue_agent.local_cluster.resolver import Resolver
-from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.subjects import ROOT, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.tablets import Tablets
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire.error import ErrorCode, YtError
 
 
@@ -29,6 +30,9 @@ class CopyOptions:
     ignore_existing: bool = False
     """Leave what is at the destination, and do nothing."""
 
+    lock_existing: bool = False
+    """Lock what is left at the destination."""
+
     keep: AbstractSet[str] = frozenset()
     """Those of `PERSONAL` attributes that come along, and `creation_time`, `modification_time`."""
 
@@ -40,18 +44,26 @@ PERSONAL: Final = frozenset({"account", "owner", "acl", "inherit_acl", "expirati
 class Subtrees:
     """Steps of changes; the change around them is the caller's."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver, tablets: Tablets) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver, tablets: Tablets) -> None:
         self._state = state
         self._resolver = resolver
         self._tablets = tablets
 
     def delete(self, node: Node) -> None:
-        self.delete_children(node)
-        self._state.delete_node(node)
+        """Take a node away with all below it.
+
+        Raises:
+            YtError: a transaction has locked some of it.
+        """
+        assert node.parent_id is not None
+        self._state.lock_subtree(node)
+        self._state.lock(self._state.node(node.parent_id), LockRequest.of_child(node.name))
+        self._state.remove_node(node)
         if node.type in SUBJECT_TYPES:
             Subjects(self._state).forget(node.name)
 
     def delete_children(self, node: Node) -> None:
+        self._state.lock(node, SHARED)
         for child in self._state.children(node.id):
             self.delete(child)
 
@@ -74,9 +86,9 @@ class Subtrees:
             content=node.content,
         )
         self._state.put_node(fresh)
-        if move:
+        if move and self._state.transaction_id is None:
             self._tablets.move(node, fresh.id)
-        else:
+        else:  # what a transaction moves has to stay where it was, too
             self._tablets.copy(node, fresh.id)
         for child in self._state.children(node.id):
             self.copy(child, fresh.id, child.name, keep, move, owner)
@@ -85,14 +97,14 @@ class Subtrees:
     def check_can_travel(self, node: Node, move: bool) -> None:
         """YtError if a table of the subtree serves and thus can not be copied or moved."""
         if node.parent_id is None:
-            raise YtError("Node / cannot be copied or moved")
+            raise YtError(f"Node {self._resolver.path_of(node)} cannot be copied or moved")
         allowed = ("unmounted",) if move else ("unmounted", "frozen")
         verb = "move" if move else "copy"
         words = " or ".join(f'"{state}"' for state in allowed)
         for table in self._walk(node):
             if table.type in SUBJECT_TYPES:
                 raise YtError(f'Cannot {verb} {table.type} "{table.name}"')
-            if any(tablet.state not in allowed for tablet in self._state.tablets(table.id)):
+            if any(tablet.state not in allowed for tablet in self._state.committed.tablets(table.id)):
                 raise YtError(
                     f"Cannot {verb} dynamic table {self._resolver.path_of(table)} since not all of its tablets are in"
                     f" {words} state",

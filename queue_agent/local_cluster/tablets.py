@@ -12,13 +12,14 @@ from queue_agent.local_cluster.alteration import (
     check_alteration,
     conversion,
 )
+from queue_agent.local_cluster.locks import EXCLUSIVE
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.segments import drop_unflushed, flush
-from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.yson import Yson
 
@@ -41,8 +42,9 @@ _MAX_START: Final = 2**60
 class Tablets(Guarded):
     """Lifecycle commands; transitions are instant, so the states in between never show."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver) -> None:
-        self._state = state
+    def __init__(self, state: TreeState, resolver: Resolver) -> None:
+        self._tree = state
+        self._state = state.committed
         self._resolver = resolver
 
     def create(self, table: Node, attributes: Mapping[str, Any]) -> None:
@@ -130,6 +132,9 @@ class Tablets(Guarded):
             if old is None:
                 raise YtError(f"{path} is not a table but a {node.type}")
             self._access.check(node, "write")
+            if self._tree.transaction_id is not None and (old.dynamic or dynamic):
+                raise YtError("Operation cannot be performed in transaction")
+            self._tree.lock(node, EXCLUSIVE)
             tablets = self._state.tablets(node.id)
             what = "dynamic mode" if schema is None else "schema"
             if any(tablet.state != "unmounted" for tablet in tablets):
@@ -143,7 +148,7 @@ class Tablets(Guarded):
             elif old.dynamic:
                 self._convert_rows(path, old.schema, new.schema, tablets)
             revision = self._state.next_revision()
-            self._state.put_node(replace(node, table=new, revision=revision, attribute_revision=revision))
+            self._tree.put_node(replace(node, table=new, revision=revision, attribute_revision=revision))
             if new.dynamic and not old.dynamic:
                 self._add(node.id, 0, 0, 0)
 
@@ -267,12 +272,16 @@ class Tablets(Guarded):
         return tablets[first : last + 1]
 
     def _table(self, path: str) -> Node:
+        """A table whose tablets are to be changed."""
         node = self._resolver.node(path)
+        if self._tree.transaction_id is not None:
+            raise YtError("Operation cannot be performed in transaction")
         if node.table is None:
             raise YtError(f"{path} is not a table but a {node.type}")
         if not node.table.dynamic:
             raise YtError(f"Table {path} is not dynamic")
         self._access.check(node, "mount")
+        self._tree.lock(node, EXCLUSIVE)
         return node
 
     def _choose_cell(self, tablet: Tablet) -> str:

@@ -68,6 +68,33 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, arbitrary_types_allowed=True)
 
 
+class RevisionPrerequisite(Parameters):
+    """What has to be at a path for a command to be carried out."""
+
+    path: PathParameter
+    revision: Annotated[int, Field(ge=0, lt=2**64)]
+    transaction_id: TransactionId = None
+
+
+class Prerequisites(Parameters):
+    """Of commands that can be made to depend on transactions and nodes."""
+
+    prerequisite_transaction_ids: list[str] = Field(default_factory=list)
+    prerequisite_revisions: list[RevisionPrerequisite] = Field(default_factory=list)
+
+    def check(self, cluster: Cluster) -> None:
+        """YtError 1000 unless the transactions are there, and the nodes as they are said to be."""
+        cluster.transactions.check_prerequisites(self.prerequisite_transaction_ids)
+        for wanted in self.prerequisite_revisions:
+            cluster.check_revision(wanted.path, wanted.revision, wanted.transaction_id)
+
+
+class Transactional(Prerequisites):
+    """Of commands that can be part of a master transaction."""
+
+    transaction_id: TransactionId = None
+
+
 @dataclass(frozen=True, slots=True)
 class Body:
     """What came in the body, already decoded."""
@@ -124,7 +151,10 @@ class Command:
         transaction_id = parameters.get("transaction_id")
         if self.transactions == "refused" and transaction_id not in (None, "", str(NULL_GUID)):
             raise YtError(f"No such transaction {transaction_id}", ErrorCode.NO_SUCH_TRANSACTION)
-        return await self.run(cluster, self._parse(parameters), body)
+        parsed = self._parse(parameters)
+        if isinstance(parsed, Prerequisites):
+            parsed.check(cluster)
+        return await self.run(cluster, parsed, body)
 
     def _parse(self, parameters: Mapping[str, Any]) -> Parameters:
         try:

@@ -11,25 +11,29 @@ from queue_agent.local_cluster.commands.command import (
     AttributeFilter,
     Body,
     Command,
-    Parameters,
     PathParameter,
+    Transactional,
     light,
+    unsigned,
     volatile,
 )
+from queue_agent.local_cluster.locks import LockMode, LockRequest
 from queue_agent.local_cluster.marked_tables import MARKED_TABLES, create_marked_table
+from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.security import OBJECT_TYPES
 from queue_agent.local_cluster.subtrees import CopyOptions
-from queue_agent.wire.error import YtError
+from queue_agent.local_cluster.transaction_objects import is_versioned
+from queue_agent.wire.error import ErrorCode, YtError
 
 
-class _Read(Parameters):
+class _Read(Transactional):
     path: PathParameter
     attributes: AttributeFilter = None
     max_size: int | None = Field(default=None, ge=0)
     return_only_value: bool = False
 
 
-class _Path(Parameters):
+class _Path(Transactional):
     path: PathParameter
 
 
@@ -37,34 +41,36 @@ class _SetAttributes(_Path):
     force: bool = False
 
 
-class _Create(Parameters):
+class _Create(Transactional):
     type: str
     path: PathParameter | None = None
     attributes: dict[str, Any] = Field(default_factory=dict)
     recursive: bool = False
     ignore_existing: bool = False
     ignore_type_mismatch: bool = False
+    lock_existing: bool = False
     force: bool = False
 
 
-class _Set(Parameters):
+class _Set(Transactional):
     path: PathParameter
     recursive: bool = False
     force: bool = False
 
 
-class _Remove(Parameters):
+class _Remove(Transactional):
     path: PathParameter
     recursive: bool = False
     force: bool = False
 
 
-class _Copy(Parameters):
+class _Copy(Transactional):
     source_path: PathParameter
     destination_path: PathParameter
     recursive: bool = False
     force: bool = False
     ignore_existing: bool = False
+    lock_existing: bool = False
     preserve_account: bool = False
     preserve_owner: bool = False
     preserve_acl: bool = False
@@ -74,26 +80,49 @@ class _Copy(Parameters):
     preserve_expiration_timeout: bool = False
 
 
-class _Link(Parameters):
+class _Link(Transactional):
     target_path: PathParameter
     link_path: PathParameter
     recursive: bool = False
     force: bool = False
     ignore_existing: bool = False
+    lock_existing: bool = False
+
+
+class _Lock(_Path):
+    mode: LockMode = LockMode.EXCLUSIVE
+    waitable: bool = False
+    child_key: str | None = None
+    attribute_key: str | None = None
+
+    @property
+    def request(self) -> LockRequest:
+        if self.child_key is not None and self.attribute_key is not None:
+            raise YtError('Cannot specify both "child_key" and "attribute_key"')
+        for name, key in (("child_key", self.child_key), ("attribute_key", self.attribute_key)):
+            if key is not None and self.mode is not LockMode.SHARED:
+                raise YtError(f'"{name}" can only be specified for shared locks')
+        if self.child_key is not None:
+            return LockRequest.of_child(self.child_key)
+        if self.attribute_key is not None:
+            return LockRequest.of_attribute(self.attribute_key)
+        return LockRequest(self.mode)
 
 
 async def _get(cluster: Cluster, parameters: _Read, _: Body) -> Any:
-    value = await cluster.get(parameters.path, parameters.attributes, parameters.max_size)
+    view = cluster.view(parameters.transaction_id)
+    value = await cluster.get(view, parameters.path, parameters.attributes, parameters.max_size)
     return value if parameters.return_only_value else {"value": value}
 
 
 async def _list(cluster: Cluster, parameters: _Read, _: Body) -> Any:
-    names = cluster.cypress.list(parameters.path, parameters.attributes, parameters.max_size)
+    cypress = cluster.view(parameters.transaction_id).cypress
+    names = cypress.list(parameters.path, parameters.attributes, parameters.max_size)
     return names if parameters.return_only_value else {"value": names}
 
 
 async def _exists(cluster: Cluster, parameters: _Path, _: Body) -> Any:
-    return {"value": cluster.cypress.exists(parameters.path)}
+    return {"value": cluster.view(parameters.transaction_id).cypress.exists(parameters.path)}
 
 
 async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
@@ -107,20 +136,22 @@ async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
     options = {
         "recursive": parameters.recursive,
         "ignore_existing": parameters.ignore_existing,
+        "lock_existing": parameters.lock_existing,
         "force": parameters.force,
     }
+    view = cluster.view(parameters.transaction_id)
     if parameters.type in MARKED_TABLES:
         node_id = create_marked_table(
-            cluster.state,
-            cluster.cypress,
-            cluster.tablets,
+            view.state,
+            view.cypress,
+            view.tablets,
             parameters.path,
             parameters.type,
             parameters.attributes,
             **options,
         )
         return {"node_id": node_id}
-    node_id = cluster.cypress.create(
+    node_id = view.cypress.create(
         parameters.path,
         parameters.type,
         parameters.attributes,
@@ -131,19 +162,22 @@ async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
 
 
 async def _set(cluster: Cluster, parameters: _Set, body: Body) -> Any:
-    cluster.cypress.set(parameters.path, body.value, recursive=parameters.recursive, force=parameters.force)
+    cypress = cluster.view(parameters.transaction_id).cypress
+    cypress.set(parameters.path, body.value, recursive=parameters.recursive, force=parameters.force)
     return {}
 
 
 async def _multiset_attributes(cluster: Cluster, parameters: _SetAttributes, body: Body) -> Any:
     if not isinstance(body.value, dict):
         raise YtError("multiset_attributes needs a map of attributes")
-    cluster.cypress.multiset_attributes(parameters.path, body.value, force=parameters.force)
+    cypress = cluster.view(parameters.transaction_id).cypress
+    cypress.multiset_attributes(parameters.path, body.value, force=parameters.force)
     return {}
 
 
 async def _remove(cluster: Cluster, parameters: _Remove, _: Body) -> Any:
-    cluster.cypress.remove(parameters.path, recursive=parameters.recursive, force=parameters.force)
+    cypress = cluster.view(parameters.transaction_id).cypress
+    cypress.remove(parameters.path, recursive=parameters.recursive, force=parameters.force)
     return {}
 
 
@@ -170,31 +204,65 @@ def _copied(cluster: Cluster, parameters: _Copy, *, move: bool) -> Any:
         recursive=parameters.recursive,
         force=parameters.force,
         ignore_existing=parameters.ignore_existing,
+        lock_existing=parameters.lock_existing,
         keep={name for name, wanted in kept.items() if wanted},
     )
-    return {"node_id": cluster.cypress.copy(parameters.source_path, parameters.destination_path, options, move=move)}
+    cypress = cluster.view(parameters.transaction_id).cypress
+    return {"node_id": cypress.copy(parameters.source_path, parameters.destination_path, options, move=move)}
 
 
 async def _link(cluster: Cluster, parameters: _Link, _: Body) -> Any:
-    node_id = cluster.cypress.link(
+    node_id = cluster.view(parameters.transaction_id).cypress.link(
         parameters.target_path,
         parameters.link_path,
         recursive=parameters.recursive,
         force=parameters.force,
         ignore_existing=parameters.ignore_existing,
+        lock_existing=parameters.lock_existing,
     )
     return {"node_id": node_id}
 
 
+async def _lock(cluster: Cluster, parameters: _Lock, _: Body) -> Any:
+    request = parameters.request
+    transaction_id, node = _to_lock(cluster, parameters, "read" if parameters.mode is LockMode.SNAPSHOT else "write")
+    result = cluster.transactions.lock(transaction_id, node, request, waitable=parameters.waitable)
+    return {"lock_id": result.lock.id, "node_id": node.id, "revision": unsigned(result.revision)}
+
+
+async def _unlock(cluster: Cluster, parameters: _Path, _: Body) -> Any:
+    transaction_id, node = _to_lock(cluster, parameters, "read")
+    cluster.transactions.unlock(transaction_id, node)
+    return {}
+
+
+def _to_lock(cluster: Cluster, parameters: _Path, permission: str) -> tuple[str, Node]:
+    """The transaction a lock is for, and the node; YtError unless the user has the permission there."""
+    if parameters.transaction_id is None:
+        raise YtError("A valid master transaction is required")
+    view = cluster.view(parameters.transaction_id)
+    target = view.resolver.existing(parameters.path)
+    if target.attribute is not None or target.inside:
+        raise YtError(f"Method is not supported: {parameters.path} is no node to lock", ErrorCode.NO_SUCH_METHOD)
+    if not is_versioned(target.node.type):
+        raise YtError(f'Cannot lock objects of type "{target.node.type}"')
+    view.access.check(target.node, permission)
+    return parameters.transaction_id, target.node
+
+
 COMMANDS: Final[tuple[Command, ...]] = (
-    light("get", _Read, _get),
-    light("list", _Read, _list),
-    light("exists", _Path, _exists),
-    volatile("create", _Create, _create),
-    volatile("set", _Set, _set, input_type="structured"),
-    volatile("multiset_attributes", _SetAttributes, _multiset_attributes, input_type="structured"),
-    volatile("remove", _Remove, _remove),
-    volatile("copy", _Copy, _copy),
-    volatile("move", _Copy, _move),
-    volatile("link", _Link, _link),
+    light("get", _Read, _get, transactions="taken"),
+    light("list", _Read, _list, transactions="taken"),
+    light("exists", _Path, _exists, transactions="taken"),
+    volatile("create", _Create, _create, transactions="taken"),
+    volatile("set", _Set, _set, input_type="structured", transactions="taken"),
+    volatile(
+        "multiset_attributes", _SetAttributes, _multiset_attributes, input_type="structured", transactions="taken"
+    ),
+    volatile("remove", _Remove, _remove, transactions="taken"),
+    volatile("copy", _Copy, _copy, transactions="taken"),
+    volatile("move", _Copy, _move, transactions="taken"),
+    volatile("link", _Link, _link, transactions="taken"),
+    volatile("lock", _Lock, _lock, transactions="taken"),
+    volatile("unlock", _Path, _unlock, transactions="taken"),
 )

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.commands.command import Body, Command, Parameters, TransactionId, volatile
+from queue_agent.local_cluster.commands.command import Body, Command, Parameters, TransactionId, unsigned, volatile
 from queue_agent.local_cluster.ids import TABLET_TRANSACTION_TYPES
 from queue_agent.local_cluster.tablet_transaction import Atomicity
 from queue_agent.local_cluster.tablet_transactions import DEFAULT_TIMEOUT
-from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import Guid
 
 
@@ -49,48 +49,71 @@ class _Transaction(Parameters):
         return self.transaction_id
 
 
+class _Ping(_Transaction):
+    ping_ancestor_transactions: bool = False
+
+
+class _Commit(_Transaction):
+    prerequisite_transaction_ids: list[str] = Field(default_factory=list)
+
+
 async def _start(cluster: Cluster, parameters: _Start, _: Body) -> Any:
+    deadline = None if parameters.deadline is None else parameters.deadline.timestamp()
     if parameters.type == "master":
-        raise YtError("The local cluster has no master transactions yet")
+        transaction_id = cluster.transactions.start(
+            DEFAULT_TIMEOUT if parameters.timeout is None else parameters.timeout,
+            deadline=deadline,
+            parent_id=parameters.transaction_id,
+            prerequisite_ids=parameters.prerequisite_transaction_ids,
+            attributes=parameters.attributes,
+            owner=cluster.access.user,
+        ).id
+        return {"transaction_id": transaction_id}
     if parameters.transaction_id is not None:
         raise YtError("Tablet transaction cannot have a parent")
     if parameters.prerequisite_transaction_ids:
         raise YtError("Tablet transaction cannot have prerequisites")
     transaction = cluster.tablet_transactions.start(
         DEFAULT_TIMEOUT if parameters.timeout is None else parameters.timeout,
-        None if parameters.deadline is None else parameters.deadline.timestamp(),
+        deadline,
         parameters.atomicity,
     )
     return {"transaction_id": transaction.id}
 
 
-async def _ping(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
-    if parameters.transaction_id is not None:
-        _tablet_only(parameters.transaction_id)
+async def _ping(cluster: Cluster, parameters: _Ping, _: Body) -> Any:
+    if parameters.transaction_id is None:
+        return {}
+    if _is_of_tablets(parameters.transaction_id):
         cluster.tablet_transactions.get(parameters.transaction_id)
+    else:
+        cluster.transactions.ping(parameters.transaction_id, ancestors=parameters.ping_ancestor_transactions)
     return {}
 
 
-async def _commit(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
-    _tablet_only(parameters.required_id)
-    cluster.tablet_transactions.commit(parameters.required_id)
-    return {}
+async def _commit(cluster: Cluster, parameters: _Commit, _: Body) -> Any:
+    if _is_of_tablets(parameters.required_id):
+        cluster.tablet_transactions.commit(parameters.required_id)
+        return {}
+    timestamp = unsigned(cluster.transactions.commit(parameters.required_id, parameters.prerequisite_transaction_ids))
+    return {"primary_commit_timestamp": timestamp, "commit_timestamps": {}}
 
 
 async def _abort(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
-    _tablet_only(parameters.required_id)
-    cluster.tablet_transactions.abort(parameters.required_id)
+    if _is_of_tablets(parameters.required_id):
+        cluster.tablet_transactions.abort(parameters.required_id)
+    else:
+        cluster.transactions.abort(parameters.required_id)
     return {}
 
 
-def _tablet_only(transaction_id: str) -> None:
-    if Guid.parse(transaction_id).object_type not in TABLET_TRANSACTION_TYPES:
-        raise YtError(f"No such transaction {transaction_id}", ErrorCode.NO_SUCH_TRANSACTION)
+def _is_of_tablets(transaction_id: str) -> bool:
+    return Guid.parse(transaction_id).object_type in TABLET_TRANSACTION_TYPES
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
     volatile("start_transaction", _Start, _start, transactions="taken"),
-    volatile("ping_transaction", _Transaction, _ping, transactions="taken", changes=False),
-    volatile("commit_transaction", _Transaction, _commit, transactions="taken"),
+    volatile("ping_transaction", _Ping, _ping, transactions="taken", changes=False),
+    volatile("commit_transaction", _Commit, _commit, transactions="taken"),
     volatile("abort_transaction", _Transaction, _abort, transactions="taken"),
 )
