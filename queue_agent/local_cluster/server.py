@@ -180,15 +180,17 @@ class _Handling:
         body = read_input(command, parameters, headers, data)
         answer_format = output_format(command, parameters, headers)
         answer = await cluster.execute(command, parameters, body)
+        response_parameters: Mapping[str, Any] = {}
         if isinstance(answer, Rows):
             content = answer_format.write_rows(answer.rows)
+            response_parameters = answer.response_parameters
         else:
             content = answer_format.write_node(answer)
         return web.Response(
             body=content,
             content_type=answer_format.mime_type,
             headers={
-                http.RESPONSE_PARAMETERS: header_format(headers).write_node({}).decode().strip(),
+                http.RESPONSE_PARAMETERS: header_format(headers).write_node(response_parameters).decode().strip(),
                 http.PROXY: self._cluster.http_address,
                 "Cache-Control": "no-store",
             },

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.permissions import Guarded
-from queue_agent.local_cluster.query import KeyRange, select
+from queue_agent.local_cluster.query import KeyRange, QueryResult, SelectOptions, explain, select
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_codec import RowCodec
@@ -35,6 +35,8 @@ _LAST_COMMITTED = (0x3FFFFFFFFFFFFF01, 0x3FFFFFFFFFFFFF04)
 
 MAX_ROW_INDEX = 2**62
 """Behind every row."""
+
+_DEFAULT_OPTIONS = SelectOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,31 +173,29 @@ class DynamicTables(Guarded):
         found = self._state.storage.find_version(tablet.number, encoded, timestamp or LATEST_TIMESTAMP)
         return None if found is None else (decode_values(found.value), found.timestamp)
 
-    def select_rows(
+    def select_rows(self, query: str) -> list[dict[str, Any]]:
+        """Rows a query selects, as maps."""
+        result = self.select(query)
+        return list(map(row_mapper(result.columns), result.rows))
+
+    def select(
         self,
         query: str,
         *,
         placeholder_values: Mapping[str, Any] | None = None,
-        input_row_limit: int | None = None,
-        output_row_limit: int | None = None,
+        options: SelectOptions = _DEFAULT_OPTIONS,
         timestamp: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Rows a query selects."""
+    ) -> QueryResult:
+        """Run a query."""
+        return select(query, self._query_source(timestamp), placeholder_values, options)
 
+    def explain(self, query: str, options: SelectOptions) -> dict[str, Any]:
+        """What `select` would read for a query."""
+        return explain(query, self._query_source(None), options)
+
+    def _query_source(self, timestamp: int | None) -> Callable[[str], _Source]:
         read_timestamp = checked_timestamp(timestamp)
-
-        def open_table(path: str) -> _Source:
-            return _Source(self, self.open(path, "read"), read_timestamp)
-
-        result = select(
-            query,
-            open_table,
-            placeholder_values=placeholder_values,
-            input_row_limit=input_row_limit,
-            output_row_limit=output_row_limit,
-        )
-        to_map = row_mapper(result.columns)
-        return [to_map(row) for row in result.rows]
+        return lambda path: _Source(self, self.open(path, "read"), read_timestamp)
 
     def tablet_infos(self, path: str, indexes: Sequence[int]) -> list[dict[str, Any]]:
         """Row counts and write times of tablets, in the order asked."""

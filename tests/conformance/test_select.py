@@ -9,7 +9,7 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
 from queue_agent.wire import yson
-from tests.conformance.harness import ClusterThread, make_queue, make_sorted, messages_of, refused, rows_of
+from tests.conformance.harness import make_queue, make_sorted, messages_of, refused, rows_of
 
 
 @pytest.fixture
@@ -56,12 +56,6 @@ def test_limits_cut_the_answer(client: YtClient, queue: str) -> None:
 def test_rows_are_ordered(client: YtClient, queue: str) -> None:
     ordered = rows_of(client, f"data from [{queue}] order by data desc limit 2")
     assert [row["data"] for row in ordered] == ["1-4", "1-3"]
-
-
-def test_what_queries_cannot_do_here_is_said(client: YtClient, queue: str, local: ClusterThread) -> None:
-    with pytest.raises(YtClientError) as caught:
-        rows_of(client, f"sum(1) as n from [{queue}] group by [$tablet_index] as t")
-    assert "GROUP BY is not supported" in messages_of(caught.value)
 
 
 def test_placeholders_stand_for_values(client: YtClient, queue: str) -> None:

@@ -108,6 +108,8 @@ class Rows:
     """A tabular answer; None stands for a missing row."""
 
     rows: Iterable[Mapping[str, Any] | None]
+    response_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What clients that ask for it get beside the rows."""
 
 
 P = TypeVar("P", bound=Parameters)

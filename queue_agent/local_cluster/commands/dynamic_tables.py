@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -16,12 +17,15 @@ from queue_agent.local_cluster.commands.command import (
     RichPathParameter,
     Rows,
     TransactionId,
+    light,
     tablet_transaction,
     tabular,
     volatile,
 )
+from queue_agent.local_cluster.query import SelectOptions
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_locks import LOCK_TYPES, LockName
+from queue_agent.local_cluster.rows import row_mapper
 from queue_agent.local_cluster.tablet_transaction import Atomicity
 from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID
@@ -66,6 +70,18 @@ class _Select(Parameters):
     output_row_limit: Int64 | None = None
     placeholder_values: dict[str, Any] | None = None
     timestamp: Int64 | None = None
+    fail_on_incomplete_result: bool = True
+    allow_full_scan: bool = True
+    allow_join_without_index: bool = False
+    syntax_version: Annotated[int, Field(ge=1, le=2)] = 1
+    enable_statistics: bool = False
+
+
+class _Explain(Parameters):
+    query: str
+    allow_full_scan: bool = True
+    allow_join_without_index: bool = False
+    syntax_version: Annotated[int, Field(ge=1, le=2)] = 1
 
 
 class _Trim(Parameters):
@@ -125,15 +141,30 @@ async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Row
 
 
 async def _select_rows(cluster: Cluster, parameters: _Select, _: Body) -> Rows:
-    return Rows(
-        cluster.tables.select_rows(
-            parameters.query,
-            placeholder_values=parameters.placeholder_values,
-            input_row_limit=parameters.input_row_limit,
-            output_row_limit=parameters.output_row_limit,
-            timestamp=_read_timestamp(cluster, parameters),
-        )
+    result = cluster.tables.select(
+        parameters.query,
+        placeholder_values=parameters.placeholder_values,
+        options=SelectOptions(
+            parameters.input_row_limit,
+            parameters.output_row_limit,
+            parameters.fail_on_incomplete_result,
+            parameters.allow_full_scan,
+            parameters.allow_join_without_index,
+            parameters.syntax_version,
+        ),
+        timestamp=_read_timestamp(cluster, parameters),
     )
+    statistics = asdict(result.statistics) if parameters.enable_statistics else {}
+    return Rows(map(row_mapper(result.columns), result.rows), statistics)
+
+
+async def _explain_query(cluster: Cluster, parameters: _Explain, _: Body) -> Any:
+    options = SelectOptions(
+        allow_full_scan=parameters.allow_full_scan,
+        allow_join_without_index=parameters.allow_join_without_index,
+        syntax_version=parameters.syntax_version,
+    )
+    return {"udf_registry_path": "//sys/udfs", "query": cluster.tables.explain(parameters.query, options)}
 
 
 def _read_timestamp(cluster: Cluster, parameters: _Lookup | _Select) -> int | None:
@@ -155,5 +186,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
     volatile("lock_rows", _Lock, _lock_rows, input_type="tabular", is_heavy=True, transactions="taken"),
     tabular("lookup_rows", _Lookup, _lookup_rows, input_type="tabular", transactions="taken"),
     tabular("select_rows", _Select, _select_rows, transactions="taken"),
+    light("explain_query", _Explain, _explain_query),
     volatile("trim_rows", _Trim, _trim_rows, is_heavy=True, transactions="ignored"),
 )

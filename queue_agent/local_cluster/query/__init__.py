@@ -2,54 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from queue_agent.local_cluster.query.computed import ComputedExpression
-from queue_agent.local_cluster.query.tables import FULL_RANGE, KeyRange, QueryResult, QueryTable
-from queue_agent.local_cluster.schema import Column
+from queue_agent.local_cluster.query.computed import compile_text as compile_expression
+from queue_agent.local_cluster.query.explain import explain_plan
+from queue_agent.local_cluster.query.parser import parse_query
+from queue_agent.local_cluster.query.plan import build_plan
+from queue_agent.local_cluster.query.reading import Reading
+from queue_agent.local_cluster.query.tables import (
+    FULL_RANGE,
+    KeyRange,
+    QueryResult,
+    QueryStatistics,
+    QueryTable,
+    SelectOptions,
+)
+from queue_agent.wire.error import YtError
 from queue_agent.wire.yson import Yson
 
-__all__ = ["FULL_RANGE", "ComputedExpression", "KeyRange", "QueryResult", "QueryTable", "compile_expression", "select"]
+__all__ = [
+    "FULL_RANGE",
+    "ComputedExpression",
+    "KeyRange",
+    "QueryResult",
+    "QueryStatistics",
+    "QueryTable",
+    "SelectOptions",
+    "compile_expression",
+    "explain",
+    "select",
+]
+
+_DEFAULT_OPTIONS = SelectOptions()
 
 
 def select(
     text: str,
     open_table: Callable[[str], QueryTable],
     placeholder_values: Mapping[str, Yson] | None = None,
-    *,
-    input_row_limit: int | None = None,
-    output_row_limit: int | None = None,
+    options: SelectOptions = _DEFAULT_OPTIONS,
 ) -> QueryResult:
     """Run a query such as `[a], b + 1 as c from [//t] where a > 5u limit 10`.
 
     Args:
-        text: without `select` in front.
-        open_table: gives the table of a path as written between the brackets, escapes and attributes included; its
-            errors go through.
+        text: with or without `select` in front.
+        open_table: gives the table of a path as written between the brackets, attributes included; its errors go
+            through.
         placeholder_values: what `{name}` in the text stands for; a list stands for a tuple.
-        input_row_limit: how many rows may be read; more are an error.
-        output_row_limit: how many rows the result may have; more are an error.
+        options: limits, and what is allowed.
 
     Raises:
         YtError: bad syntax or an unsupported construct; a name that is not defined; types that do not go together; a
             limit exceeded; a computation that fails.
     """
-    # sqlglot takes a third of a second to import, which not every user of this package should pay.
-    from queue_agent.local_cluster.query.plan import select_rows
+    try:
+        query = parse_query(text, placeholder_values, options.syntax_version)
+        plan = build_plan(query, open_table, options)
+        reading = Reading(options)
+        rows, statistics = reading.write(plan.run(reading))
+    except RecursionError as error:
+        raise YtError("Maximum expression depth exceeded") from error
+    return QueryResult(plan.columns, rows, statistics)
 
-    return select_rows(text, open_table, placeholder_values, input_row_limit, output_row_limit)
 
-
-def compile_expression(text: str, columns: Sequence[Column]) -> ComputedExpression:
-    """Build the function of an expression such as `farm_hash(user) % 100`, as computed columns have it.
-
-    Args:
-        text: the expression alone.
-        columns: what it may refer to; the rows it is given have values in their order.
-
-    Raises:
-        YtError: bad syntax, a name that is not defined, types that do not go together.
-    """
-    from queue_agent.local_cluster.query.plan import compile_text
-
-    return compile_text(text, columns)
+def explain(text: str, open_table: Callable[[str], QueryTable], options: SelectOptions) -> dict[str, Any]:
+    """What `select` would read for a query, as a map of YSON; errors of the query are the same."""
+    try:
+        query = parse_query(text, None, options.syntax_version)
+        return explain_plan(query, build_plan(query, open_table, options))
+    except RecursionError as error:
+        raise YtError("Maximum expression depth exceeded") from error

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Row, Value
+from queue_agent.local_cluster.query.evaluate import compile_expression
+from queue_agent.local_cluster.query.expressions import Expression, referenced_indexes
+from queue_agent.local_cluster.query.parser import parse_expression
+from queue_agent.local_cluster.query.resolve import Resolver
+from queue_agent.local_cluster.query.scope import Scope
+from queue_agent.local_cluster.schema import Column
+from queue_agent.wire.error import YtError
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +23,38 @@ class ComputedExpression:
     It raises YtError where the computation fails, as a division by zero does.
     """
 
-    type: PhysicalType
-    """Of the values, which may all be null as well."""
+    expression: Expression
+    """Over rows of the columns it was compiled for."""
     references: frozenset[str]
     """Names of the columns the value depends on."""
     evaluate: Callable[[Row], Value]
 
+    @property
+    def type(self) -> PhysicalType:
+        """Of the values, which may all be null as well."""
+        return self.expression.type
+
     def __call__(self, row: Row) -> Value:
         return self.evaluate(row)
+
+
+def compile_text(text: str, columns: Sequence[Column]) -> ComputedExpression:
+    """Build the function of an expression such as `farm_hash(user) % 100`.
+
+    Args:
+        text: the expression alone.
+        columns: what it may refer to; the rows it is given have values in their order.
+
+    Raises:
+        YtError: bad syntax, a name that is not defined, types that do not go together.
+    """
+    scope = Scope()
+    scope.add(columns, None)
+    try:
+        node, aliases = parse_expression(text)
+        expression = Resolver(scope, aliases).expression(node)
+        evaluate = compile_expression(expression)
+        references = frozenset(columns[index].name for index in referenced_indexes(expression))
+    except RecursionError as error:
+        raise YtError("Maximum expression depth exceeded") from error
+    return ComputedExpression(expression, references, evaluate)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal as Choice
 from typing import TypeAlias
 
@@ -25,13 +25,11 @@ class Literal:
 
     value: Value
     type: PhysicalType
-    is_flexible: bool = False
-    """An integer that may still become any other numeric type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A column of the table, by its position."""
+    """A value of the row, by its position."""
 
     index: int
     type: PhysicalType
@@ -44,7 +42,7 @@ class Call:
     name: str
     arguments: tuple[Expression, ...]
     type: PhysicalType
-    function: Callable[..., Value]
+    function: Callable[..., Value] = field(compare=False)
     takes_null: bool = False
     """Otherwise the result is null if any argument is."""
 
@@ -56,6 +54,15 @@ class If:
     condition: Expression
     then: Expression
     otherwise: Expression
+    type: PhysicalType
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The result of the first condition that is true, else the default; only that is evaluated."""
+
+    branches: tuple[tuple[Expression, Expression], ...]
+    default: Expression
     type: PhysicalType
 
 
@@ -79,10 +86,29 @@ class In:
 
 
 @dataclass(frozen=True, slots=True)
+class Between:
+    """A tuple, and disjoint ranges in order; an end that is shorter is compared with as much as it has."""
+
+    needle: tuple[Expression, ...]
+    ranges: tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...]
+    type: PhysicalType = "boolean"
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A constant for the value or tuple, or else the default, which is evaluated only then."""
+
+    needle: tuple[Expression, ...]
+    targets: Mapping[tuple[Value, ...], Value] = field(hash=False)
+    default: Expression
+    type: PhysicalType
+
+
+@dataclass(frozen=True, slots=True)
 class Logic:
     """And, or: of three values, with null as the unknown."""
 
-    operator: Choice["and", "or"]
+    operator: Choice["AND", "OR"]
     operands: tuple[Expression, ...]
     type: PhysicalType = "boolean"
 
@@ -95,7 +121,7 @@ class Not:
     type: PhysicalType = "boolean"
 
 
-Expression: TypeAlias = Literal | Reference | Call | If | Compare | In | Logic | Not
+Expression: TypeAlias = Literal | Reference | Call | If | Cases | Compare | In | Between | Lookup | Logic | Not
 
 
 def parts_of(expression: Expression) -> tuple[Expression, ...]:
@@ -107,10 +133,14 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
             return expression.arguments
         case If():
             return (expression.condition, expression.then, expression.otherwise)
+        case Cases():
+            return (*(part for branch in expression.branches for part in branch), expression.default)
         case Compare():
             return (*expression.left, *expression.right)
-        case In():
+        case In() | Between():
             return expression.needle
+        case Lookup():
+            return (*expression.needle, expression.default)
         case Logic():
             return expression.operands
         case Not():
@@ -118,46 +148,19 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
 
 
 def referenced_indexes(expression: Expression) -> frozenset[int]:
-    """Positions of the columns it depends on."""
+    """Positions of the values it depends on."""
     if isinstance(expression, Reference):
         return frozenset({expression.index})
     return frozenset().union(*map(referenced_indexes, parts_of(expression)))
 
 
-NUMERIC: frozenset[PhysicalType] = frozenset({"int64", "uint64", "double"})
-INTEGRAL: frozenset[PhysicalType] = frozenset({"int64", "uint64"})
+def conjuncts_of(condition: Expression) -> tuple[Expression, ...]:
+    """Conditions all of which must be true for the whole to be so."""
+    if isinstance(condition, Logic) and condition.operator == "AND":
+        return tuple(part for operand in condition.operands for part in conjuncts_of(operand))
+    return (condition,)
 
 
-def unify(left: Expression, right: Expression) -> tuple[Expression, Expression] | None:
-    """Give both operands one type; None if that can not be.
-
-    Only integer literals and null give way: columns of different types do not go together. A literal's value is kept
-    even if it lies outside the range of the type it gets.
-    """
-    if left.type == right.type or "null" in (left.type, right.type):
-        return left, right
-    if isinstance(left, Literal) and (not isinstance(right, Literal) or _rank(left) < _rank(right)):
-        converted = _convert(left, right.type)
-        return None if converted is None else (converted, right)
-    if isinstance(right, Literal):
-        converted = _convert(right, left.type)
-        return None if converted is None else (left, converted)
-    return None
-
-
-def common_type(left: Expression, right: Expression) -> PhysicalType:
-    """Type of two expressions that `unify` went through."""
-    return right.type if left.type == "null" else left.type
-
-
-def _rank(literal: Literal) -> int:
-    return ("int64", "uint64", "double").index(literal.type) if literal.type in NUMERIC else -1
-
-
-def _convert(literal: Literal, target: PhysicalType) -> Literal | None:
-    if not literal.is_flexible or target not in NUMERIC:
-        return None
-    assert isinstance(literal.value, int)
-    if target == "double":
-        return Literal(float(literal.value), "double")
-    return replace(literal, type=target)
+def conjunction(conditions: tuple[Expression, ...]) -> Expression:
+    """The condition that all of them are true; one at least."""
+    return conditions[0] if len(conditions) == 1 else Logic("AND", conditions)

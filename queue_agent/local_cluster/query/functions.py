@@ -1,105 +1,61 @@
-"""What operators and functions compute, and the types they take."""
+"""Functions of queries: the types they take, and what they compute."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
 
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Value
-from queue_agent.local_cluster.query.expressions import INTEGRAL, NUMERIC
+from queue_agent.local_cluster.query.inference import ALL, STRING, TypeSet
+from queue_agent.local_cluster.query.numbers import truncate
 from queue_agent.wire import farm_hash
-from queue_agent.wire.error import YtError
 
-_MODULUS = 1 << 64
-_SIGN = 1 << 63
+GENERIC: Final = "generic"
+"""Stands for the one type that all arguments marked so have, and perhaps the result."""
+
+Parameter: TypeAlias = TypeSet | Literal["generic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Types of arguments and of the result."""
+
+    parameters: tuple[Parameter, ...]
+    result: PhysicalType | Literal["generic"]
+    repeated: Parameter | None = None
+    """Of any number of further arguments."""
+    generic: TypeSet = ALL
+    """What the generic type may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of values."""
+    """One by its signature."""
 
-    parameters: tuple[frozenset[PhysicalType], ...]
-    """Types each argument may have."""
-    result: PhysicalType
-    function: Callable[..., Value]
-    is_variadic: bool = False
-    """The last parameter may be repeated, or be missing if it is the only one."""
+    signature: Signature
+    make: Callable[[Sequence[PhysicalType]], Callable[..., Value]]
+    """The function for arguments of these types."""
     takes_null: bool = False
     """Called for null arguments too; otherwise it is null if any of them is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """An operator whose operands and result have one type."""
-
-    types: frozenset[PhysicalType]
-    make: Callable[[PhysicalType], Callable[..., Value]]
-    """The function for one of the types."""
+def one_of(*types: PhysicalType) -> TypeSet:
+    """A parameter of these types."""
+    return frozenset(types)
 
 
-def wrap(value: int, integer_type: PhysicalType) -> int:
-    """The number modulo 2^64, in the range of the type."""
-    value %= _MODULUS
-    return value - _MODULUS if integer_type == "int64" and value >= _SIGN else value
-
-
-def _integral(compute: Callable[..., int]) -> Callable[[PhysicalType], Callable[..., Value]]:
-    return lambda result_type: lambda *operands: wrap(compute(*operands), result_type)
-
-
-def _numeric(
-    integral: Callable[..., int], floating: Callable[..., float]
-) -> Callable[[PhysicalType], Callable[..., Value]]:
-    return lambda result_type: floating if result_type == "double" else _integral(integral)(result_type)
-
-
-def _divide(left: int, right: int) -> int:
-    if right == 0:
-        raise YtError("Division by zero")
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
-
-def _remainder(left: int, right: int) -> int:
-    return left - right * _divide(left, right)
-
-
-def _divide_floating(left: float, right: float) -> float:
-    if right != 0:
-        return left / right
-    if left == 0 or math.isnan(left):
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1, right)
-
-
-BINARY: Mapping[str, Operator] = {
-    "+": Operator(NUMERIC, _numeric(lambda a, b: a + b, lambda a, b: a + b)),
-    "-": Operator(NUMERIC, _numeric(lambda a, b: a - b, lambda a, b: a - b)),
-    "*": Operator(NUMERIC, _numeric(lambda a, b: a * b, lambda a, b: a * b)),
-    "/": Operator(NUMERIC, _numeric(_divide, _divide_floating)),
-    "%": Operator(INTEGRAL, _integral(_remainder)),
-    "&": Operator(INTEGRAL, _integral(lambda a, b: a & b)),
-    "|": Operator(INTEGRAL, _integral(lambda a, b: a | b)),
-    "<<": Operator(INTEGRAL, _integral(lambda a, b: a << (b & 63))),
-    ">>": Operator(INTEGRAL, _integral(lambda a, b: a >> (b & 63))),
-}
-
-UNARY: Mapping[str, Operator] = {
-    "+": Operator(NUMERIC, _numeric(lambda a: a, lambda a: a)),
-    "-": Operator(NUMERIC, _numeric(lambda a: -a, lambda a: -a)),
-    "~": Operator(INTEGRAL, _integral(lambda a: ~a)),
-}
-
-
-def _to_integer(target: PhysicalType) -> Callable[[float], int]:
-    def convert(value: float) -> int:
-        if not math.isfinite(value):
-            raise YtError(f'Cannot convert {value} to "{target}"')
-        return wrap(int(value), target)
-
-    return convert
+def plain(
+    parameters: Sequence[Parameter],
+    result: PhysicalType | Literal["generic"],
+    function: Callable[..., Any],
+    *,
+    repeated: Parameter | None = None,
+    takes_null: bool = False,
+) -> Function:
+    """A function that does the same for all types."""
+    return Function(Signature(tuple(parameters), result, repeated), lambda _: function, takes_null)
 
 
 def _fingerprint(value: Value) -> int:
@@ -113,19 +69,44 @@ def _farm_hash(*values: Value) -> int:
     return farm_hash.combine(_fingerprint(value) for value in values)
 
 
-_STRING: frozenset[PhysicalType] = frozenset({"string"})
-_HASHABLE: frozenset[PhysicalType] = frozenset({"int64", "uint64", "boolean", "string"})
+def _greatest(*values: Any) -> Value:
+    present = [value for value in values if value is not None]
+    return max(present, default=None)
 
-FUNCTIONS: Mapping[str, Function] = {
-    "is_prefix": Function((_STRING, _STRING), "boolean", lambda prefix, text: text.startswith(prefix)),
-    "is_substr": Function((_STRING, _STRING), "boolean", lambda part, text: part in text),
-    "lower": Function((_STRING,), "string", bytes.lower),
-    "upper": Function((_STRING,), "string", bytes.upper),
-    "concat": Function((_STRING, _STRING), "string", lambda *parts: b"".join(parts), is_variadic=True),
-    "length": Function((_STRING,), "int64", len),
-    "int64": Function((NUMERIC,), "int64", _to_integer("int64")),
-    "uint64": Function((NUMERIC,), "uint64", _to_integer("uint64")),
-    "double": Function((NUMERIC,), "double", float),
-    "farm_hash": Function((_HASHABLE,), "uint64", _farm_hash, is_variadic=True, takes_null=True),
+
+def _first_present(value: Value, otherwise: Value) -> Value:
+    return otherwise if value is None else value
+
+
+def _format_guid(first: int, second: int) -> bytes:
+    parts = (second >> 32, second & 0xFFFFFFFF, first >> 32, first & 0xFFFFFFFF)
+    return "-".join(f"{part:x}" for part in parts).encode()
+
+
+_ORDERED: TypeSet = one_of("int64", "uint64", "double", "boolean", "string")
+
+GENERAL: Mapping[str, Function] = {
+    "if_null": plain((GENERIC, GENERIC), GENERIC, _first_present, takes_null=True),
+    "greatest": Function(
+        Signature((GENERIC,), GENERIC, GENERIC, generic=_ORDERED), lambda _: _greatest, takes_null=True
+    ),
+    "farm_hash": plain(
+        (), "uint64", _farm_hash, repeated=one_of("int64", "uint64", "boolean", "string"), takes_null=True
+    ),
+    "format_guid": plain((one_of("uint64"), one_of("uint64")), "string", _format_guid),
+    "is_prefix": plain((STRING, STRING), "boolean", lambda prefix, text: text.startswith(prefix)),
+    "is_substr": plain((STRING, STRING), "boolean", lambda part, text: part in text),
+    "length": plain((STRING,), "int64", len),
+    "concat": plain((STRING, STRING), "string", lambda left, right: left + right),
 }
 """By lower-case name."""
+
+
+def numeric_cast(target: PhysicalType) -> Callable[[Value], Value]:
+    """The function that makes a number of another one."""
+
+    def cast(value: Value) -> Value:
+        assert isinstance(value, (int, float))
+        return float(value) if target == "double" else truncate(value, target)
+
+    return cast

@@ -1,91 +1,82 @@
-"""Text of a query to tokens: YTsaurus's words and literals, as sqlglot's parser takes them."""
+"""Text of a query to tokens."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from sqlglot import Token, TokenType
-
+from queue_agent.local_cluster.keys import Value
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from queue_agent.wire.yson import Yson
+
+TokenKind: TypeAlias = Literal[
+    "identifier", "keyword", "operator", "int64", "uint64", "double", "boolean", "string", "null", "end"
+]
+
+
+class Token(NamedTuple):
+    """A word of the language; `text` is in lower case for keywords, and without quotes and escapes for identifiers."""
+
+    kind: TokenKind
+    text: str
+    value: Value
+    """Of literals."""
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        """As errors name it."""
+        match self.kind:
+            case "identifier":
+                return "identifier"
+            case "end":
+                return "end of stream"
+            case "keyword" | "null" if self.text != "#":
+                return f"keyword `{self.text.upper()}`"
+            case "int64" | "uint64" | "double" | "string":
+                return f"{self.kind} literal"
+            case "boolean":
+                return f"keyword `{self.text.lstrip('%').upper()}`"
+            case _:
+                return f"`{self.text}`"
+
 
 _TOKEN = re.compile(
     r"""
     (?P<space>\s+)
   | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+  | (?P<quoted>`(?:[^`\\]|\\.)*`)
   | (?P<double>(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
   | (?P<integer>\d+u?)(?![A-Za-z0-9_])
   | (?P<boolean>%(?:true|false)\b)
   | (?P<placeholder>\{\s*(?P<placeholder_name>[A-Za-z_][A-Za-z0-9_]*)\s*\})
-  | (?P<keyword>(?:group|order)\s+by\b)
-  | (?P<word>[A-Za-z_$@][A-Za-z0-9_$@]*)
-  | (?P<operator><=|>=|<>|!=|<<|>>|[=<>+\-*/%|&~(),.#])
+  | (?P<phrase>(?:(?:group|order)\s+by|with\s+(?:totals|index))\b)
+  | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
+  | (?P<operator><=|>=|<>|!=|<<|>>|\|\||[=<>+\-*/%|&~(),.#\]])
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE | re.ASCII,
 )
 
-_KEYWORDS = {
-    "from": TokenType.FROM,
-    "where": TokenType.WHERE,
-    "and": TokenType.AND,
-    "or": TokenType.OR,
-    "not": TokenType.NOT,
-    "in": TokenType.IN,
-    "between": TokenType.BETWEEN,
-    "is": TokenType.IS,
-    "as": TokenType.ALIAS,
-    "null": TokenType.NULL,
-    "true": TokenType.TRUE,
-    "false": TokenType.FALSE,
-    "order by": TokenType.ORDER_BY,
-    "asc": TokenType.ASC,
-    "desc": TokenType.DESC,
-    "limit": TokenType.LIMIT,
-    "offset": TokenType.OFFSET,
-    "group by": TokenType.GROUP_BY,
-    "having": TokenType.HAVING,
-    "join": TokenType.JOIN,
-    "left": TokenType.LEFT,
-    "on": TokenType.ON,
-    "using": TokenType.USING,
-    "with": TokenType.WITH,
-    "like": TokenType.LIKE,
-}
+KEYWORDS: Final = frozenset(
+    {"select", "from", "where", "having", "offset", "limit", "join", "array", "using", "asc", "desc", "left"}
+    | {"as", "on", "and", "or", "is", "not", "between", "in", "transform", "like", "ilike", "rlike", "regexp"}
+    | {"escape", "case", "when", "then", "else", "end"}
+)
+"""Words that are no names; besides them there are `null`, `true`, `false` and phrases such as `group by`."""
 
-_OPERATORS = {
-    "<=": TokenType.LTE,
-    ">=": TokenType.GTE,
-    "<>": TokenType.NEQ,
-    "!=": TokenType.NEQ,
-    "<": TokenType.LT,
-    ">": TokenType.GT,
-    "=": TokenType.EQ,
-    "+": TokenType.PLUS,
-    "-": TokenType.DASH,
-    "*": TokenType.STAR,
-    "/": TokenType.SLASH,
-    "%": TokenType.MOD,
-    "|": TokenType.PIPE,
-    "&": TokenType.AMP,
-    "~": TokenType.TILDE,
-    "(": TokenType.L_PAREN,
-    ")": TokenType.R_PAREN,
-    ",": TokenType.COMMA,
-    ".": TokenType.DOT,
-    "#": TokenType.NULL,
-}
+_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_MAX_DIGITS = len(str(2**64))
 
 
-def tokenize(text: str, placeholder_values: Mapping[str, Yson]) -> list[Token]:
-    """Cut a query into tokens; names in `[...]` come out as identifiers with their escapes untouched.
+def tokenize(text: str, placeholder_values: Mapping[str, Yson], syntax_version: int) -> list[Token]:
+    """Cut a query into tokens, the last of which is the end.
 
-    Texts of strings decode to the bytes they stand for as UTF-8 with `surrogateescape`; unsigned literals keep their
-    `u`; `{name}` becomes the literal, or the tuple of literals, which the value of that name stands for.
+    Names stand in square brackets or, in version 2 of the syntax too, in backticks. `{name}` becomes the literal, or
+    the parenthesised literals, which the value of that name stands for.
 
     Raises:
         YtError: a character that begins no token, something unfinished, or a placeholder without a value.
@@ -93,109 +84,124 @@ def tokenize(text: str, placeholder_values: Mapping[str, Yson]) -> list[Token]:
     tokens: list[Token] = []
     position = 0
     while position < len(text):
-        if text[position] == "[":
-            end = _identifier_end(text, position)
-            tokens.append(Token(TokenType.IDENTIFIER, text[position + 1 : end - 1], start=position, end=end - 1))
+        if text[position] == "[" and syntax_version < 2:
+            end = _bracket_end(text, position)
+            tokens.append(Token("identifier", text[position + 1 : end - 1], None, position, end))
             position = end
             continue
         match = _TOKEN.match(text, position)
         if match is None:
-            raise YtError(f"Unexpected character {text[position]!r} at position {position}")
+            raise parse_error(f"unexpected character {text[position]!r}", text, position, position + 1)
+        if match["operator"] == "]":
+            raise YtError(f'Unexpected symbol "]" at position {position}')
         position = match.end()
         if match.lastgroup == "placeholder":
             name = match["placeholder_name"]
             if name not in placeholder_values:
-                raise YtError(f'Placeholder was not found: "{name}"')
+                raise YtError("Placeholder was not found", attributes={"name": name})
             tokens += _value_tokens(placeholder_values[name], match)
-        elif match.lastgroup == "operator" and match[0] in ("<<", ">>"):
-            # sqlglot knows shifts as pairs of brackets.
-            half = TokenType.LT if match[0] == "<<" else TokenType.GT
-            tokens += [
-                Token(half, match[0][0], start=match.start(), end=match.start()),
-                Token(half, match[0][0], start=match.start() + 1, end=match.start() + 1),
-            ]
         elif match.lastgroup != "space":
             tokens.append(_token(match))
+    tokens.append(Token("end", "", None, len(text), len(text)))
     return tokens
 
 
-def _identifier_end(text: str, start: int) -> int:
+def parse_error(words: str, text: str, start: int, end: int) -> YtError:
+    """The error of all that is wrong with a query's syntax."""
+    before, there, behind = text[max(start - 16, 0) : start], text[start:end], text[end : end + 16]
+    return YtError(
+        f"Error while parsing query: {words}",
+        attributes={"position": f"{start}-{end}", "query": f"{before} >>>>> {there} <<<<< {behind}"},
+    )
+
+
+def _bracket_end(text: str, start: int) -> int:
     """Position behind the bracket that closes the one at `start`; brackets within are counted."""
     depth = 0
-    position = start
-    while position < len(text):
-        character = text[position]
-        if character == "\\":
-            position += 1
-        elif character == "[":
-            depth += 1
-        elif character == "]":
-            depth -= 1
-            if depth == 0:
-                return position + 1
-        position += 1
-    raise YtError(f"Unmatched bracket at position {start}")
+    for match in re.compile(r"[\[\]]").finditer(text, start):
+        depth += 1 if match[0] == "[" else -1
+        if depth == 0:
+            return match.end()
+    raise parse_error("unmatched bracket", text, start, len(text))
 
 
 def _token(match: re.Match[str]) -> Token:
-    text = match[0]
+    text, start, end = match[0], match.start(), match.end()
     match match.lastgroup:
         case "string":
-            return _located(TokenType.STRING, _unescape(text[1:-1]), match)
-        case "double" | "integer":
-            return _located(TokenType.NUMBER, text.lower(), match)
+            return Token("string", text, _unescape(text[1:-1]), start, end)
+        case "quoted":
+            return Token("identifier", _unescape(text[1:-1]).decode("utf-8", "surrogateescape"), None, start, end)
+        case "double":
+            return Token("double", text, float(text), start, end)
+        case "integer":
+            return _integer(match)
         case "boolean":
-            return _located(TokenType.TRUE if text.lower() == "%true" else TokenType.FALSE, text, match)
+            return Token("boolean", text, text.lower() == "%true", start, end)
+        case "phrase":
+            return Token("keyword", " ".join(text.lower().split()), None, start, end)
         case "operator":
-            return _located(_OPERATORS[text], text, match)
-        case _:
-            keyword = " ".join(text.lower().split())
-            return _located(_KEYWORDS.get(keyword, TokenType.VAR), text, match)
+            return Token("null" if text == "#" else "operator", "!=" if text == "<>" else text, None, start, end)
+    lowered = text.lower()
+    if lowered in ("true", "false"):
+        return Token("boolean", lowered, lowered == "true", start, end)
+    if lowered == "null":
+        return Token("null", lowered, None, start, end)
+    return (
+        Token("keyword", lowered, None, start, end)
+        if lowered in KEYWORDS
+        else Token("identifier", text, None, start, end)
+    )
 
 
-def _located(token_type: TokenType, text: str, match: re.Match[str]) -> Token:
-    return Token(token_type, text, start=match.start(), end=match.end() - 1)
+def _integer(match: re.Match[str]) -> Token:
+    digits = match[0].rstrip("uU").lstrip("0") or "0"
+    value = int(digits) if len(digits) <= _MAX_DIGITS else 1 << 64
+    if value >= 1 << 64:
+        raise parse_error("number out of range", match.string, match.start(), match.end())
+    if match[0][-1] in "uU":
+        return Token("uint64", match[0], value, match.start(), match.end())
+    # A number that needs 64 bits is taken as them: it is negative unless it meets something unsigned.
+    return Token("int64", match[0], value - (1 << 64) if value >= 1 << 63 else value, match.start(), match.end())
 
 
-def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
+def _unescape(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogateescape")
 
-    def replace(match: re.Match[str]) -> bytes:
+    def replace(match: re.Match[bytes]) -> bytes:
         if match[1]:
             return bytes([int(match[1], 16)])
         if match[2]:
             return bytes([int(match[2], 8) & 0xFF])
-        return _ESCAPED.get(match[3], match[3]).encode("utf-8", "surrogateescape")
+        return _ESCAPED.get(match[3], match[3])
 
-    content = bytearray()
-    position = 0
-    for match in _ESCAPE.finditer(text):
-        content += text[position : match.start()].encode("utf-8", "surrogateescape") + replace(match)
-        position = match.end()
-    content += text[position:].encode("utf-8", "surrogateescape")
-    return content.decode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(replace, data) if b"\\" in data else data
 
 
 def _value_tokens(value: Yson, match: re.Match[str]) -> Iterator[Token]:
+    def token(kind: TokenKind, text: str, literal: Value = None) -> Token:
+        return Token(kind, text, literal, match.start(), match.end())
+
+    if yson.attributes_of(value):
+        raise YtError("Attributes inside YSON placeholder are not allowed")
     if yson.is_null(value):
-        yield _located(TokenType.NULL, "#", match)
-        return
-    value = yson.plain(value)
-    if isinstance(value, bool):
-        yield _located(TokenType.TRUE if value else TokenType.FALSE, "%true" if value else "%false", match)
-    elif isinstance(value, (int, float)):
-        if value < 0:
-            yield _located(TokenType.DASH, "-", match)
-        yield _located(TokenType.NUMBER, f"{abs(value)}u" if isinstance(value, yson.Uint64) else str(abs(value)), match)
-    elif yson.is_string(value):
-        yield _located(TokenType.STRING, yson.bytes_of(value).decode("utf-8", "surrogateescape"), match)
-    elif isinstance(value, list):
-        yield _located(TokenType.L_PAREN, "(", match)
-        for position, item in enumerate(value):
+        yield token("null", "#")
+    elif isinstance(plain := yson.plain(value), bool):
+        yield token("boolean", "%true" if plain else "%false", plain)
+    elif isinstance(plain, yson.Uint64):
+        yield token("uint64", str(plain), int(plain))
+    elif isinstance(plain, int):
+        yield token("int64", str(plain), int(plain))
+    elif isinstance(plain, float):
+        yield token("double", str(plain), float(plain))
+    elif yson.is_string(plain):
+        yield token("string", "", yson.bytes_of(plain))
+    elif isinstance(plain, list):
+        yield token("operator", "(")
+        for position, item in enumerate(plain):
             if position:
-                yield _located(TokenType.COMMA, ",", match)
+                yield token("operator", ",")
             yield from _value_tokens(item, match)
-        yield _located(TokenType.R_PAREN, ")", match)
+        yield token("operator", ")")
     else:
-        raise YtError(f'Placeholder "{match["placeholder_name"]}" stands for neither a literal nor a list of literals')
+        raise YtError("Incorrect placeholder map: values should be plain types or lists")

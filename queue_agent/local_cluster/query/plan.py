@@ -1,34 +1,64 @@
-"""A query from its text to its rows."""
+"""A query from its tree to its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-from sqlglot import exp
-
 from queue_agent.local_cluster.keys import Row
-from queue_agent.local_cluster.query.computed import ComputedExpression
 from queue_agent.local_cluster.query.evaluate import Evaluator, compile_expression, compile_row, sort_key
-from queue_agent.local_cluster.query.expressions import Expression, Literal, Reference, referenced_indexes
-from queue_agent.local_cluster.query.grammar import parse, parse_expression, syntax_error
+from queue_agent.local_cluster.query.expressions import (
+    Call,
+    Expression,
+    Reference,
+    conjunction,
+    conjuncts_of,
+    referenced_indexes,
+)
+from queue_agent.local_cluster.query.grouping import Grouping, Groups
+from queue_agent.local_cluster.query.joins import JoinPlan, plan_join
 from queue_agent.local_cluster.query.ranges import infer_ranges
-from queue_agent.local_cluster.query.resolve import Resolver, expect_boolean
-from queue_agent.local_cluster.query.tables import FULL_RANGE, KeyRange, QueryResult, QueryTable
-from queue_agent.local_cluster.query.wording import name_of, words_of
+from queue_agent.local_cluster.query.reading import Reading
+from queue_agent.local_cluster.query.resolve import Resolver
+from queue_agent.local_cluster.query.scope import Scope
+from queue_agent.local_cluster.query.syntax import Query, TotalsMode
+from queue_agent.local_cluster.query.tables import FULL_RANGE, KeyRange, QueryTable, SelectOptions
+from queue_agent.local_cluster.query.wording import column_name, words_of_all
+from queue_agent.local_cluster.query.yson_values import comparable
 from queue_agent.local_cluster.schema import Column
 from queue_agent.wire.error import YtError
-from queue_agent.wire.yson import Yson
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """What to do with groups."""
+
+    groups: Groups
+    having: Evaluator | None
+    totals: TotalsMode
+
+    def run(self, rows: Iterator[Row], limit: int | None) -> tuple[list[Row], list[Row]]:
+        """The rows of the groups, and that of the totals if there is one."""
+        groups = self.groups.form(rows, limit)
+        kept = groups if self.having is None else [group for group in groups if self.having(group.row)]
+        counted = groups if self.totals == "before having" else kept
+        totals = [self.groups.totals(counted)] if self.totals != "none" and counted else []
+        return [group.row for group in kept], totals
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do with the rows of a table, in the order of the fields."""
+    """What to do with the rows of the tables, in the order of the fields."""
 
+    table: QueryTable
     ranges: Sequence[KeyRange]
+    first_condition: Evaluator | None
+    """Of the rows of the first table."""
+    joins: Sequence[JoinPlan]
     condition: Evaluator | None
+    grouping: GroupPlan | None
     order: Sequence[tuple[Evaluator, bool]]
     """Keys, the most significant first, and whether they descend."""
     offset: int
@@ -37,24 +67,23 @@ class Plan:
     columns: Sequence[Column]
     """Of the result."""
 
-    def run(self, table: QueryTable, input_row_limit: int | None, output_row_limit: int | None) -> QueryResult:
-        """Read the table.
-
-        Raises:
-            YtError: a limit is exceeded, or an expression can not be computed for a row.
-        """
-        rows = table.scan(self.ranges)
-        if input_row_limit is not None:
-            rows = _limited(rows, input_row_limit, "input")
+    def run(self, reading: Reading) -> Iterator[Row]:
+        """Read the tables; YtError if an expression can not be computed for a row."""
+        rows = reading.read(self.table, self.ranges)
+        if self.first_condition is not None:
+            rows = filter(self.first_condition, rows)
+        for join in self.joins:
+            rows = join.run(rows, reading.read)
         if self.condition is not None:
             rows = filter(self.condition, rows)
+        end = None if self.limit is None else self.offset + self.limit
+        totals: list[Row] = []
+        if self.grouping is not None:
+            grouped, totals = self.grouping.run(rows, None if self.order else end)
+            rows = iter(grouped)
         if self.order:
             rows = iter(self._sorted(rows))
-        end = None if self.limit is None else self.offset + self.limit
-        rows = map(self.project, islice(rows, self.offset, end))
-        if output_row_limit is not None:
-            rows = _limited(rows, output_row_limit, "output")
-        return QueryResult(self.columns, list(rows))
+        return map(self.project, chain(islice(rows, self.offset, end), totals))
 
     def _sorted(self, rows: Iterator[Row]) -> list[Row]:
         result = list(rows)
@@ -64,143 +93,120 @@ class Plan:
         return result
 
 
-def select_rows(
-    text: str,
-    open_table: Callable[[str], QueryTable],
-    placeholder_values: Mapping[str, Yson] | None,
-    input_row_limit: int | None,
-    output_row_limit: int | None,
-) -> QueryResult:
-    """As `queue_agent.local_cluster.query.select`."""
-    tree = parse(text, placeholder_values)
-    path, alias = _source(tree)
-    table = open_table(path)
-    try:
-        return build_plan(tree, table, alias).run(table, input_row_limit, output_row_limit)
-    except RecursionError as error:
-        raise syntax_error("The query is nested too deeply") from error
-
-
-def build_plan(tree: exp.Select, table: QueryTable, table_alias: str | None) -> Plan:
-    """Check a query against the columns of its table."""
-    projections = [_projection(node) for node in tree.expressions]
-    aliases = {name: node for node, name in projections if name is not None}
-    resolver = Resolver(table.columns, table_alias, aliases)
-    columns: list[Column] = []
-    expressions: list[Expression] = []
-    if isinstance(tree.expressions[0], exp.Star) and len(tree.expressions) == 1:
-        for index, column in enumerate(table.columns):
-            columns.append(
-                _output_column(column, column.name if table_alias is None else f"{table_alias}.{column.name}")
-            )
-            expressions.append(Reference(index, column.physical_type))
-    else:
-        for node, name in projections:
-            expression = resolver.resolve(node)
-            name = words_of(node) if name is None else name
-            if any(column.name == name for column in columns):
-                raise YtError(f'Duplicate column name "{name}" in projections')
-            match expression:
-                case Reference(index):
-                    columns.append(_output_column(table.columns[index], name))
-                case _:
-                    columns.append(Column(name, expression.type))
-            expressions.append(expression)
-
-    condition = _condition(tree, resolver)
-    ranges = [FULL_RANGE] if condition is None else infer_ranges(condition, table.columns[: table.key_width])
-    order = _order(tree, resolver)
-    limit = _row_count(tree, "limit")
-    offset = _row_count(tree, "offset")
-    if limit is None and order:
-        raise YtError("ORDER BY used without LIMIT")
-    if limit is None and offset is not None:
-        raise YtError("OFFSET used without LIMIT")
+def build_plan(query: Query, open_table: Callable[[str], QueryTable], options: SelectOptions) -> Plan:
+    """Check a query against the columns of its tables."""
+    table = open_table(query.table.path)
+    scope = Scope()
+    scope.add(table.columns, query.table.alias)
+    resolver = Resolver(scope, query.aliases)
+    joins = [
+        plan_join(join, open_table(join.table.path), scope, resolver, options.allow_join_without_index)
+        for join in query.joins
+    ]
+    where = None if query.where is None else resolver.condition(query.where, "WHERE")
+    first, rest = _split(where, len(table.columns)) if joins else (where, None)
+    ranges = infer_ranges(first, table.columns, table.key_width)
+    if not options.allow_full_scan and ranges == [FULL_RANGE]:
+        raise YtError(
+            "Primary table key is not used in the where clause (full scan);"
+            " the query is inefficient, consider rewriting it",
+            attributes={"source": "" if query.where is None else words_of_all(query.where)},
+        )
+    grouping = _start_grouping(query, resolver)
+    having = _having(query, resolver)
+    order = _order(query, resolver)
+    columns, expressions = _projections(query, scope, resolver, grouping)
+    _check_limits(query)
     return Plan(
+        table,
         ranges,
-        None if condition is None else compile_expression(condition),
+        None if first is None else compile_expression(first),
+        joins,
+        None if rest is None else compile_expression(rest),
+        None if grouping is None else GroupPlan(grouping.compile(), having, query.totals),
         order,
-        offset or 0,
-        limit,
+        query.offset or 0,
+        query.limit,
         compile_row(expressions),
         columns,
     )
 
 
-def compile_text(text: str, columns: Sequence[Column]) -> ComputedExpression:
-    """As `queue_agent.local_cluster.query.compile_expression`."""
-    try:
-        expression = Resolver(columns, None, {}).resolve(parse_expression(text))
-        evaluate = compile_expression(expression)
-    except RecursionError as error:
-        raise syntax_error("The expression is nested too deeply") from error
-    references = frozenset(columns[index].name for index in referenced_indexes(expression))
-    return ComputedExpression(expression.type, references, evaluate)
+def _split(where: Expression | None, width: int) -> tuple[Expression | None, Expression | None]:
+    """What can be said of the first table alone, and the rest."""
+    first: list[Expression] = []
+    rest: list[Expression] = []
+    for condition in () if where is None else conjuncts_of(where):
+        (first if max(referenced_indexes(condition), default=0) < width else rest).append(condition)
+    return (
+        conjunction(tuple(first)) if first else None,
+        conjunction(tuple(rest)) if rest else None,
+    )
+
+
+def _start_grouping(query: Query, resolver: Resolver) -> Grouping | None:
+    if query.group_by is None:
+        return None
+    grouping = Grouping(query.group_by, [resolver.expression(node) for node in query.group_by])
+    resolver.group_by(grouping)
+    return grouping
+
+
+def _having(query: Query, resolver: Resolver) -> Evaluator | None:
+    return None if query.having is None else compile_expression(resolver.condition(query.having, "HAVING"))
+
+
+def _order(query: Query, resolver: Resolver) -> list[tuple[Evaluator, bool]]:
+    keys: list[tuple[Evaluator, bool]] = []
+    for item in query.order_by:
+        for node in item.expressions:
+            expression = resolver.expression(node)
+            if expression.type == "any":
+                expression = Call("comparable", (expression,), "any", comparable("any"))
+            keys.append((compile_expression(expression), item.is_descending))
+    return keys
+
+
+def _projections(
+    query: Query, scope: Scope, resolver: Resolver, grouping: Grouping | None
+) -> tuple[list[Column], list[Expression]]:
+    named: list[tuple[str, Expression]]
+    if query.projections is not None:
+        named = [(column_name(node), resolver.expression(node)) for node in query.projections]
+    elif grouping is None:
+        named = list(scope.visible())
+    else:
+        named = [(column_name(node), resolver.expression(node)) for node in grouping.nodes]
+    columns: list[Column] = []
+    for name, expression in named:
+        if any(column.name == name for column in columns):
+            raise YtError(f'Duplicate column name "{name}" in projections')
+        columns.append(_output_column(name, expression, scope, grouping))
+    return columns, [expression for _, expression in named]
+
+
+def _output_column(name: str, expression: Expression, scope: Scope, grouping: Grouping | None) -> Column:
+    """A column that is passed through keeps its type to the letter, but a joined or grouped one may be null."""
+    if grouping is not None and isinstance(expression, Reference) and expression.index < len(grouping.keys):
+        expression = grouping.keys[expression.index]
+    elif grouping is not None:
+        return Column(name, expression.type)
+    if not isinstance(expression, Reference):
+        return Column(name, expression.type)
+    source = scope.columns[expression.index]
+    return Column(name, source.type, source.required, composite=source.composite)
+
+
+def _check_limits(query: Query) -> None:
+    if query.having is not None and not query.order_by:
+        for clause, count in (("LIMIT", query.limit), ("OFFSET", query.offset)):
+            if count is not None:
+                raise YtError(f"HAVING with {clause} is not allowed")
+    if query.limit is None and query.order_by:
+        raise YtError("ORDER BY used without LIMIT")
+    if query.limit is None and query.offset is not None:
+        raise YtError("OFFSET used without LIMIT")
 
 
 def _sort_key_of(evaluate: Evaluator) -> Callable[[Row], tuple[bool, Any]]:
     return lambda row: sort_key(evaluate(row))
-
-
-def _source(tree: exp.Select) -> tuple[str, str | None]:
-    source = tree.args.get("from_")
-    if source is None:
-        raise syntax_error("FROM is expected")
-    table = source.this
-    is_name = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
-    if not is_name or any(content for part, content in table.args.items() if part not in ("this", "alias")):
-        raise syntax_error("A table is expected after FROM")
-    alias = table.args.get("alias")
-    # Escapes in a path belong to the path.
-    return str(table.this.this), None if alias is None else name_of(alias.this)
-
-
-def _projection(node: exp.Expr) -> tuple[exp.Expr, str | None]:
-    if isinstance(node, exp.Alias):
-        return node.this, name_of(node.args["alias"])
-    return node, None
-
-
-def _output_column(source: Column, name: str) -> Column:
-    return Column(name, source.type, source.required, composite=source.composite)
-
-
-def _condition(tree: exp.Select, resolver: Resolver) -> Expression | None:
-    where = tree.args.get("where")
-    if where is None:
-        return None
-    condition = resolver.resolve(where.this)
-    expect_boolean(condition, "WHERE")
-    return condition
-
-
-def _order(tree: exp.Select, resolver: Resolver) -> list[tuple[Evaluator, bool]]:
-    clause = tree.args.get("order")
-    keys: list[tuple[Evaluator, bool]] = []
-    for node in clause.expressions if clause is not None else ():
-        expression = resolver.resolve(node.this)
-        if expression.type == "any":
-            raise YtError(f'Cannot order by expression "{words_of(node.this)}" of type "any"')
-        keys.append((compile_expression(expression), bool(node.args.get("desc"))))
-    return keys
-
-
-def _row_count(tree: exp.Select, clause: str) -> int | None:
-    content = tree.args.get(clause)
-    if content is None:
-        return None
-    count = Resolver((), None, {}).resolve(content.expression)
-    if not isinstance(count, Literal) or not isinstance(count.value, int) or count.type == "boolean" or count.value < 0:
-        raise syntax_error(f"{clause.upper()} must be a non-negative number")
-    return count.value
-
-
-def _limited(rows: Iterator[Row], limit: int, side: str) -> Iterator[Row]:
-    for count, row in enumerate(rows):
-        if count == limit:
-            raise YtError(
-                f"Query terminated prematurely due to excessive {side};"
-                f" consider rewriting your query or changing {side} limit",
-                attributes={f"{side}_row_limit": limit},
-            )
-        yield row

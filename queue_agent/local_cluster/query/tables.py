@@ -86,8 +86,37 @@ class QueryTable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class SelectOptions:
+    """What a query may do; limits are None for none."""
+
+    input_row_limit: int | None = None
+    """How many rows may be read, of all tables together."""
+    output_row_limit: int | None = None
+    """How many rows the result may have."""
+    fail_on_incomplete_result: bool = True
+    """More rows than a limit are an error; otherwise they are left out."""
+    allow_full_scan: bool = True
+    """The condition need not have anything to do with the key of the first table."""
+    allow_join_without_index: bool = False
+    """Nor a join with that of the table joined."""
+    syntax_version: int = 1
+    """In 2 names are quoted by backticks only."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatistics:
+    """What a query cost."""
+
+    rows_read: int
+    rows_written: int
+    incomplete_input: bool
+    incomplete_output: bool
+
+
+@dataclass(frozen=True, slots=True)
 class QueryResult:
     """Rows of values in the order of the columns."""
 
     columns: Sequence[Column]
     rows: Sequence[Row]
+    statistics: QueryStatistics
