@@ -172,6 +172,8 @@ class TableSchema:
         if len(self.key_columns) == len(self.columns):
             raise YtError("There must be at least one non-key column")
         for column in self.key_columns:
+            if column.sort_order == "descending":
+                raise YtError("Descending sort order is not available in this context yet")
             if column.physical_type == "any":
                 raise YtError(f'Dynamic table cannot have key column of type: "{column.type}"')
 

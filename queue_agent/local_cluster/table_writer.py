@@ -149,7 +149,7 @@ class TableWriter(Guarded):
     ) -> None:
         """Keep the writes for the transaction's commit, or commit them at once, all or none."""
         if transaction is None:
-            check_row_count(requests)
+            check_row_count(sum(len(request.rows) for request in requests))
             self._commit(requests, None, atomicity)
             return
         for request in requests:
@@ -404,9 +404,15 @@ def _check_shared_writes(table: Table) -> None:
 
 
 def _check_mount_revision(tablet: Tablet, transaction: TabletTransaction) -> None:
-    """The tablet must be where it was when the transaction wrote to it."""
-    expected = transaction.mount_revisions.get(tablet.id)
-    if expected is not None and expected != tablet.mount_revision:
+    """The tablet must be what it was when the transaction first wrote to its table."""
+    expected = transaction.mount_revisions[tablet.table_id].get(tablet.id)
+    if expected is None:
+        raise YtError(
+            f"Tablet {tablet.id} is not known to transaction {transaction.id}",
+            ErrorCode.NO_SUCH_TABLET,
+            {"tablet_id": tablet.id},
+        )
+    if expected != tablet.mount_revision:
         raise YtError(
             f"Invalid mount revision of tablet {tablet.id}: expected {tablet.mount_revision:x}, received {expected:x}",
             ErrorCode.INVALID_MOUNT_REVISION,

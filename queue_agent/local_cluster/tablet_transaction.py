@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -55,9 +55,9 @@ class Locking:
 Request: TypeAlias = Insertion | Deletion | Locking
 
 
-def check_row_count(requests: Iterable[Request]) -> None:
+def check_row_count(count: int) -> None:
     """YtError 1717 if one transaction would write more rows than it may."""
-    if sum(len(request.rows) for request in requests) > MAX_ROW_COUNT:
+    if count > MAX_ROW_COUNT:
         raise YtError(
             "Transaction affects too many rows", ErrorCode.TOO_MANY_ROWS_IN_TRANSACTION, {"limit": MAX_ROW_COUNT}
         )
@@ -80,8 +80,9 @@ class TabletTransaction:
     """Seconds since the epoch."""
 
     requests: list[Request] = field(default_factory=list)
-    mount_revisions: dict[str, int] = field(default_factory=dict)
-    """By tablet id, as they were when the transaction first wrote to the table."""
+    row_count: int = 0
+    mount_revisions: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    """By table and tablet id, as they were when the transaction first wrote to the table."""
 
     sequence_numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Last numbers it has pushed, by producer table, queue and session."""
@@ -101,8 +102,9 @@ class TabletTransaction:
             request: what to do.
             tablets: of its table, as they are now.
         """
-        check_row_count([*self.requests, request])
+        row_count = self.row_count + len(request.rows)
+        check_row_count(row_count)
+        self.row_count = row_count
         self.requests.append(request)
-        for tablet in tablets:
-            if tablet.readable:
-                self.mount_revisions.setdefault(tablet.id, tablet.mount_revision)
+        revisions = {tablet.id: tablet.mount_revision for tablet in tablets}
+        self.mount_revisions.setdefault(request.table.node.id, revisions)

@@ -19,6 +19,7 @@ from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.segments import drop_unflushed, flush
+from queue_agent.local_cluster.sorted_resharding import Sharding, initial_pivot_keys, move_rows, new_pivot_keys
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.yson import Yson
@@ -55,20 +56,25 @@ class Tablets(Guarded):
             attributes: of its creation; `tablet_count` or `pivot_keys`, and with the former `trimmed_row_counts` and
                 `cumulative_data_weights`, say what tablets there are.
         """
-        count = _integer(attributes, "tablet_count", 1)
         pivot_keys = attributes.get("pivot_keys")
+        if pivot_keys is not None and "tablet_count" in attributes:
+            raise YtError('Cannot specify both "tablet_count" and "pivot_keys"')
+        count = _integer(attributes, "tablet_count", 1)
+        _check_count(count)
+        schema = _schema(table)
+        if schema.is_sorted:
+            keys = initial_pivot_keys(schema, Sharding(pivot_keys, count))
+            _check_count(len(keys))
+            for index, key in enumerate(keys):
+                self._state.put_tablet(replace(self._new(table.id, index), pivot_key=key))
+            return
         if pivot_keys is not None:
-            if "tablet_count" in attributes:
-                raise YtError('Cannot specify both "tablet_count" and "pivot_keys"')
-            if not isinstance(pivot_keys, list):
-                raise YtError('"pivot_keys" must be a list')
-            count = len(pivot_keys)
-        self._check_count(table, count)
+            raise YtError("Table is ordered; must provide tablet count")
         starts = _starts(
             count, _integers(attributes, "trimmed_row_counts"), _integers(attributes, "cumulative_data_weights")
         )
-        for index, (row_index, weight) in enumerate(starts):
-            self._add(table.id, index, row_index, weight)
+        for index, start in enumerate(starts):
+            self._state.put_tablet(self._new(table.id, index, *start))
 
     def copy(self, source: Node, table_id: str) -> None:
         """Give a copy of a table copies of its tablets with all rows."""
@@ -150,7 +156,7 @@ class Tablets(Guarded):
             revision = self._state.next_revision()
             self._tree.put_node(replace(node, table=new, revision=revision, attribute_revision=revision))
             if new.dynamic and not old.dynamic:
-                self._add(node.id, 0, 0, 0)
+                self._state.put_tablet(self._new(node.id, 0))
 
     def _make_static(self, path: str, tablets: Sequence[Tablet]) -> None:
         if any(self._has_rows(tablet) for tablet in tablets):
@@ -178,20 +184,20 @@ class Tablets(Guarded):
     def reshard(
         self,
         path: str,
-        tablet_count: int,
+        sharding: Sharding,
         chosen: TabletRange = ALL_TABLETS,
         *,
         trimmed_row_counts: Sequence[int] | None = None,
         cumulative_data_weights: Sequence[int] | None = None,
     ) -> None:
-        """Replace a range of tablets of an ordered table by another number of them.
+        """Replace a range of tablets by others.
 
         Args:
             path: the table.
-            tablet_count: how many tablets the range has afterwards.
+            sharding: how many, and in sorted tables by which keys, the range has afterwards.
             chosen: the range; all tablets by default.
-            trimmed_row_counts: first row index of each new tablet.
-            cumulative_data_weights: weight each new tablet starts from.
+            trimmed_row_counts: first row index of each new tablet of an ordered table.
+            cumulative_data_weights: weight each new tablet of an ordered table starts from.
 
         Raises:
             YtError: a tablet is mounted, or a tablet to be merged away has lost only some of its rows.
@@ -204,18 +210,42 @@ class Tablets(Guarded):
                     'Cannot reshard table since not all of its tablets are in "unmounted" state',
                     ErrorCode.INVALID_TABLET_STATE,
                 )
-            self._check_count(table, tablet_count)
-            added = max(tablet_count - len(tablets), 0)
+            if sharding.tablet_count is not None:
+                _check_count(sharding.tablet_count)
+            if _schema(table).is_sorted:
+                if trimmed_row_counts or cumulative_data_weights:
+                    raise YtError('Cannot reshard sorted table with "trimmed_row_counts"')
+                self._reshard_sorted(table, tablets, sharding)
+                return
+            if sharding.tablet_count is None:
+                raise YtError("Table is ordered; must provide tablet count")
+            added = max(sharding.tablet_count - len(tablets), 0)
             starts = _starts(added, trimmed_row_counts, cumulative_data_weights)
             if added:
                 self._grow(table, tablets[-1].index, starts)
             else:
-                self._merge(table, tablets[tablet_count - 1 :])
+                self._merge(table, tablets[sharding.tablet_count - 1 :])
+
+    def _reshard_sorted(self, table: Node, chosen: Sequence[Tablet], sharding: Sharding) -> None:
+        schema = _schema(table)
+        keys = new_pivot_keys(self._state, schema, self._state.tablets(table.id), chosen, sharding)
+        _check_count(len(keys))
+        last_write = max(tablet.last_write_timestamp for tablet in chosen)
+        new = [
+            replace(self._new(table.id, index), pivot_key=key, last_write_timestamp=last_write)
+            for index, key in enumerate(keys, start=chosen[0].index)
+        ]
+        move_rows(self._state, schema, chosen, [tablet.number for tablet in new], keys)
+        for tablet in chosen:
+            self._state.delete_tablet(tablet)
+        self._renumber(table, chosen[-1].index, len(new) - len(chosen))
+        for tablet in new:
+            self._state.put_tablet(tablet)
 
     def _grow(self, table: Node, after: int, starts: Sequence[tuple[int, int]]) -> None:
         self._renumber(table, after, len(starts))
-        for index, (row_index, weight) in enumerate(starts, start=after + 1):
-            self._add(table.id, index, row_index, weight)
+        for index, start in enumerate(starts, start=after + 1):
+            self._state.put_tablet(self._new(table.id, index, *start))
 
     def _merge(self, table: Node, tablets: Sequence[Tablet]) -> None:
         """Append the rows of all but the first to the first."""
@@ -290,34 +320,38 @@ class Tablets(Guarded):
             raise YtError("No healthy tablet cells in bundle")
         return cells[tablet.number % len(cells)].id
 
-    def _add(self, table_id: str, index: int, row_index: int, weight: int) -> None:
-        self._state.put_tablet(
-            Tablet(
-                number=self._state.next_tablet_number(),
-                id=self._state.ids.next("tablet"),
-                table_id=table_id,
-                index=index,
-                state="unmounted",
-                cell_id=None,
-                total_row_count=row_index,
-                flushed_row_count=row_index,
-                trimmed_row_count=row_index,
-                cumulative_data_weight=weight,
-                flushed_data_weight=weight,
-            )
+    def _new(self, table_id: str, index: int, row_index: int = 0, weight: int = 0) -> Tablet:
+        """An empty tablet that is not part of the state yet."""
+        return Tablet(
+            number=self._state.next_tablet_number(),
+            id=self._state.ids.next("tablet"),
+            table_id=table_id,
+            index=index,
+            state="unmounted",
+            cell_id=None,
+            total_row_count=row_index,
+            flushed_row_count=row_index,
+            trimmed_row_count=row_index,
+            cumulative_data_weight=weight,
+            flushed_data_weight=weight,
         )
-
-    def _check_count(self, table: Node, count: int) -> None:
-        assert table.table is not None
-        if not 1 <= count <= _MAX_TABLET_COUNT:
-            raise YtError(f"Tablet count must be between 1 and {_MAX_TABLET_COUNT}, got {count}")
-        if table.table.schema.is_sorted and count > 1:
-            raise YtError("The local cluster keeps a sorted table in one tablet")
 
     def _wrong_state(self, tablet: Tablet, verb: str) -> YtError:
         return YtError(
             f'Cannot {verb}: tablet {tablet.id} is in "{tablet.state}" state', ErrorCode.INVALID_TABLET_STATE
         )
+
+
+def _schema(table: Node) -> TableSchema:
+    assert table.table is not None
+    return table.table.schema
+
+
+def _check_count(count: int) -> None:
+    if count < 1:
+        raise YtError("Tablet count must be positive")
+    if count > _MAX_TABLET_COUNT:
+        raise YtError(f"Tablet count cannot exceed the limit of {_MAX_TABLET_COUNT}")
 
 
 def _starts(

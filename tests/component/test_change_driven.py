@@ -52,6 +52,7 @@ from queue_agent.core.snapshots import (
 from queue_agent.errors import ClusterError
 from queue_agent.local_cluster.clock import Clock as ClusterClock
 from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.tablets import ALL_TABLETS, TabletRange
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
@@ -421,7 +422,7 @@ class Steps:
     def reshard(self) -> None:
         path = self.queue().path
         self.world.cluster.tablets.unmount(path)
-        self.world.cluster.tablets.reshard(path, self.random.randint(1, 4))
+        self.world.cluster.tablets.reshard(path, Sharding(tablet_count=self.random.randint(1, 4)))
         if self.random.random() < 0.7:
             self.world.cluster.tablets.mount(path)
 

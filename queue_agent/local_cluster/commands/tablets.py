@@ -9,6 +9,7 @@ from pydantic import Field
 
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import Body, Command, Int64, Parameters, PathParameter, volatile
+from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.tablets import TabletRange
 from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID
@@ -36,6 +37,7 @@ class _Unmount(_Range):
 class _Reshard(_Range):
     tablet_count: Int64 | None = None
     pivot_keys: list[Any] | None = None
+    uniform: bool = False
     trimmed_row_counts: list[Int64] | None = None
     cumulative_data_weights: list[Int64] | None = None
 
@@ -78,11 +80,9 @@ def _simple(name: str, verb: Callable[[Cluster], Callable[[str, TabletRange], No
 async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
     if (parameters.tablet_count is None) == (parameters.pivot_keys is None):
         raise YtError('Exactly one of "tablet_count" and "pivot_keys" must be given')
-    count = len(parameters.pivot_keys) if parameters.pivot_keys is not None else parameters.tablet_count
-    assert count is not None
     cluster.tablets.reshard(
         parameters.path,
-        count,
+        Sharding(parameters.pivot_keys, parameters.tablet_count, parameters.uniform),
         parameters.chosen,
         trimmed_row_counts=parameters.trimmed_row_counts,
         cumulative_data_weights=parameters.cumulative_data_weights,

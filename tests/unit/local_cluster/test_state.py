@@ -19,6 +19,7 @@ from queue_agent.local_cluster.marked_tables import create_marked_table
 from queue_agent.local_cluster.producers import Producers
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.row_locks import LockHistory
+from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.subtrees import CopyOptions
@@ -138,7 +139,7 @@ def _tablets(path: str, verb: str, first: int | None) -> Step:
 
 
 def _reshard(path: str, count: int) -> Step:
-    return lambda world: world.tablets.reshard(path, count)
+    return lambda world: world.tablets.reshard(path, Sharding(tablet_count=count))
 
 
 def _insert(path: str, keys: Sequence[int], tablet: int | None, update: bool) -> Step:
