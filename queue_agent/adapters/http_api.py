@@ -14,7 +14,7 @@ from aiohttp import web
 
 from queue_agent.adapters.json_values import to_json
 from queue_agent.adapters.metrics import CONTENT_TYPE, Metrics
-from queue_agent.adapters.orchid import OrchidTree
+from queue_agent.adapters.orchid import OrchidTree, keys_of, read_attribute
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
@@ -115,10 +115,15 @@ class HttpApi:
         encoded = request.rel_url.raw_path.removeprefix(_ORCHID).split("/")
         path = [unquote(key) for key in encoded if key]
         verb = request.query.get("verb", "get")
+        if verb not in ("get", "list"):
+            raise YtError(f'Verb "{verb}" is not one of "get" and "list"')
+        at = next((depth for depth, key in enumerate(path) if key.startswith("@")), None)
+        if at is not None:
+            keys = [key for key in (path[at][1:], *path[at + 1 :]) if key]
+            value = await read_attribute(self._tree, path[:at], keys)
+            return _json_response(value if verb == "get" else keys_of(value, keys))
         if verb == "list":
             return _json_response(list(await self._tree.list(path)))
-        if verb != "get":
-            raise YtError(f'Verb "{verb}" is not one of "get" and "list"')
         # Kubernetes asks here whether a C++ agent is ready.
         status = 503 if path == ["service"] and not self._is_ready() else 200
         return _json_response(await self._tree.get(path), status)

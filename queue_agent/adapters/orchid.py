@@ -30,7 +30,7 @@ _LIMITS: Final = ConnectionLimits(max_packet_size=1 << 20)
 
 
 class OrchidTree(Protocol):
-    """What is served; both methods raise YtError, with code 500 for a path that does not resolve."""
+    """What is served; all methods raise YtError, with code 500 for a path that does not resolve."""
 
     async def get(self, path: Sequence[str]) -> Yson:
         """The value at a path of unescaped keys, such as `["queue_agent", "queues", "primary://tmp/q", "status"]`."""
@@ -39,6 +39,22 @@ class OrchidTree(Protocol):
     async def list(self, path: Sequence[str]) -> list[str]:
         """Keys of the map at a path."""
         ...
+
+    async def attributes(self, path: Sequence[str]) -> Mapping[str, Yson]:
+        """Those of the node at a path."""
+        ...
+
+
+async def read_attribute(tree: OrchidTree, node: Sequence[str], keys: Sequence[str]) -> Yson:
+    """The value at a path inside the attributes of a node; YtError 500 if there is none."""
+    return orchid.resolve_attribute(await tree.attributes(node), keys, node)
+
+
+def keys_of(value: Yson, keys: Sequence[str]) -> list[str]:
+    """What is listed of a map among attributes; YtError if it is no map."""
+    if not isinstance(value, Mapping):
+        raise YtError(f"Attribute {'/'.join(keys)} is not a map, it has no keys")
+    return [str(key) for key in value]
 
 
 class OrchidServer:
@@ -86,25 +102,37 @@ class OrchidServer:
             verb = Verb(request.header.method)
         except ValueError:
             raise YtError(f"Method {request.header.method} is not supported", ErrorCode.NO_SUCH_METHOD) from None
-        path = orchid.split_path(header.target_path.decode("utf-8", "surrogateescape"))
+        node_path, attribute = orchid.split_attribute(header.target_path.decode("utf-8", "surrogateescape"))
+        path = orchid.split_path(node_path)
         match verb:
             case Verb.GET:
                 get = rpc.parse(TReqGet, request.body)
-                value = to_yson(await self._tree.get(path))
+                value = to_yson(await self._get(path, attribute))
                 value = _cut(value, get.limit) if get.HasField("limit") else value
                 return TRspGet(value=yson.dumps(value)).SerializeToString()
             case Verb.LIST:
                 listing = rpc.parse(TReqList, request.body)
                 # As bytes: a key need not be UTF-8.
-                keys: Yson = [key.encode("utf-8", "surrogateescape") for key in await self._tree.list(path)]
+                names = await self._list(path, attribute)
+                keys: Yson = [key.encode("utf-8", "surrogateescape") for key in names]
                 keys = _cut(keys, listing.limit) if listing.HasField("limit") else keys
                 return TRspList(value=yson.dumps(keys)).SerializeToString()
             case Verb.EXISTS:
-                return TRspExists(value=await self._exists(path)).SerializeToString()
+                return TRspExists(value=await self._exists(path, attribute)).SerializeToString()
 
-    async def _exists(self, path: Sequence[str]) -> bool:
+    async def _get(self, path: Sequence[str], attribute: Sequence[str] | None) -> Yson:
+        if attribute is None:
+            return await self._tree.get(path)
+        return await read_attribute(self._tree, path, attribute)
+
+    async def _list(self, path: Sequence[str], attribute: Sequence[str] | None) -> list[str]:
+        if attribute is None:
+            return await self._tree.list(path)
+        return keys_of(await read_attribute(self._tree, path, attribute), attribute)
+
+    async def _exists(self, path: Sequence[str], attribute: Sequence[str] | None) -> bool:
         try:
-            await self._tree.get(path)
+            await self._get(path, attribute)
         except YtError as error:
             if error.code == ErrorCode.RESOLVE:
                 return False

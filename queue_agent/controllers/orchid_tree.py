@@ -9,10 +9,11 @@ from typing import Any
 
 from queue_agent.controllers.board import Board
 from queue_agent.core.controller_info import controller_info
-from queue_agent.core.encoding import encode_instant
+from queue_agent.core.encoding import Entity, encode_instant
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.status import pass_node
 from queue_agent.ports import Clock
+from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.orchid import join_path, no_such_child, resolve
 
@@ -111,6 +112,20 @@ class OrchidTree:
             raise YtError(f"Node {join_path(path)} is not a map, it has no keys")
         return [str(key) for key in value]
 
+    async def attributes(self, path: Sequence[str]) -> Mapping[str, Any]:
+        """Attributes of the node at a path; errors as of `get`."""
+        match list(path):
+            case ["queue_agent", kind] if kind in _KINDS:
+                return {"opaque": True, "count": len(self._refs(kind))}
+            case ["queue_agent", kind, *_] if kind in _KINDS:
+                return _attributes_of(await self.get(path))
+        node, inside = self._walk(path)
+        if not isinstance(node, _Leaf):
+            return {}
+        if inside:
+            return _attributes_of(await self.get(path))
+        return {"opaque": True} if node.opaque else {}
+
     def _walk(self, path: Sequence[str]) -> tuple[_Leaf | _Branch, Sequence[str]]:
         """The branch a path leads to, or the leaf with the keys that go on inside it."""
         node: _Leaf | _Branch = self._root
@@ -176,6 +191,10 @@ class OrchidTree:
         if is_queue or is_consumer:
             return no_such_child(join_path(["queue_agent", kind]), str(ref))
         return YtError(f"Object {ref} is not mapped to any queue agent", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
+
+
+def _attributes_of(value: Any) -> Mapping[str, Any]:
+    return value.attributes if isinstance(value, Entity) else yson.attributes_of(value)
 
 
 def _is_owned(kind: str) -> bool:

@@ -100,6 +100,42 @@ def split_path(path: str) -> list[str]:
     return [unescape_literal(key) for key in keys]
 
 
+def split_attribute(path: str) -> tuple[str, list[str] | None]:
+    r"""Part the path of a node from that of an attribute: `//a/@b/c` gives `//a` and `["b", "c"]`.
+
+    `//a/@` stands for all attributes, an empty list; None: the path has nothing to do with attributes.
+
+    Raises:
+        YtError: something else than keys follows the `@`.
+    """
+    tokens = tokenize(path)
+    if "@" not in tokens:
+        return path, None
+    at = tokens.index("@")
+    keys = split_path("".join(["/", *(("/", *tokens[at + 1 :]) if tokens[at + 1 :] else ())]))
+    if at < 1 or tokens[at - 1] != "/":
+        raise YtError(f'Error parsing path {path!r}: unexpected "@"')
+    return "".join(tokens[: at - 1]) or "/", keys
+
+
+def resolve_attribute(attributes: Mapping[str, yson.Yson], keys: Sequence[str], node: Sequence[str]) -> yson.Yson:
+    """The value at a path inside a node's attributes; all of them for an empty one.
+
+    Args:
+        attributes: of the node.
+        keys: as `split_attribute` gives them.
+        node: path of the node, for the words of errors.
+
+    Raises:
+        YtError: code 500, the path does not resolve.
+    """
+    if not keys:
+        return attributes
+    if keys[0] not in attributes:
+        raise YtError(f'Attribute "{escape_literal(keys[0])}" is not found', ErrorCode.RESOLVE)
+    return resolve(attributes[keys[0]], keys[1:], [*node, f"@{keys[0]}"])
+
+
 def join_path(keys: Sequence[str]) -> str:
     """Undo `split_path`."""
     return "/" + "".join("/" + escape_literal(key) for key in keys)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
@@ -52,6 +52,10 @@ class Tree:
 
     async def list(self, path: Sequence[str]) -> list[str]:
         return list(await self.get(path))
+
+    async def attributes(self, path: Sequence[str]) -> Mapping[str, Any]:
+        await self.get(path)
+        return {"depth": len(path)}
 
 
 def make_tree() -> Tree:
@@ -231,8 +235,19 @@ async def test_errors_of_the_tree_pass_as_they_are(server: OrchidServer, gateway
         assert unmapped.attributes == {"object": "o"}
 
 
-async def test_a_path_with_attributes_is_refused_by_the_agent(server: OrchidServer, gateway: OrchidGateway) -> None:
-    error = await failure_of(gateway.get([server.address], "//queue_agent/@x"))
+async def test_attributes_are_read_like_nodes(server: OrchidServer, gateway: OrchidGateway) -> None:
+    addresses = [server.address]
+    assert await gateway.get(addresses, "//numbers/@") == {"depth": 1}
+    assert await gateway.get(addresses, "//numbers/@depth") == 1
+    assert await gateway.list(addresses, "//numbers/@") == ["depth"]
+    assert await gateway.exists(addresses, "//numbers/@depth")
+    assert not await gateway.exists(addresses, "//numbers/@x")
+    assert (await failure_of(gateway.get(addresses, "//numbers/@x"))).code == 500
+    assert (await failure_of(gateway.list(addresses, "//numbers/@depth"))).message.endswith("it has no keys")
+
+
+async def test_a_path_of_something_else_is_refused_by_the_agent(server: OrchidServer, gateway: OrchidGateway) -> None:
+    error = await failure_of(gateway.get([server.address], "//queue_agent/*"))
     assert error.message.startswith("Error parsing path")
 
 

@@ -37,6 +37,10 @@ class World:
     async def list(self, *keys: str) -> Any:
         return await self.gateway.list([self.agent.rpc_address], join_path(keys))
 
+    async def attribute(self, *keys: str, name: str = "") -> Any:
+        """Of the node at a path of keys; all of them without a name."""
+        return await self.gateway.get([self.agent.rpc_address], f"{join_path(keys)}/@{name}")
+
     async def refused(self, *keys: str) -> tuple[int, str]:
         with pytest.raises(YtError) as error:
             await self.get(*keys)
@@ -119,6 +123,23 @@ async def test_lists_of_objects_have_keys_and_only_the_owned_ones_have_values(st
         owned = await world.get("queue_agent", f"owned_{kind}")
         assert owned[key]["leading"] is True
     assert await world.get("queue_agent", "multi_consumers") == {}
+
+
+async def test_nodes_have_the_attributes_they_have_in_the_reference(stack: AsyncExitStack) -> None:
+    world = await start(stack)
+    for node in ("service", "alerts"):
+        assert await world.attribute(node) == {"opaque": True}
+    assert await world.attribute("queue_agent", "queues") == {"opaque": True, "count": 1}
+    assert await world.attribute("queue_agent", "queues", name="count") == 1
+    assert await world.attribute("queue_agent", "pass_index") == {}
+    assert await world.attribute("queue_agent", "queues", QUEUE_KEY) == {}
+    with pytest.raises(YtError, match='Attribute "nothing" is not found'):
+        await world.attribute("alerts", name="nothing")
+    with pytest.raises(YtError, match="is not mapped"):
+        await world.attribute("queue_agent", "queues", "hume://tmp/other")
+    assert await world.agent.get("/orchid/alerts/@opaque") == (200, True)
+    assert await world.agent.get("/orchid/alerts/@?verb=list") == (200, ["opaque"])
+    assert (await world.agent.get("/orchid/alerts/@nothing"))[0] == 404
 
 
 async def test_the_node_of_an_object_is_complete(stack: AsyncExitStack) -> None:
@@ -205,6 +226,8 @@ async def test_exports_in_error_are_an_entity_with_the_error(stack: AsyncExitSta
     exporters = await world.get("queue_agent", "queues", QUEUE_KEY, "exporters")
     assert yson.is_null(exporters)
     assert yson.attributes_of(exporters)["error"]["message"] == "Incorrect queue exports"
+    path = ("queue_agent", "queues", QUEUE_KEY, "exporters")
+    assert await world.attribute(*path, name="error/message") == "Incorrect queue exports"
 
 
 async def test_a_queue_whose_row_is_in_error_is_served_without_a_controller(stack: AsyncExitStack) -> None:

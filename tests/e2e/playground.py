@@ -26,7 +26,7 @@ SOURCES: Final = Path(__file__).parents[2]
 CLUSTERS: Final = ("pythia", "hume")
 
 START_SECONDS: Final = 30
-STOP_SECONDS: Final = 5
+STOP_SECONDS: Final = 20
 
 _READY: Final = re.compile(r"ready: (.+)\n")
 _CLUSTER: Final = re.compile(r"(\S+) (http://127\.0\.0\.1:\d+)")

@@ -61,3 +61,26 @@ def test_a_path_that_leads_nowhere_is_a_resolve_error(path: list[str], message: 
         orchid.resolve(TREE, path, prefix=["root"])
     assert caught.value.message == message
     assert caught.value.code == ErrorCode.RESOLVE
+
+
+def test_a_path_is_parted_at_the_attribute() -> None:
+    assert orchid.split_attribute(r"//a/b\/c") == (r"//a/b\/c", None)
+    assert orchid.split_attribute(r"//a/b\@c/@d/e\/f") == (r"//a/b\@c", ["d", "e/f"])
+    assert orchid.split_attribute("//a/@") == ("//a", [])
+    assert orchid.split_attribute("//@x") == ("/", ["x"])
+
+
+@pytest.mark.parametrize("path", ["//a@b", "//a/@b/@c", "//a/@b/", "@", "//a/@b[1]"])
+def test_an_attribute_anywhere_else_is_refused(path: str) -> None:
+    with pytest.raises(YtError):
+        orchid.split_attribute(path)
+
+
+def test_attributes_are_resolved_like_nodes() -> None:
+    attributes = {"error": {"code": 1}}
+    assert orchid.resolve_attribute(attributes, [], ["a"]) == attributes
+    assert orchid.resolve_attribute(attributes, ["error", "code"], ["a"]) == 1
+    for keys, words in ((["x"], 'Attribute "x" is not found'), (["error", "x"], "has no child with key")):
+        with pytest.raises(YtError, match=words) as caught:
+            orchid.resolve_attribute(attributes, keys, ["a"])
+        assert caught.value.code == ErrorCode.RESOLVE
