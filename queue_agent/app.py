@@ -8,12 +8,12 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import structlog
 
@@ -27,11 +27,13 @@ from queue_agent.adapters.trim_journal import TrimJournalTable
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config import AgentConfig
 from queue_agent.controllers.agent import Agent, Fleets
-from queue_agent.controllers.board import SYNCHRONIZER, Board
+from queue_agent.controllers.board import AGENT, SYNCHRONIZER, Board
+from queue_agent.controllers.connections import KIND as CONNECTIONS
 from queue_agent.controllers.connections import Connections
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
+from queue_agent.controllers.dynamic_config import KIND as DYNAMIC_CONFIG
 from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
@@ -154,17 +156,17 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             )
 
         async def run_queue(ref: CrossClusterRef, role: Role) -> None:
-            structlog.contextvars.bind_contextvars(cluster=ref.cluster, path=ref.path)
+            structlog.contextvars.bind_contextvars(kind="queue_controller", cluster=ref.cluster, path=ref.path)
             controller = QueueController(ref, role, context, Origins(process, "Controller:0", randomness))
             await run_controller(controller)
 
         async def run_consumer(ref: CrossClusterRef, role: Role) -> None:
-            structlog.contextvars.bind_contextvars(cluster=ref.cluster, path=ref.path)
+            structlog.contextvars.bind_contextvars(kind="consumer_controller", cluster=ref.cluster, path=ref.path)
             controller = ConsumerController(ref, role, context, Origins(process, "Controller:0", randomness))
             await run_controller(controller)
 
         async def run_multi_consumer(ref: CrossClusterRef, role: Role) -> None:
-            structlog.contextvars.bind_contextvars(cluster=ref.cluster, path=ref.path)
+            structlog.contextvars.bind_contextvars(kind="multi_consumer_controller", cluster=ref.cluster, path=ref.path)
             controller = MultiConsumerController(ref, store, context, Origins(process, "Controller:0", randomness))
             await run_controller(controller)
 
@@ -173,21 +175,27 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             if config.dynamic_config_manager.enable:
                 await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)
             group.create_task(
-                run_passes(
-                    connections.do_pass,
-                    lambda: Schedule(connections.period, config.queue_agent.pass_timeout),
-                    connections.pass_finished,
-                    jitter,
+                _named(
+                    CONNECTIONS,
+                    run_passes(
+                        connections.do_pass,
+                        lambda: Schedule(connections.period, config.queue_agent.pass_timeout),
+                        connections.pass_finished,
+                        jitter,
+                    ),
                 )
             )
             group.create_task(
-                run_passes(
-                    synchronizer.do_pass,
-                    lambda: schedules.synchronizer,
-                    synchronizer.pass_finished,
-                    jitter,
-                    # What nobody looks at any more is no cause for alarm.
-                    disabled=lambda: board.put_alerts(SYNCHRONIZER, {}),
+                _named(
+                    SYNCHRONIZER,
+                    run_passes(
+                        synchronizer.do_pass,
+                        lambda: schedules.synchronizer,
+                        synchronizer.pass_finished,
+                        jitter,
+                        # What nobody looks at any more is no cause for alarm.
+                        disabled=lambda: board.put_alerts(SYNCHRONIZER, {}),
+                    ),
                 )
             )
             agent = Agent(
@@ -200,7 +208,14 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
                 metrics,
                 lambda: dynamic.current.queue_agent.handle_replicated_objects,
             )
-            group.create_task(run_passes(agent.do_pass, lambda: schedules.agent, agent.pass_finished, jitter, written))
+            agent_passes = run_passes(agent.do_pass, lambda: schedules.agent, agent.pass_finished, jitter, written)
+            group.create_task(_named(AGENT, agent_passes))
+
+
+async def _named(kind: str, passes: Coroutine[Any, Any, NoReturn]) -> NoReturn:
+    """Have the log lines of a task of its own say which passes they are about."""
+    structlog.contextvars.bind_contextvars(kind=kind)
+    await passes
 
 
 async def _start_dynamic_config(
@@ -216,7 +231,7 @@ async def _start_dynamic_config(
         dynamic.pass_finished(pass_index, seconds, error)
         looked.set()
 
-    group.create_task(run_passes(dynamic.do_pass, find_schedule, finished, jitter))
+    group.create_task(_named(DYNAMIC_CONFIG, run_passes(dynamic.do_pass, find_schedule, finished, jitter)))
     await looked.wait()
 
 

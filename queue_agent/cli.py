@@ -27,6 +27,23 @@ application = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from queue_agent.adapters.build import DISTRIBUTION, VERSION
+
+        typer.echo(f"{DISTRIBUTION} {VERSION}")
+        raise typer.Exit
+
+
+@application.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version, and do no more.")
+    ] = False,
+) -> None:
+    """Queue Agent for YTsaurus: watches queues and consumers, and trims what has been read."""
+
+
 trim_application = typer.Typer(help="Look at trimming.", no_args_is_help=True)
 application.add_typer(trim_application, name="trim")
 

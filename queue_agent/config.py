@@ -352,7 +352,11 @@ def load_config(path: Path) -> AgentConfig:
         ConfigError: names the file, and every field that is wrong.
     """
     try:
-        config = AgentConfig.model_validate(_read(path))
+        content = _read(path)
+        if not isinstance(content, Mapping):
+            found = "empty" if content is None else f"{type(content).__name__} instead of a map"
+            raise ConfigError(f"{path}: the configuration is {found}; see docs/running.md for a first one")
+        config = AgentConfig.model_validate(content)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except (YtError, yaml.YAMLError, UnicodeDecodeError) as error:

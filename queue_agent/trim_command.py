@@ -66,12 +66,12 @@ async def fetch_plan(agent: str, queue: CrossClusterRef, policy: Any) -> Mapping
     """Ask an agent.
 
     Args:
-        agent: its HTTP address, such as `http://127.0.0.1:10030`.
+        agent: its HTTP address, such as `http://127.0.0.1:10030`; the scheme may be left out.
         queue: the queue.
         policy: in the form of `@auto_trim_config`; None for the queue's own.
     """
     path = quote(queue.path.removeprefix("//"), safe="")
-    url = f"{agent.rstrip('/')}/api/v1/queues/{quote(queue.cluster, safe='')}/{path}/trim-plan"
+    url = f"{_origin(agent)}/api/v1/queues/{quote(queue.cluster, safe='')}/{path}/trim-plan"
     body = None if policy is None else json.dumps(policy).encode()
     try:
         async with (
@@ -89,6 +89,18 @@ async def fetch_plan(agent: str, queue: CrossClusterRef, policy: Any) -> Mapping
     if not isinstance(answer, dict) or "partitions" not in answer:
         raise TrimCommandError(f"{agent} does not answer like an agent")
     return answer
+
+
+def _origin(agent: str) -> str:
+    """The address as a URL; HTTP unless it says otherwise."""
+    address = agent if "://" in agent else f"http://{agent}"
+    try:
+        url = URL(address)
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError("it has to be http://HOST:PORT, https://HOST:PORT or HOST:PORT")
+    except ValueError as error:
+        raise TrimCommandError(f"--agent {agent} is no address of an agent: {error}") from error
+    return address.rstrip("/")
 
 
 def render_plan(plan: Mapping[str, Any]) -> str:

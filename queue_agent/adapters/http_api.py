@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from types import TracebackType
@@ -11,6 +12,7 @@ from urllib.parse import unquote
 
 import structlog
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from queue_agent.adapters.json_values import to_json
 from queue_agent.adapters.metrics import CONTENT_TYPE, Metrics
@@ -78,7 +80,7 @@ class HttpApi:
                 web.get("/api/v1/consumers/{cluster}/{path:.+}", self._show_consumer),
             ]
         )
-        self._runner = web.AppRunner(application, access_log=None)
+        self._runner = web.AppRunner(application, access_log=None, logger=_server_log())
 
     async def __aenter__(self) -> HttpApi:
         await self._runner.setup()
@@ -156,6 +158,24 @@ class HttpApi:
         return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
 
 
+def _server_log() -> logging.Logger:
+    """Where aiohttp reports what goes wrong before a request gets to a handler."""
+    logger = logging.Logger(__name__)
+    logger.addHandler(_ServerLog())
+    return logger
+
+
+class _ServerLog(logging.Handler):
+    """What is no HTTP, or has headers above 8 KB, is the client's fault: a line without a traceback is enough."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, HttpProcessingError):
+            log.info("malformed request", error=error.message)
+        elif record.levelno >= logging.WARNING:
+            log.error("server failed", message=record.getMessage(), exc_info=record.exc_info)
+
+
 def _ref(request: web.Request) -> CrossClusterRef:
     path = "//" + request.match_info["path"].lstrip("/")
     return CrossClusterRef(request.match_info["cluster"], path, request.query.get("name", ""))
@@ -183,6 +203,9 @@ def _policy(body: bytes) -> Mapping[str, Any] | None:
         raise YtError(f"The policy is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise YtError("The policy is not a map")
+    unknown = AutoTrimConfig.unknown_keys(value)
+    if unknown:
+        raise YtError(f"The policy has keys without a meaning: {', '.join(unknown)}")
     policy = {"enable": True, **value}
     try:
         AutoTrimConfig.parse(policy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Final
 
@@ -34,6 +34,11 @@ class AutoTrimConfig:
 
     retained_lifetime_duration: timedelta | None = None
     """Rows younger than this are kept; whole seconds. None: no such wish."""
+
+    @classmethod
+    def unknown_keys(cls, value: Mapping[str, Any]) -> list[str]:
+        """Keys without a meaning, which `parse` ignores."""
+        return sorted(value.keys() - {one.name for one in fields(cls)})
 
     @classmethod
     def parse(cls, value: Mapping[str, Any] | None) -> AutoTrimConfig:

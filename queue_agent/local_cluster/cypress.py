@@ -11,6 +11,7 @@ from queue_agent.local_cluster.documents import get_inside, remove_inside, set_i
 from queue_agent.local_cluster.locks import EXCLUSIVE
 from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.nodes import (
+    BUILTIN_NODES,
     CREATABLE,
     CREATION_ONLY,
     SCALARS,
@@ -308,9 +309,16 @@ class Cypress(Guarded):
         return node if user == ROOT else replace(node, attributes={**node.attributes, "owner": user})
 
     def _check_removal(self, node: Node) -> None:
+        self._check_not_builtin(node)
         self._access.check_subtree(node, "remove")
         if node.parent_id is not None and node.type not in SCHEMAS:
             self._access.check(self._state.node(node.parent_id), *CHANGE_CHILDREN)
+
+    def _check_not_builtin(self, *nodes: Node) -> None:
+        for node in nodes:
+            path = self._resolver.path_of(node)
+            if path in BUILTIN_NODES:
+                raise YtError(f"Cannot remove built-in node {path}")
 
     def _visible_attributes(self, node: Node, names: Sequence[str]) -> dict[str, Any]:
         return self._attributes.select(node, names) if self._access.allows(node, "read") else {}
@@ -421,6 +429,7 @@ class Cypress(Guarded):
             raise YtError("Node / cannot be replaced")
         if node.type == "map_node":
             self._access.check_below(node, "remove")
+            self._check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
             for key, item in value.items():
                 self._create_from_value(node.id, child_name(key), item)
@@ -462,6 +471,7 @@ class Cypress(Guarded):
             self._update(self._without_attributes(node), attributes=True)
         elif node.type == "map_node":
             self._access.check_below(node, "remove")
+            self._check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
         elif node.type in ("list_node", "document") and isinstance(node.value, (list, dict)):
             self._replace(replace(node, value=type(yson.plain(node.value))()))

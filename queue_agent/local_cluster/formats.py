@@ -92,9 +92,9 @@ class Format:
                 value, position = self._decode_json(text, position)
                 rows.append(self._json_row(value))
                 position = _skip_space(text, position)
-        for row in rows:
+        for index, row in enumerate(rows):
             if not isinstance(row, dict):
-                raise YtError(f"Error parsing rows: expected a map, got {row!r}")
+                raise YtError(f"Error parsing row {index}: expected a map, got {row!r}")
         return rows
 
     def read_complete_json_rows(self, data: bytes) -> tuple[list[dict[bytes, Any]], bytes]:

@@ -26,6 +26,25 @@ CREATABLE: Final = frozenset({*SCALARS, "map_node", "list_node", "document", "ta
 CREATION_ONLY: Final = frozenset(
     {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
 )
+BUILTIN_NODES: Final = frozenset(
+    {
+        "//sys",
+        *(
+            f"//sys/{name}"
+            for name in (
+                "accounts",
+                "clusters",
+                "cypress_tokens",
+                "groups",
+                "schemas",
+                "tablet_cell_bundles",
+                "tablet_cells",
+                "users",
+            )
+        ),
+    }
+)
+"""What a cluster can not be without; a real one keeps most of this in places that are no ordinary nodes."""
 
 
 def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str) -> Node:

@@ -10,6 +10,7 @@ from queue_agent.local_cluster.keys import Row
 from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.queues import key_column
 from queue_agent.local_cluster.resolver import Resolver
+from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.schema import parse_schema
 from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables, Table
@@ -127,8 +128,7 @@ class Producers(Guarded):
             for number, row in zip(numbers, rows, strict=True)
             if number > written
         ]
-        for row in new:
-            queue.codec.check_names(row)
+        parse_rows(queue.path, new, queue.codec.check_names)
         # A batch that was wholly written before, or is empty, must not lower the number.
         last = max([written, *numbers[-1:]])
         key = self._key(queue_path, session_id)

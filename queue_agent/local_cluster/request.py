@@ -131,7 +131,7 @@ def read_parameters(command: Command, query: str, headers: Mapping[str, str], bo
     parameters = _query_parameters(query)
     text = _header_value(headers, http.PARAMETERS)
     if text is not None:
-        parameters = _merge(parameters, _map(header_format(headers).read_node(text), "parameters"))
+        parameters = _merge(parameters, _map(_read_header(headers, http.PARAMETERS, text), "parameters"))
     if command.input_type == "null" and body.strip():
         content_format = Format.of_mime_type(headers.get("Content-Type", "")) or JSON_FORMAT
         parameters = _merge(parameters, _map(content_format.read_node(body), "parameters in the body"))
@@ -163,7 +163,7 @@ def _named_format(
         return Format.parse(parameters[parameter])
     text = _header_value(headers, header)
     if text is not None:
-        return Format.parse(header_format(headers).read_node(text))
+        return Format.parse(_read_header(headers, header, text))
     return Format.of_mime_type(headers.get(mime_header, ""))
 
 
@@ -179,6 +179,15 @@ def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:
             except binascii.Error as error:
                 raise YtError(f"Error decoding header {name}: {error}") from error
     return None
+
+
+def _read_header(headers: Mapping[str, str], name: str, text: bytes) -> Any:
+    """The value in a header; what is wrong with it is told with the header's name."""
+    value_format = header_format(headers)
+    try:
+        return value_format.read_node(text)
+    except YtError as error:
+        raise YtError(f"Unable to parse header {name}", error.code, inner_errors=[error]) from error
 
 
 def _raw(text: str) -> bytes:

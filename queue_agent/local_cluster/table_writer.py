@@ -13,6 +13,7 @@ from queue_agent.local_cluster.model import Tablet
 from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_codec import PartialRow
+from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.row_locks import LockHistory, LockType, Mask, combined
 from queue_agent.local_cluster.rows import MISSING, data_weight, decode_values, encode_values
 from queue_agent.local_cluster.state import ClusterState
@@ -112,8 +113,7 @@ class TableWriter(Guarded):
             raise YtError('Cannot use "update" mode for ordered tables')
         if aggregate and not table.schema.is_sorted:
             raise YtError('Cannot use "aggregate" mode for ordered tables')
-        for row in rows:
-            table.codec.check_names(row)
+        parse_rows(table.path, rows, table.codec.check_names)
         self.write([Insertion(table, rows, update, aggregate, lock)], transaction, atomicity)
 
     def delete_rows(
@@ -303,8 +303,7 @@ class _Preparation:
 
     def _append(self, request: Insertion, table: Table) -> None:
         chosen: int | None = None
-        for row in request.rows:
-            index, *values = table.codec.parse_row(row)
+        for index, *values in parse_rows(table.path, request.rows, table.codec.parse_row):
             if index is None:
                 # One draw for all rows of a request.
                 chosen = index = self._choose_tablet(table) if chosen is None else chosen
@@ -313,8 +312,7 @@ class _Preparation:
 
     def _insert(self, request: Insertion, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
-        for row in request.rows:
-            values = codec.parse_row(row)
+        for values in parse_rows(table.path, request.rows, codec.parse_row):
             key = codec.encode_key(values)
             batch = batch_of(key)
             batch.versions[key] = _Version(values, None)
@@ -323,8 +321,9 @@ class _Preparation:
 
     def _merge(self, request: Insertion, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
-        for row in request.rows:
-            new: PartialRow = codec.parse_partial_row(row) if request.update else codec.parse_row(row)
+        parse: Callable[[Mapping[bytes, Any]], PartialRow]
+        parse = codec.parse_partial_row if request.update else codec.parse_row
+        for new in parse_rows(table.path, request.rows, parse):
             key_values = tuple(value for value in new[: len(codec.key_columns)] if value is not MISSING)
             key = codec.encode_key(key_values)
             batch = batch_of(key)
@@ -337,8 +336,7 @@ class _Preparation:
 
     def _delete(self, request: Deletion, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
-        for row in request.rows:
-            key_values = codec.parse_key(row)
+        for key_values in parse_rows(table.path, request.rows, codec.parse_key):
             key = codec.encode_key(key_values)
             batch = batch_of(key)
             batch.versions[key] = _Version(None, None)
@@ -348,8 +346,7 @@ class _Preparation:
     def _lock(self, request: Locking, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
         mask = codec.lock_groups.named(request.groups, request.lock)
-        for row in request.rows:
-            key_values = codec.parse_key(row)
+        for key_values in parse_rows(table.path, request.rows, codec.parse_key):
             key = codec.encode_key(key_values)
             batch_of(key).lock(key, key_values, mask)
 

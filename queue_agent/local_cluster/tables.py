@@ -13,6 +13,7 @@ from queue_agent.local_cluster.query import KeyRange, QueryResult, SelectOptions
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_codec import RowCodec
+from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.rows import decode_values, row_mapper
 from queue_agent.local_cluster.schema import (
     CUMULATIVE_DATA_WEIGHT,
@@ -125,8 +126,7 @@ class DynamicTables(Guarded):
         read_timestamp = checked_timestamp(timestamp)
         find = self._versioned_finder(table, retention) if versioned else self._finder(table)
         result: list[dict[str, Any] | None] = []
-        for mapping in keys:
-            values = table.codec.parse_key(mapping)
+        for values in parse_rows(path, keys, table.codec.parse_key):
             key = table.codec.encode_key(values)
             tablet = self._checked_readable(table, tablets.of_key(key))
             row = find(tablet, key, values, read_timestamp)

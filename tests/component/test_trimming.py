@@ -322,6 +322,7 @@ async def test_a_plan_tells_what_a_policy_would_do_and_does_nothing(world: World
         ("hume://tmp/nothing", None, "is not served by this queue agent"),
         (f"hume:{QUEUE}", {"retained_rows": -1}, 'Error reading "retained_rows"'),
         (f"hume:{QUEUE}", [], "not a map"),
+        (f"hume:{QUEUE}", {"retained_row": 5, "enabled": True}, "keys without a meaning: enabled, retained_row"),
     ],
 )
 async def test_a_plan_that_can_not_be_had_is_an_error_that_says_why(

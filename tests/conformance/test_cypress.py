@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from yt.wrapper import YtError as YtClientError
 from yt.yson import to_yson_type
 
 from queue_agent.wire import yson
-from tests.conformance.harness import Cli, RawHttp, refused
+from tests.conformance.harness import Cli, ClusterThread, RawHttp, refused
 
 
 def test_a_created_node_is_there_with_its_type(client: YtClient, home: str) -> None:
@@ -479,3 +480,19 @@ def test_the_command_line_walks_the_tree(cli: Cli, client: YtClient, home: str) 
     failed = cli.run("get", f"{home}/nope")
     assert failed.returncode != 0
     assert b'has no child with key "nope"' in failed.stderr
+
+
+@pytest.mark.parametrize("path", ["//sys", "//sys/users", "//sys/clusters", "//sys/tablet_cells"])
+def test_what_a_cluster_is_made_of_can_not_be_removed(local: ClusterThread, client: YtClient, path: str) -> None:
+    before = client.list("//sys")
+    changes: list[Callable[[], object]] = [
+        lambda: client.remove(path, recursive=True, force=True),
+        lambda: client.remove("//sys/*", recursive=True),
+        lambda: client.move(path, "//tmp/moved"),
+        lambda: client.create("map_node", path, force=True),
+        lambda: client.set("//sys", {}, force=True),
+    ]
+    for change in changes:
+        with refused(1, "Cannot remove built-in node //sys"):
+            change()
+    assert client.list("//sys") == before

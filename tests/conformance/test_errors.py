@@ -231,6 +231,29 @@ def test_the_clients_own_retry_waits_for_a_mount(clients: Clients, client: YtCli
     assert [row["data"] for row in rows_of(client, f"* from [{path}]")] == ["patience"]
 
 
+def test_a_row_that_is_wrong_is_told_with_its_table(client: YtClient, raw: RawHttp, scene: Scene) -> None:
+    fine = {"data": "fine"}
+    words = f"Error parsing row 2 of table {scene.queue}"
+    with refused(307, words):
+        client.insert_rows(scene.queue, [fine, fine, {"nonsense": 1}, {"worse": 2}])
+    key = {"queue_cluster": "a", "queue_path": "b", "partition_index": yson.Uint64(0)}
+    for command, rows in (
+        ("insert_rows", [{**key, "offset": yson.Uint64(1)}, {"queue_cluster": 5}]),
+        ("delete_rows", [key, {**key, "offset": 5}]),
+        ("lookup_rows", [key, {"queue_cluster": "a"}]),
+    ):
+        parameters = {"path": scene.consumer, "input_format": "yson", "output_format": "yson"}
+        answer = raw.command("PUT", command, parameters, yson.dumps_rows(rows))
+        check_envelope(answer, 400, 307, f"Error parsing row 1 of table {scene.consumer}")
+
+
+def test_parameters_that_can_not_be_read_are_told_with_their_header(raw: RawHttp) -> None:
+    for header in ("X-YT-Parameters", "X-YT-Output-Format"):
+        answer = raw.request("GET", "/api/v4/get?path=//tmp", headers={header: "{nonsense"})
+        assert answer.status == 400
+        assert f"Unable to parse header {header}" in str(answer.error)
+
+
 @pytest.mark.parametrize(
     ("input_format", "body", "culprit"),
     [
@@ -320,7 +343,8 @@ def test_an_error_about_something_long_still_reaches_the_client(client: YtClient
     assert caught.value.contains_code(307)
     answer = raw.command("PUT", "insert_rows", {"path": scene.queue, "input_format": "yson"}, b"{%s=x}" % name.encode())
     assert max(len(value) for value in answer.headers.values()) < 8190
-    assert name in json.loads(answer.body)["message"]
+    [inner] = json.loads(answer.body)["inner_errors"]
+    assert name in inner["message"]
 
 
 def test_numbers_no_node_can_hold(raw: RawHttp, scene: Scene) -> None:

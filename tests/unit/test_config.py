@@ -104,6 +104,20 @@ def test_a_file_that_can_not_be_read_is_a_config_error(tmp_path: Path, name: str
         load_config(write(tmp_path, name, text))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("agent.yaml", "", "the configuration is empty"),
+        ("agent.yaml", "# nothing but words\n", "the configuration is empty"),
+        ("agent.yson", "#", "the configuration is empty"),
+        ("agent.yaml", "[1, 2]", "list instead of a map"),
+    ],
+)
+def test_a_file_without_a_configuration_says_so(tmp_path: Path, name: str, text: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: .*{words}"):
+        load_config(write(tmp_path, name, text))
+
+
 def test_a_missing_file_is_a_config_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.yaml"):
         load_config(tmp_path / "nowhere.yaml")

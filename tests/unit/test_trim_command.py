@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from queue_agent.adapters.build import VERSION
 from queue_agent.cli import application
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.trim_command import TrimCommandError, address_in, parse_policy, parse_queue, render_plan
@@ -125,6 +126,22 @@ def test_the_agent_of_a_configuration_file_is_asked(agent: Agent, tmp_path: Path
     assert address_in(file) == agent.url
     assert run("pythia://tmp/q", "--config-file", str(file))[0] == 0
     assert len(agent.requests) == 1
+
+
+def test_an_address_needs_no_scheme(agent: Agent) -> None:
+    assert run("pythia://tmp/q", "--agent", agent.url.removeprefix("http://"))[0] == 0
+    assert len(agent.requests) == 1
+
+
+@pytest.mark.parametrize("address", ["ftp://x", "http://", "127.0.0.1:99999", "http://[x"])
+def test_an_address_that_is_none_is_told(address: str) -> None:
+    code, output = run("pythia://tmp/q", "--agent", address)
+    assert (code, f"--agent {address} is no address" in output) == (2, True), output
+
+
+def test_the_command_tells_its_version() -> None:
+    result = CliRunner().invoke(application, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"yt-queue-agent {VERSION}\n")
 
 
 def test_an_agent_that_is_not_there_is_told(agent: Agent) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 from yarl import URL
 
 from queue_agent.adapters.http_api import READY_WITHIN, HttpApi
@@ -52,14 +54,14 @@ class Client:
 
     def __init__(self, session: aiohttp.ClientSession, origin: str) -> None:
         self._session = session
-        self._origin = origin
+        self.origin = origin
 
     async def get(self, path: str) -> tuple[int, Any]:
-        async with self._session.get(URL(self._origin + path, encoded=True)) as response:
+        async with self._session.get(URL(self.origin + path, encoded=True)) as response:
             return response.status, await response.json()
 
     async def text(self, path: str) -> tuple[str, str]:
-        async with self._session.get(self._origin + path) as response:
+        async with self._session.get(self.origin + path) as response:
             return response.headers["Content-Type"], await response.text()
 
 
@@ -178,6 +180,18 @@ async def test_errors_of_the_orchid_tree_keep_their_code(client: Client) -> None
     status, document = await client.get("/orchid/queue_agent/queues/pythia%3A%2F%2Ftmp%2Fx")
     assert (status, document["code"]) == (404, 3105)
     assert (await client.get("/orchid/queue_agent?verb=set"))[0] == 400
+
+
+async def test_what_is_no_http_is_refused_without_a_traceback(client: Client) -> None:
+    url = URL(client.origin)
+    with capture_logs() as logs:
+        for request in (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 9000 + b"\r\n\r\n", b"nonsense\r\n\r\n"):
+            reader, writer = await asyncio.open_connection(url.host, url.port)
+            writer.write(request)
+            assert (await reader.readline()).startswith(b"HTTP/1.0 400 Bad Request")
+            writer.close()
+            await writer.wait_closed()
+    assert [(log["event"], "exc_info" in log) for log in logs] == [("malformed request", False)] * 2
 
 
 async def test_unknown_addresses_are_errors_in_json(client: Client) -> None:
