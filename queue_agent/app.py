@@ -86,6 +86,7 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
         clock = clock or SystemClock()
         board = Board(config.host, clock)
         metrics = Metrics(board)
+        board.observe(metrics.counters)
         clusters = {
             name: await stack.enter_async_context(YtCluster(name, cluster, metrics))
             for name, cluster in config.clusters.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -180,6 +180,18 @@ class PassObserver(Protocol):
         """`kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
         `cypress_synchronizer`, `dynamic_config` or `cluster_connections`.
         """
+        ...
+
+
+class SnapshotObserver(Protocol):
+    """Hears of every snapshot that is published; metrics do."""
+
+    def queue_published(self, snapshot: QueueSnapshot) -> None: ...
+
+    def consumer_published(self, snapshot: ConsumerSnapshot) -> None: ...
+
+    def objects_kept(self, queues: Container[CrossClusterRef], consumers: Container[CrossClusterRef]) -> None:
+        """Only these are looked after from now on."""
         ...
 
 

@@ -18,7 +18,8 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from queue_agent.adapters.build import VERSION
-from queue_agent.adapters.object_metrics import ObjectMetrics
+from queue_agent.adapters.object_counters import ObjectCounters
+from queue_agent.adapters.object_metrics import collect
 from queue_agent.core.snapshots import PassFacts
 from queue_agent.ports import StatusSource
 
@@ -41,7 +42,7 @@ class Metrics:
 
     def __init__(self, source: StatusSource) -> None:
         self._source = source
-        self._objects = ObjectMetrics()
+        self.counters = ObjectCounters()
         self._rendering = asyncio.Lock()
         registry = self._registry = CollectorRegistry()
         self._passes = Counter(
@@ -117,10 +118,11 @@ class Metrics:
         async with self._rendering:
             # Snapshots are frozen, but the mappings they are in belong to this thread.
             queues, consumers = dict(self._source.queues()), dict(self._source.consumers())
+            counters = self.counters.values()
             agent = {"agent": self._source.agent_pass(), "cypress_synchronizer": self._source.synchronizer_pass()}
 
             def render() -> bytes:
-                families = [_last_successes(agent), *self._objects.collect(queues, consumers)]
+                families = [_last_successes(agent), *collect(queues, consumers, counters)]
                 return generate_latest(self._registry) + generate_latest(_Collected(families))
 
             return await asyncio.to_thread(render)

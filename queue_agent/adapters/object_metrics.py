@@ -6,14 +6,14 @@ partitions without it. What is not known has no series.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from prometheus_client.core import Metric
 
+from queue_agent.adapters.object_counters import CounterValues
+from queue_agent.core.growth import NO_CONSUMER_GROWTH, NO_QUEUE_GROWTH, Growth, registered_partitions
 from queue_agent.core.lag import processing_lag
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration
@@ -31,7 +31,6 @@ Labels = Mapping[str, str]
 MAX_PATH_LABEL_BYTES: Final = 200
 
 _NO_TAG: Final = "none"
-_NO_LIMIT: Final = sys.maxsize
 _QUEUE: Final = "yt_queue_agent_queue"
 _CONSUMER: Final = "yt_queue_agent_consumer"
 _CONSTRAINT: Final = "queue_agent_partition_trim_constraint"
@@ -83,6 +82,9 @@ class _Page:
     def add_sums(self, name: str, labels: Labels, values: Mapping[int, float]) -> None:
         self.add_partitions(name, labels, values, sum(values.values()))
 
+    def add_growth(self, name: str, labels: Labels, growth: Growth) -> None:
+        self.add_partitions(name, labels, growth.by_partition, growth.total)
+
     def add_aggregates(self, name: str, labels: Labels, values: Mapping[int, float]) -> None:
         """The three families `_sum`, `_max` and `_avg`; a single partition has its value in each of them."""
         if not values:
@@ -96,73 +98,24 @@ class _Page:
         return [family for family in self._families.values() if family.samples]
 
 
-@dataclass(slots=True)
-class _Accumulator:
-    """A counter by partition index and over all partitions, fed with counts that may go down as well."""
-
-    last: dict[int, int] = field(default_factory=dict)
-    grown: dict[int, int] = field(default_factory=dict)
-    grown_in_all: int = 0
-
-    def feed(self, counts: Mapping[int, int | None], partition_count: int) -> None:
-        """Take in the present counts; None, or absent: not known now."""
-        for partition_index, count in counts.items():
-            if count is None:
-                continue
-            growth = max(0, count - self.last.get(partition_index, count))
-            self.last[partition_index] = count
-            self.grown[partition_index] = self.grown.get(partition_index, 0) + growth
-            self.grown_in_all += growth
-        for partition_index in [index for index in self.last if index >= partition_count]:
-            del self.last[partition_index], self.grown[partition_index]
+def collect(
+    queues: Mapping[CrossClusterRef, QueueSnapshot],
+    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    counters: CounterValues,
+) -> list[Metric]:
+    """The families of all objects led here; while an object or a partition can not be looked at it has no gauges."""
+    page = _Page()
+    for queue in queues.values():
+        if queue.role is Role.LEADING:
+            _collect_queue(page, queue, counters)
+    for consumer in consumers.values():
+        if consumer.role is Role.LEADING:
+            for registration in consumer.registrations:
+                _collect_consumer(page, consumer, registration, queues.get(registration.queue), counters)
+    return page.families()
 
 
-_CounterKey = tuple[str, CrossClusterRef, CrossClusterRef | None]
-"""Name of the family, the object, and of a consumer the queue."""
-
-
-class ObjectMetrics:
-    """Remembers the counters of the objects this agent leads from one page to the next."""
-
-    def __init__(self) -> None:
-        self._accumulators: dict[_CounterKey, _Accumulator] = {}
-
-    def collect(
-        self,
-        queues: Mapping[CrossClusterRef, QueueSnapshot],
-        consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
-    ) -> list[Metric]:
-        """The families of all objects led here.
-
-        Counters start at 0 with the first page that shows the object; what is not among the arguments is forgotten.
-        While an object or a partition can not be looked at its gauges are absent and its counters stand still.
-        """
-        page = _Page()
-        present: dict[_CounterKey, _Accumulator] = {}
-
-        def count(name: str, labels: Labels, key: _CounterKey, counts: Mapping[int, int | None], limit: int) -> None:
-            accumulator = present[key] = self._accumulators.get(key) or _Accumulator()
-            accumulator.feed(counts, limit)
-            page.add_partitions(name, labels, accumulator.grown, accumulator.grown_in_all)
-
-        for queue in queues.values():
-            if queue.role is Role.LEADING:
-                _collect_queue(page, queue, count)
-        for consumer in consumers.values():
-            if consumer.role is Role.LEADING:
-                for registration in consumer.registrations:
-                    _collect_consumer(page, consumer, registration, queues.get(registration.queue), count)
-        self._accumulators = present
-        return page.families()
-
-
-class _Count(Protocol):
-    def __call__(
-        self, name: str, labels: Labels, key: _CounterKey, counts: Mapping[int, int | None], limit: int
-    ) -> None: ...
-
-
-def _collect_queue(page: _Page, snapshot: QueueSnapshot, count: _Count) -> None:
+def _collect_queue(page: _Page, snapshot: QueueSnapshot, counters: CounterValues) -> None:
     labels = _queue_labels(snapshot.ref, snapshot)
     view = snapshot.view
     known: dict[int, QueuePartition] = {}
@@ -173,15 +126,10 @@ def _collect_queue(page: _Page, snapshot: QueueSnapshot, count: _Count) -> None:
         page.add(f"{_QUEUE}_consumers", labels, len(snapshot.registrations))
         page.add(f"{_QUEUE}_consumers", {**labels, "vital": "true"}, vital)
         page.add(f"{_QUEUE}_consumers", {**labels, "vital": "false"}, len(snapshot.registrations) - vital)
-    counters: Mapping[str, Mapping[int, int | None]] = {
-        f"{_QUEUE}_partition_rows_written": {i: partition.upper_row_index for i, partition in known.items()},
-        f"{_QUEUE}_partition_rows_trimmed": {i: partition.lower_row_index for i, partition in known.items()},
-        f"{_QUEUE}_partition_data_weight_written": {
-            i: partition.cumulative_data_weight for i, partition in known.items()
-        },
-    }
-    for name, counts in counters.items():
-        count(name, labels, (name, snapshot.ref, None), counts, _NO_LIMIT if view is None else len(view.partitions))
+    growth = counters.queues.get(snapshot.ref, NO_QUEUE_GROWTH)
+    page.add_growth(f"{_QUEUE}_partition_rows_written", labels, growth.rows_written)
+    page.add_growth(f"{_QUEUE}_partition_rows_trimmed", labels, growth.rows_trimmed)
+    page.add_growth(f"{_QUEUE}_partition_data_weight_written", labels, growth.data_weight_written)
     page.add_sums(
         f"{_QUEUE}_partition_row_count", labels, {i: partition.available_row_count for i, partition in known.items()}
     )
@@ -198,7 +146,11 @@ def _collect_queue(page: _Page, snapshot: QueueSnapshot, count: _Count) -> None:
 
 
 def _collect_consumer(
-    page: _Page, snapshot: ConsumerSnapshot, registration: Registration, queue: QueueSnapshot | None, count: _Count
+    page: _Page,
+    snapshot: ConsumerSnapshot,
+    registration: Registration,
+    queue: QueueSnapshot | None,
+    counters: CounterValues,
 ) -> None:
     labels = {
         "consumer_cluster": snapshot.ref.cluster,
@@ -207,26 +159,14 @@ def _collect_consumer(
         **_queue_labels(registration.queue, queue),
     }
     sub = None if snapshot.view is None else snapshot.view.queues.get(registration.queue)
-    known: dict[int, ConsumerPartition] = {}
-    limit = _NO_LIMIT
+    known: Mapping[int, ConsumerPartition] = {}
     seen_at = snapshot.pass_instant
     if isinstance(sub, ConsumerQueueView):
         seen_at = sub.seen_at
-        limit = len(sub.partitions)
-        known = {
-            i: partition
-            for i, partition in enumerate(sub.partitions)
-            if isinstance(partition, ConsumerPartition)
-            and (not registration.partitions or i in registration.partitions)
-        }
-    counters: Mapping[str, Mapping[int, int | None]] = {
-        f"{_CONSUMER}_partition_rows_consumed": {i: partition.next_row_index for i, partition in known.items()},
-        f"{_CONSUMER}_partition_data_weight_consumed": {
-            i: partition.cumulative_data_weight for i, partition in known.items()
-        },
-    }
-    for name, counts in counters.items():
-        count(name, labels, (name, snapshot.ref, registration.queue), counts, limit)
+        known = registered_partitions(sub, registration)
+    growth = counters.consumers.get((snapshot.ref, registration.queue), NO_CONSUMER_GROWTH)
+    page.add_growth(f"{_CONSUMER}_partition_rows_consumed", labels, growth.rows_consumed)
+    page.add_growth(f"{_CONSUMER}_partition_data_weight_consumed", labels, growth.data_weight_consumed)
     offsets = {i: partition.next_row_index for i, partition in known.items()}
     page.add_partitions(f"{_CONSUMER}_partition_offset_max", labels, offsets, max(offsets.values(), default=0))
     page.add_aggregates(

@@ -17,7 +17,7 @@ from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
-from queue_agent.ports import Clock
+from queue_agent.ports import Clock, SnapshotObserver
 
 AGENT = "agent"
 SYNCHRONIZER = "cypress_synchronizer"
@@ -47,6 +47,11 @@ class Board:
         self._assignment = Assignment({}, {})
         self._passes = {AGENT: PassFacts(), SYNCHRONIZER: PassFacts()}
         self._alerts: dict[str, Mapping[str, ErrorInfo]] = {}
+        self._observer: SnapshotObserver | None = None
+
+    def observe(self, observer: SnapshotObserver) -> None:
+        """Have somebody hear of all that is put here from now on."""
+        self._observer = observer
 
     def put_registrations(self, registrations: Collection[Registration]) -> None:
         """Replace all registrations; before rows, so that no queue is trimmed by a row newer than its consumers."""
@@ -93,9 +98,13 @@ class Board:
 
     def put_queue(self, snapshot: QueueSnapshot) -> None:
         self._queues[snapshot.ref] = snapshot
+        if self._observer is not None:
+            self._observer.queue_published(snapshot)
 
     def put_consumer(self, snapshot: ConsumerSnapshot) -> None:
         self._consumers[snapshot.ref] = snapshot
+        if self._observer is not None:
+            self._observer.consumer_published(snapshot)
 
     def put_multi_consumer(self, snapshot: MultiConsumerSnapshot) -> None:
         self._multi_consumers[snapshot.ref] = snapshot
@@ -117,6 +126,8 @@ class Board:
     def put_assignment(self, assignment: Assignment) -> None:
         """Note what this agent is concerned with, and forget all other objects; their controllers must have ended."""
         self._assignment = assignment
+        if self._observer is not None:
+            self._observer.objects_kept(assignment.queues, assignment.consumers)
         self._queues = {ref: snapshot for ref, snapshot in self._queues.items() if ref in assignment.queues}
         self._consumers = {ref: snapshot for ref, snapshot in self._consumers.items() if ref in assignment.consumers}
         self._multi_consumers = {

@@ -8,7 +8,9 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from queue_agent.adapters.object_metrics import MAX_PATH_LABEL_BYTES, ObjectMetrics
+from queue_agent.adapters.object_counters import ObjectCounters
+from queue_agent.adapters.object_metrics import MAX_PATH_LABEL_BYTES
+from queue_agent.adapters.object_metrics import collect as collect_families
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
@@ -90,10 +92,32 @@ class Page:
         return {name for name, _ in self._samples}
 
 
+class ObjectMetrics:
+    """Pages of metrics, and the counters behind them."""
+
+    def __init__(self) -> None:
+        self._counters = ObjectCounters()
+
+    def publish(self, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()) -> None:
+        """The objects there are now."""
+        self._counters.objects_kept([one.ref for one in queues], [one.ref for one in consumers])
+        for queue_snapshot in queues:
+            self._counters.queue_published(queue_snapshot)
+        for consumer_snapshot in consumers:
+            self._counters.consumer_published(consumer_snapshot)
+
+    def collect(self, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()) -> list[Metric]:
+        return collect_families(
+            {one.ref: one for one in queues}, {one.ref: one for one in consumers}, self._counters.values()
+        )
+
+
 def collect(
     metrics: ObjectMetrics, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()
 ) -> Page:
-    return Page(metrics.collect({snapshot.ref: snapshot for snapshot in queues}, {one.ref: one for one in consumers}))
+    """Publish, and look."""
+    metrics.publish(queues, consumers)
+    return Page(metrics.collect(queues, consumers))
 
 
 def test_gauges_of_a_queue_are_those_of_its_snapshot() -> None:
@@ -122,6 +146,31 @@ def test_counters_start_at_zero_and_add_up_what_was_written_and_trimmed() -> Non
     assert page.value("queue_partition_rows_written", QUEUE_LABELS, partition_index="0") == 3
     assert page.value("queue_partition_rows_trimmed", QUEUE_LABELS) == 2
     assert page.value("queue_partition_data_weight_written", QUEUE_LABELS) == 41
+
+
+def test_counters_begin_with_the_first_snapshot_and_not_with_the_first_page() -> None:
+    metrics = ObjectMetrics()
+    for upper in (5, 9, 12):
+        metrics.publish([queue(partition(0, upper))], [consumer(reading(upper, 0))])
+    page = Page(metrics.collect([queue(partition(0, 12))], [consumer(reading(12, 0))]))
+    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 7
+    assert page.value("consumer_partition_rows_consumed", CONSUMER_LABELS) == 7
+
+
+def test_nothing_is_lost_or_counted_twice_between_pages_however_many_there_are() -> None:
+    metrics = ObjectMetrics()
+    for upper in (5, 9, 2, 4):
+        metrics.publish([queue(partition(0, upper))])
+    pages = [Page(metrics.collect([queue(partition(0, 4))])) for _ in range(3)]
+    assert [page.value("queue_partition_rows_written", QUEUE_LABELS) for page in pages] == [6, 6, 6]
+
+
+def test_an_object_in_error_for_a_while_keeps_its_counters() -> None:
+    metrics = ObjectMetrics()
+    collect(metrics, [queue(partition(0, 5))])
+    collect(metrics, [replace(queue(), role=Role.ERROR, content=ERROR)])
+    page = collect(metrics, [queue(partition(0, 8))])
+    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 3
 
 
 def test_counters_never_fall() -> None:
@@ -233,7 +282,9 @@ class Shown(Collector):
 
 
 def test_counters_are_rendered_without_a_suffix() -> None:
-    families = ObjectMetrics().collect({QUEUE: queue(partition(0, 1))}, {})
+    metrics = ObjectMetrics()
+    metrics.publish([queue(partition(0, 1))])
+    families = metrics.collect([queue(partition(0, 1))])
     lines = generate_latest(Shown(families)).decode().splitlines()
     name = "yt_queue_agent_queue_partition_rows_written"
     assert f"# TYPE {name} untyped" in lines
@@ -252,7 +303,7 @@ def test_partitions_are_counted_by_what_holds_them_back() -> None:
     snapshot = replace(queue(partition(0, 9), partition(0, 9), failed()), trims=trims)
     samples = {
         (sample.name, sample.labels.get("kind")): sample.value
-        for family in ObjectMetrics().collect({QUEUE: snapshot}, {})
+        for family in ObjectMetrics().collect([snapshot])
         for sample in family.samples
         if "_trim_" in sample.name
     }

@@ -1,0 +1,86 @@
+"""Counters of the objects served: what was written, trimmed and read since an object was first seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from queue_agent.core.rows import Registration
+from queue_agent.core.snapshots import ConsumerPartition, ConsumerQueueView, QueuePartition, QueueView
+
+Counts = Mapping[int, int | None]
+"""By partition index; None, or absent: not known now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How far a count has grown that may go down as well."""
+
+    last: Mapping[int, int] = field(default_factory=dict)
+    """The count seen last, by partition index."""
+
+    by_partition: Mapping[int, int] = field(default_factory=dict)
+    total: int = 0
+    """Of all partitions, those that are no more included."""
+
+    def after(self, counts: Counts, partition_count: int) -> Growth:
+        """The growth once these counts were seen; partitions beyond `partition_count` are forgotten."""
+        last, grown, total = dict(self.last), dict(self.by_partition), self.total
+        for index, count in counts.items():
+            if count is None:
+                continue
+            growth = max(0, count - last.get(index, count))
+            last[index] = count
+            grown[index] = grown.get(index, 0) + growth
+            total += growth
+        for index in [index for index in last if index >= partition_count]:
+            del last[index], grown[index]
+        return Growth(last, grown, total)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGrowth:
+    """Counters of a queue."""
+
+    rows_written: Growth = Growth()
+    rows_trimmed: Growth = Growth()
+    data_weight_written: Growth = Growth()
+
+    def after(self, view: QueueView) -> QueueGrowth:
+        known = {i: one for i, one in enumerate(view.partitions) if isinstance(one, QueuePartition)}
+        count = len(view.partitions)
+        return QueueGrowth(
+            self.rows_written.after({i: one.upper_row_index for i, one in known.items()}, count),
+            self.rows_trimmed.after({i: one.lower_row_index for i, one in known.items()}, count),
+            self.data_weight_written.after({i: one.cumulative_data_weight for i, one in known.items()}, count),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGrowth:
+    """Counters of a consumer, for one of its queues."""
+
+    rows_consumed: Growth = Growth()
+    data_weight_consumed: Growth = Growth()
+
+    def after(self, view: ConsumerQueueView, registration: Registration) -> ConsumerGrowth:
+        known = registered_partitions(view, registration)
+        count = len(view.partitions)
+        return ConsumerGrowth(
+            self.rows_consumed.after({i: one.next_row_index for i, one in known.items()}, count),
+            self.data_weight_consumed.after({i: one.cumulative_data_weight for i, one in known.items()}, count),
+        )
+
+
+NO_QUEUE_GROWTH: Final = QueueGrowth()
+NO_CONSUMER_GROWTH: Final = ConsumerGrowth()
+
+
+def registered_partitions(view: ConsumerQueueView, registration: Registration) -> Mapping[int, ConsumerPartition]:
+    """The readable partitions a consumer is registered for, by index."""
+    return {
+        i: partition
+        for i, partition in enumerate(view.partitions)
+        if isinstance(partition, ConsumerPartition) and (not registration.partitions or i in registration.partitions)
+    }
