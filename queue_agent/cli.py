@@ -12,7 +12,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from queue_agent.errors import ConfigError
-from queue_agent.local import LocalError, LocalOptions, run_local
+from queue_agent.local import LOOPBACK, LocalError, LocalOptions, run_local
 
 DEFAULT_CLUSTERS: Final = ("pythia=8001", "hume=8002")
 DEFAULT_AGENT: Final = "http://127.0.0.1:10030"
@@ -94,10 +94,26 @@ def local(
             "--test-controls", help="Let anybody set the clock and turn on faults, at /test/ of each cluster."
         ),
     ] = False,
+    host: Annotated[
+        str, typer.Option(help="Address the clusters listen at; beyond loopback only with --require-token.")
+    ] = LOOPBACK,
+    require_token: Annotated[
+        bool,
+        typer.Option(
+            "--require-token", help="Refuse requests without a token; root's is in the file the ready line names."
+        ),
+    ] = False,
 ) -> None:
     """Run local clusters and an agent in the foreground, until Ctrl-C."""
     options = LocalOptions(
-        _cluster_ports(cluster or DEFAULT_CLUSTERS), agents, data_dir, rpc_port, http_port, test_controls
+        _cluster_ports(cluster or DEFAULT_CLUSTERS),
+        agents,
+        data_dir,
+        rpc_port,
+        http_port,
+        test_controls,
+        host,
+        require_token,
     )
     try:
         asyncio.run(run_local(options, typer.echo, partial(typer.echo, err=True)))

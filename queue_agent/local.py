@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import ipaddress
 import json
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -22,11 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from queue_agent.errors import QueueAgentError
+from queue_agent.local_cluster.address import reachable_address
 
 if TYPE_CHECKING:
     import aiohttp
 
 LOOPBACK: Final = "127.0.0.1"
+AGENT_USER: Final = "queue_agent"
 
 _STOP_SECONDS: Final = 5
 _READY_SECONDS: Final = 30
@@ -60,6 +64,12 @@ class LocalOptions:
     test_controls: bool = False
     """Whether the clusters serve `/test/...`."""
 
+    host: str = LOOPBACK
+    """Address the clusters listen at; agents always stay on this machine."""
+
+    require_token: bool = False
+    """Whether clusters refuse requests without a valid token; agents get one."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalAgent:
@@ -78,11 +88,37 @@ class LocalAgent:
         return f"http://{LOOPBACK}:{self.http_port}"
 
 
-def agent_config(agent: LocalAgent, proxies: Mapping[str, str]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class TokenFiles:
+    """Where the tokens are by which clusters know root and the agents."""
+
+    root: Path
+    agent: Path
+
+    @classmethod
+    def in_directory(cls, directory: Path) -> TokenFiles:
+        """Files of this directory; those that are not there yet are made, with new tokens."""
+        files = cls(directory / "root.token", directory / f"{AGENT_USER}.token")
+        for file in (files.root, files.agent):
+            try:
+                descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                continue
+            with os.fdopen(descriptor, "w") as opened:
+                opened.write(secrets.token_hex(16) + "\n")
+        return files
+
+    def users(self) -> dict[str, str]:
+        """Users by token."""
+        return {self.agent.read_text().strip(): AGENT_USER, self.root.read_text().strip(): "root"}
+
+
+def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path | None) -> dict[str, Any]:
     """Configuration of an agent that serves all local clusters and, their data being a playground, trims."""
+    token = {} if token_file is None else {"token_file": str(token_file)}
     return {
         "stage": "production",
-        "clusters": {name: {"proxy": f"http://{address}"} for name, address in proxies.items()},
+        "clusters": {name: {"proxy": f"http://{address}", **token} for name, address in proxies.items()},
         "state": {"cluster": next(iter(proxies))},
         "rpc": {"host": LOOPBACK, "port": agent.rpc_port},
         "http": {"host": LOOPBACK, "port": agent.http_port},
@@ -92,11 +128,23 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str]) -> dict[str, Any
     }
 
 
-def ready_line(proxies: Mapping[str, str], agents: Sequence[LocalAgent]) -> str:
-    """The line that tells people and programs where everything is."""
+def ready_line(proxies: Mapping[str, str], agents: Sequence[LocalAgent], token_file: Path | None = None) -> str:
+    """The line that tells people and programs where everything is, and where root's token, if one is needed."""
     parts = [f"{name} http://{address}" for name, address in proxies.items()]
     parts += [f"agent {agent.url} (rpc {agent.rpc_address})" for agent in agents]
+    if token_file is not None:
+        parts.append(f"token {token_file}")
     return f"ready: {', '.join(parts)}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 async def run_local(options: LocalOptions, announce: Callable[[str], None], warn: Callable[[str], None]) -> None:
@@ -108,8 +156,11 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
         warn: is given a line about what did not stop the playground, but is not as it should be.
 
     Raises:
-        LocalError: a port is taken, the data can not be used, or an agent does not come up.
+        LocalError: a port is taken, the data can not be used, or an agent does not come up; or strangers could reach
+            clusters that ask nobody for a token.
     """
+    if not options.require_token and not is_loopback(options.host):
+        raise LocalError(f"clusters listen on {options.host}, beyond this machine, only with --require-token")
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -120,26 +171,40 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
     ]
     async with AsyncExitStack() as stack:
         listeners = {
-            name: stack.enter_context(_listen(port, f"cluster {name}")) for name, port in options.clusters.items()
+            name: stack.enter_context(_listen(port, f"cluster {name}", options.host))
+            for name, port in options.clusters.items()
         }
         _check_ports(agents)
-        proxies = {name: f"{LOOPBACK}:{listener.getsockname()[1]}" for name, listener in listeners.items()}
+        proxies = {name: reachable_address(listener) for name, listener in listeners.items()}
         processes: list[Process] = []
         try:
             with tempfile.TemporaryDirectory(prefix="queue-agent-") as directory:
+                tokens = _token_files(options, Path(directory)) if options.require_token else None
                 for agent in agents:
-                    processes.append(await _start(agent, proxies, Path(directory)))  # noqa: PERF401 - those that run are stopped if the next does not start
-                await _serve_clusters(stack, listeners, agents, options)
-                ready = await _all_ready(agents, processes, stop)
-            if ready:
-                announce(ready_line(proxies, agents))
-                await _watch(agents, processes, stop, warn)
+                    processes.append(await _start(agent, proxies, Path(directory), tokens))  # noqa: PERF401 - those that run are stopped if the next does not start
+                await _serve_clusters(stack, listeners, agents, options, tokens)
+                if await _all_ready(agents, processes, stop):
+                    announce(ready_line(proxies, agents, tokens.root if tokens else None))
+                    await _watch(agents, processes, stop, warn)
         finally:
             await _stop(processes)
 
 
+def _token_files(options: LocalOptions, temporary: Path) -> TokenFiles:
+    try:
+        if options.data_dir is not None:
+            _make_directory(options.data_dir)
+        return TokenFiles.in_directory(options.data_dir or temporary)
+    except OSError as error:
+        raise LocalError(f"cannot keep tokens: {error}") from error
+
+
 async def _serve_clusters(
-    stack: AsyncExitStack, listeners: Mapping[str, socket.socket], agents: Sequence[LocalAgent], options: LocalOptions
+    stack: AsyncExitStack,
+    listeners: Mapping[str, socket.socket],
+    agents: Sequence[LocalAgent],
+    options: LocalOptions,
+    tokens: TokenFiles | None,
 ) -> None:
     from queue_agent.adapters.logs import configure_logging
     from queue_agent.local_cluster.runner import LocalClusters
@@ -154,6 +219,8 @@ async def _serve_clusters(
             [agent.rpc_address for agent in agents],
             options.data_dir,
             test_controls=options.test_controls,
+            tokens=tokens.users() if tokens else None,
+            require_token=tokens is not None,
         )
         await stack.enter_async_context(clusters)
     except (OSError, StorageError) as error:
@@ -167,11 +234,13 @@ def _make_directory(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
 
 
-def _listen(port: int, whose: str) -> socket.socket:
+def _listen(port: int, whose: str, host: str = LOOPBACK) -> socket.socket:
     try:
-        return socket.create_server((LOOPBACK, port))
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise LocalError(f"cannot listen on {LOOPBACK}:{port} for {whose}: {os.strerror(error.errno or 0)}") from error
+        # A name that nobody knows has a message of its own, not a number of the system's.
+        reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+        raise LocalError(f"cannot listen on {host}:{port} for {whose}: {reason}") from error
 
 
 def _check_ports(agents: Sequence[LocalAgent]) -> None:
@@ -182,9 +251,11 @@ def _check_ports(agents: Sequence[LocalAgent]) -> None:
             stack.enter_context(_listen(agent.http_port, "HTTP of the agent"))
 
 
-async def _start(agent: LocalAgent, proxies: Mapping[str, str], directory: Path) -> Process:
+async def _start(agent: LocalAgent, proxies: Mapping[str, str], directory: Path, tokens: TokenFiles | None) -> Process:
     config = directory / f"agent-{agent.number}.yaml"
-    config.write_text(json.dumps(agent_config(agent, proxies)))  # JSON is YAML too
+    config.write_text(
+        json.dumps(agent_config(agent, proxies, tokens.agent.absolute() if tokens else None))
+    )  # JSON is YAML too
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "queue_agent", "run", "--config", str(config)),
         # Ctrl-C in a terminal goes to every process of the group; the agents are stopped from here.

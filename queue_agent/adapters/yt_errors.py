@@ -26,8 +26,10 @@ _KINDS: Final[dict[int, type[ClusterError]]] = {
     ErrorCode.NO_SUCH_TABLET: TabletNotMounted,
     ErrorCode.TABLET_NOT_MOUNTED: TabletNotMounted,
     ErrorCode.RPC_AUTHENTICATION: AccessDenied,
+    ErrorCode.INVALID_CREDENTIALS: AccessDenied,
     ErrorCode.AUTHENTICATION: AccessDenied,
     ErrorCode.AUTHORIZATION: AccessDenied,
+    ErrorCode.USER_BANNED: AccessDenied,
 }
 
 _OUTCOMES: Final[dict[type[ClusterError], str]] = {

@@ -12,7 +12,7 @@ from queue_agent.local_cluster.subjects import ROOT, Subjects
 from queue_agent.local_cluster.tokens import Tokens
 from queue_agent.wire.error import ErrorCode, YtError
 
-_SCHEMES: Final = ("OAuth ", "Bearer ")
+_SCHEMES: Final = ("OAuth", "Bearer")
 _AUTHORIZATION: Final = "Authorization"
 _USER_NAME: Final = "X-YT-User-Name"
 
@@ -78,18 +78,16 @@ class Authenticator:
         return Identity(wanted, f"{identity.realm}:impersonation")
 
     def _by_token(self, header: str | None) -> Identity:
-        if header is None:
-            if self._require_token:
-                raise Unauthenticated("Client is missing credentials")
-            return _OPEN
-        scheme = next((scheme for scheme in _SCHEMES if header.startswith(scheme)), None)
-        user = self._tokens.find_user(header.removeprefix(scheme).strip()) if scheme else None
+        scheme, _, token = (header or "").partition(" ")
+        user = self._tokens.find_user(token.strip()) if scheme in _SCHEMES and token else None
         if user is not None:
             return Identity(user, "cypress")
         if not self._require_token:
             # People have tokens of other clusters in their homes, and clients send them to every cluster.
             return _OPEN
-        raise Unauthenticated("Token is missing in Cypress" if scheme else "Malformed Authorization header")
+        if header and scheme not in _SCHEMES:
+            raise Unauthenticated("Malformed Authorization header")
+        raise Unauthenticated("Token is missing in Cypress" if token else "Client is missing credentials")
 
     def _principal(self, user: str) -> Principal:
         if user == ROOT:

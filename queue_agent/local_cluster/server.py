@@ -11,6 +11,7 @@ from typing import Any, Final
 import structlog
 from aiohttp import web
 
+from queue_agent.local_cluster.address import reachable_address
 from queue_agent.local_cluster.authentication import Unauthenticated, UserRefused
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import Command, Rows
@@ -30,7 +31,7 @@ from queue_agent.local_cluster.request import (
     read_parameters,
 )
 from queue_agent.wire import http
-from queue_agent.wire.error import YtError
+from queue_agent.wire.error import ErrorCode, YtError
 
 MAX_HEADER_BYTES: Final = 8 * 2**20
 """Clients send whole queries in one header."""
@@ -60,9 +61,8 @@ class HttpProxy:
 
     @property
     def address(self) -> str:
-        """`host:port`."""
-        host, port = self._socket.getsockname()[:2]
-        return f"{host}:{port}"
+        """`host:port` at which this machine reaches it."""
+        return reachable_address(self._socket)
 
     async def serve(self, cluster: Cluster, *, test_controls: bool) -> None:
         """Answer requests from now on, those to `/test/...` only if wanted."""
@@ -120,6 +120,9 @@ class _Handling:
             with self._budget.lease() as lease:
                 return await self._execute(command, request, lease)
         if self._control_api and path.startswith(CONTROL_PREFIX):
+            user = self._cluster.authenticator.identify(request.headers).user
+            if not self._cluster.acting_as(user).access.unlimited:
+                raise YtError(f'User "{user}" may not control this cluster', ErrorCode.AUTHORIZATION)
             with self._budget.lease() as lease:
                 body = await read_body(request.content, "", "null", lease)
                 answer = self._control_api.answer(request.method, path, request.query, body)
@@ -130,7 +133,8 @@ class _Handling:
             case "/api/v4":
                 return _json([command.describe() for command in self._cluster.commands.values()])
             case "/hosts":
-                return _json([self._cluster.http_address])
+                # Others may know this machine by another name than it does itself.
+                return _json([request.headers.get("Host", self._cluster.http_address)])
             case "/auth/whoami":
                 identity = self._cluster.authenticator.identify(request.headers)
                 return _json({"login": identity.user, "realm": identity.realm, "csrf_token": ""})

@@ -30,6 +30,7 @@ STOP_SECONDS: Final = 20
 
 _READY: Final = re.compile(r"ready: (.+)\n")
 _CLUSTER: Final = re.compile(r"(\S+) (http://127\.0\.0\.1:\d+)")
+_TOKEN: Final = re.compile(r"token (\S+)")
 _AGENT: Final = re.compile(r"agent (http://127\.0\.0\.1:\d+) \(rpc (127\.0\.0\.1:\d+)\)")
 _PORT: Final = re.compile(r"127\.0\.0\.1:(\d+)")
 _PORTS: Final = range(20000, 32768)
@@ -54,6 +55,7 @@ class Playground:
         self.clusters: dict[str, str] = {}
         self.agent_url = ""
         self.rpc_address = ""
+        self.token_file: Path | None = None
         rpc_port, http_port = free_ports(2)
         ports = [f"--rpc-port={rpc_port}", f"--http-port={http_port}"]
         self._ports = [rpc_port, http_port]
@@ -79,6 +81,8 @@ class Playground:
         for part in match[1].split(", "):
             if agent := _AGENT.fullmatch(part):
                 self.agent_url, self.rpc_address = agent[1], agent[2]
+            elif token := _TOKEN.fullmatch(part):
+                self.token_file = Path(token[1])
             else:
                 cluster = _CLUSTER.fullmatch(part)
                 assert cluster, part
@@ -146,6 +150,11 @@ class Playground:
         assert len(agents) == 1
         return agents[0]
 
+    def token(self) -> str:
+        """Root's, of a playground that requires tokens."""
+        assert self.token_file is not None
+        return self.token_file.read_text().strip()
+
     def shell(self, script: str) -> subprocess.CompletedProcess[str]:
         """Run what bob types; `yt` is the unmodified client, and clusters go by their names."""
         aliases = "".join(f'{name}="{url}";' for name, url in self.clusters.items())
@@ -190,10 +199,10 @@ def started(directory: Path, *options: str, clusters: tuple[str, ...] = CLUSTERS
 
 
 @contextmanager
-def connected(url: str) -> Iterator[YtClient]:
+def connected(url: str, token: str | None = None) -> Iterator[YtClient]:
     """The unmodified Python client, which does not try again."""
     never = {"retries": {"enable": False}}
-    client = YtClient(proxy=url, config={"proxy": never, "dynamic_table_retries": {"enable": False}})
+    client = YtClient(proxy=url, token=token, config={"proxy": never, "dynamic_table_retries": {"enable": False}})
     try:
         yield client
     finally:
