@@ -27,6 +27,9 @@ SCHEMAS: Final[Mapping[str, str]] = {kind: f"schema:{kind}" for kind in ("user",
 _OF_TRANSACTIONS: Final = (Ace("allow", (EVERYONE,), ("read",)), Ace("allow", (OWNER,), ("write",)))
 """Everybody may look at transactions and locks; only who has begun a transaction gives it other attributes."""
 
+_OUTSIDE: Final = (Ace("allow", (EVERYONE,), ("read",)),)
+"""Of what has an id and no place in the tree, such as a chunk."""
+
 
 class Permissions:
     """Access control of one cluster, or of one view of it."""
@@ -72,7 +75,8 @@ class Permissions:
             return None
         subject = self._subjects.find(verdict.subject)
         assert subject is not None, "entries are rid of subjects that go"
-        return self._state.node(verdict.holder), subject
+        holder = self._state.find_node(verdict.holder)
+        return (holder, subject) if holder else None
 
     def denial(self, user: str, node: Node, permissions: Sequence[str], verdict: Verdict) -> YtError:
         """The error 901 for a verdict that denies."""
@@ -105,7 +109,14 @@ class Permissions:
             yield Level(current.id, self._entries_of(current))
             if current.attributes.get("inherit_acl") is False:
                 return
-            current = self._parent_of(current)
+            parent = self._parent_of(current)
+            if parent is None and not self._is_top(current):
+                yield Level(current.id, _OUTSIDE)
+            current = parent
+
+    def _is_top(self, node: Node) -> bool:
+        root = self._state.root
+        return node.type in SCHEMAS.values() or (root is not None and node.id == root.id)
 
     def _parent_of(self, node: Node) -> Node | None:
         if node.type in SCHEMAS:

@@ -564,6 +564,15 @@ class TestTables:
             ask()
         assert rows_of(client, f"key from [{table}]") == [{"key": 1}]
 
+    def test_chunks_are_there_for_everybody_to_look_at(self, client: YtClient, private: str, bob: User) -> None:
+        queue = make_queue(client, f"{private}/queue")
+        client.insert_rows(queue, [{"data": "x"}])
+        client.freeze_table(queue, sync=True)
+        [chunk] = client.get(f"{queue}/@chunk_ids")
+        assert bob.client.get(f"#{chunk}/@row_count") == 1
+        assert action(client, bob, "read", f"#{chunk}") == "allow"
+        assert action(client, bob, "write", f"#{chunk}") == "deny"
+
     def test_tablets_need_mount(self, client: YtClient, private: str, bob: User) -> None:
         queue = make_queue(client, f"{private}/queue")
         all_refused(

@@ -6,6 +6,8 @@ import stat
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from yt.wrapper import YtClient, YtError
@@ -39,12 +41,17 @@ def test_the_agent_does_its_whole_work_with_a_token_of_its_own(tmp_path: Path) -
 
 
 def test_nobody_gets_in_without_a_token(tmp_path: Path) -> None:
-    with running(tmp_path, "--require-token", "--agents=0", clusters=("alone",)) as playground:
+    options = ("--require-token", "--test-controls", "--agents=0")
+    with running(tmp_path, *options, clusters=("alone",)) as playground:
         assert playground.token_file is not None
         assert stat.S_IMODE(playground.token_file.stat().st_mode) == 0o600
         for token in (None, "guessed"):
             with connected(playground.clusters["alone"], token) as stranger, pytest.raises(YtTokenError):
                 stranger.list("/")
+        with pytest.raises(HTTPError) as refused:
+            urlopen(f"{playground.clusters['alone']}/test/clock", timeout=10)
+        with refused.value as answer:
+            assert answer.code == 401
         listed = f"YT_PROXY={playground.clusters['alone']} YT_TOKEN_PATH={playground.token_file} yt list //sys/users"
         assert "root" in playground.shell(listed).stdout.split()
 
@@ -86,8 +93,7 @@ def as_root(playground: Playground, name: str) -> Any:
 
 
 def assert_trimmed(client: YtClient, row_index: int) -> None:
-    [partition] = assert_status(client, QUEUE)
-    assert partition.get("lower_row_index") == row_index
+    assert [partition.get("lower_row_index") for partition in assert_status(client, QUEUE)] == [row_index]
 
 
 def assert_status(client: YtClient, path: str) -> Any:
