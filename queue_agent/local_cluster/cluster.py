@@ -133,7 +133,7 @@ class Cluster:
             return self._view
         self.state.versions.transaction(transaction_id)
         view = CypressView(TransactionView(self.state, transaction_id))
-        return view if self.access.unlimited else view.acting_as(view.permissions.access(self.access.user))
+        return view if self.access is UNLIMITED else view.acting_as(view.permissions.access(self.access.user))
 
     def check_revision(self, path: str, revision: int, transaction_id: str | None) -> None:
         """YtError 1000 unless the node a transaction sees at a path is, as it has been committed, of this revision."""

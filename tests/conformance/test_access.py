@@ -532,6 +532,25 @@ class TestTree:
         bob.client.set(f"{home}/d/@acl", [], force=True)
         assert client.get(f"{home}/d/@acl") == []
 
+    def test_in_a_transaction_everybody_stays_who_they_are(
+        self, client: YtClient, private: str, home: str, bob: User
+    ) -> None:
+        with bob.client.Transaction():
+            bob.client.create("map_node", f"{home}/plain")
+            assert bob.client.get(f"{home}/plain/@owner") == bob.name
+            assert bob.client.check_permission(bob.name, "write", f"{home}/plain")["action"] == "allow"
+            with refused(901, "write"):
+                bob.client.create("map_node", f"{private}/d")
+            with refused(901, "read"):
+                bob.client.get(private)
+            with refused(901, "write"):
+                bob.client.lock(private)
+        assert client.get(f"{home}/plain/@owner") == bob.name
+        client.add_member(bob.name, "superusers")
+        with bob.client.Transaction():
+            bob.client.create("map_node", f"{private}/mighty")
+        assert client.get(f"{private}/mighty/@owner") == bob.name
+
     def test_parts_of_a_batch_are_refused_alone(self, client: YtClient, private: str, home: str, bob: User) -> None:
         batch = bob.client.create_batch_client()
         closed, opened = batch.get(private), batch.get(f"{home}/@id")

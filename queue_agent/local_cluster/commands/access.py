@@ -11,9 +11,11 @@ from queue_agent.local_cluster.commands.command import (
     Command,
     Parameters,
     PathParameter,
+    TransactionId,
     light,
     volatile,
 )
+from queue_agent.local_cluster.permissions import Permissions
 from queue_agent.local_cluster.subjects import ROOT
 from queue_agent.wire.error import YtError
 
@@ -33,6 +35,7 @@ class _CheckPermission(Parameters):
     path: PathParameter
     columns: list[str] | None = None
     vital: bool | None = None
+    transaction_id: TransactionId = None
 
 
 class _CheckPermissionByAcl(Parameters):
@@ -77,10 +80,11 @@ async def _remove_member(cluster: Cluster, parameters: _Membership, _: Body) -> 
 
 async def _check_permission(cluster: Cluster, parameters: _CheckPermission, _: Body) -> Any:
     permission = check_permission_name(parameters.permission)
-    node = cluster.resolver.existing(parameters.path).node
+    view = cluster.view(parameters.transaction_id)
+    node = view.resolver.existing(parameters.path).node
     principal = cluster.subjects.principal(parameters.user)
-    verdict = cluster.permissions.verdict(principal, node, permission, vital=bool(parameters.vital))
-    shown = _shown(cluster, verdict)
+    verdict = view.permissions.verdict(principal, node, permission, vital=bool(parameters.vital))
+    shown = _shown(view.permissions, verdict)
     if parameters.columns is not None and verdict.allowed:
         # There are no rules for columns: each is as its table.
         return {**shown, "columns": [shown for _ in parameters.columns]}
@@ -127,15 +131,15 @@ async def _set_user_password(cluster: Cluster, parameters: _SetPassword, _: Body
     return {}
 
 
-def _shown(cluster: Cluster, verdict: Verdict) -> dict[str, Any]:
-    decisive = cluster.permissions.found_by(verdict)
+def _shown(permissions: Permissions, verdict: Verdict) -> dict[str, Any]:
+    decisive = permissions.found_by(verdict)
     if decisive is None:
         return {"action": verdict.action}
     holder, subject = decisive
     return {
         "action": verdict.action,
         "object_id": holder.id,
-        "object_name": cluster.permissions.object_name(holder),
+        "object_name": permissions.object_name(holder),
         "subject_id": subject.id,
         "subject_name": subject.name,
     }
@@ -144,7 +148,7 @@ def _shown(cluster: Cluster, verdict: Verdict) -> dict[str, Any]:
 COMMANDS: Final[tuple[Command, ...]] = (
     volatile("add_member", _Membership, _add_member, transactions="ignored"),
     volatile("remove_member", _Membership, _remove_member, transactions="ignored"),
-    light("check_permission", _CheckPermission, _check_permission),
+    light("check_permission", _CheckPermission, _check_permission, transactions="taken"),
     light("check_permission_by_acl", _CheckPermissionByAcl, _check_permission_by_acl, transactions="ignored"),
     light("get_current_user", _None, _get_current_user, transactions="ignored"),
     volatile("issue_token", _IssueToken, _issue_token, transactions="ignored"),
