@@ -108,13 +108,15 @@ class Conflict:
 class LockHistory:
     """Locks of committed transactions, as far back as a transaction that is still open may ask.
 
+    Rows are told by table and encoded key, whatever tablets the table has at the time.
+
     Transactions that start later than a lock was committed can not be in conflict with it: with none open there is
     nothing to remember.
     """
 
     def __init__(self) -> None:
         self._starts: dict[int, None] = {}
-        self._rows: dict[tuple[int, bytes], list[_Stamps]] = {}
+        self._rows: dict[tuple[str, bytes], list[_Stamps]] = {}
         self._prune_above = _PRUNE_ABOVE
 
     @property
@@ -133,11 +135,11 @@ class LockHistory:
             self._rows.clear()
             self._prune_above = _PRUNE_ABOVE
 
-    def record(self, tablet_number: int, key: bytes, mask: Mask, commit_timestamp: int) -> None:
+    def record(self, table_id: str, key: bytes, mask: Mask, commit_timestamp: int) -> None:
         """Note the locks of a commit."""
-        groups = self._rows.get((tablet_number, key))
+        groups = self._rows.get((table_id, key))
         if groups is None:
-            groups = self._rows[tablet_number, key] = [_Stamps() for _ in mask]
+            groups = self._rows[table_id, key] = [_Stamps() for _ in mask]
             if len(self._rows) > self._prune_above:
                 self._prune()
         for stamps, lock in zip(groups, mask, strict=True):
@@ -149,12 +151,12 @@ class LockHistory:
                 case LockType.SHARED_STRONG:
                     stamps.read = commit_timestamp
 
-    def conflict(self, tablet_number: int, key: bytes, mask: Mask, start_timestamp: int) -> Conflict | None:
+    def conflict(self, table_id: str, key: bytes, mask: Mask, start_timestamp: int) -> Conflict | None:
         """What stands against taking the locks in a transaction that started then.
 
         The primary lock covers all groups; whoever takes any other is checked against it, but does not take it.
         """
-        groups = self._rows.get((tablet_number, key))
+        groups = self._rows.get((table_id, key))
         if groups is None:
             return None
         checked = (max(mask), *(_stronger(mask[0], lock) for lock in mask[1:]))

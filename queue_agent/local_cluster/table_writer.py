@@ -180,7 +180,7 @@ class TableWriter(Guarded):
             raise YtError(f"Error committing transaction {transaction_id}", inner_errors=[error]) from error
         for batch in batches:
             for key, lock in batch.locks.items():
-                self._history.record(batch.tablet.number, key, lock.mask, timestamp)
+                self._history.record(batch.table.node.id, key, lock.mask, timestamp)
 
     def _prepared(
         self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity
@@ -208,7 +208,7 @@ class TableWriter(Guarded):
 
     def _check_locks(self, batch: _Batch, transaction: TabletTransaction) -> None:
         for key, lock in batch.locks.items():
-            conflict = self._history.conflict(batch.tablet.number, key, lock.mask, transaction.start_timestamp)
+            conflict = self._history.conflict(batch.table.node.id, key, lock.mask, transaction.start_timestamp)
             if conflict is not None:
                 raise YtError(
                     conflict.message,
