@@ -10,6 +10,7 @@ from queue_agent.local_cluster.computed_columns import validate_computed_columns
 from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import TableState
 from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, TableSchema, parse_schema
+from queue_agent.local_cluster.schema_compatibility import check_compatible
 from queue_agent.local_cluster.storage import SortedVersion
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
@@ -41,7 +42,7 @@ def altered_table_state(old: TableState, schema: yson.Yson | None, dynamic: bool
             new = replace(new, unique_keys=True)
     if becomes_dynamic:
         validate_dynamic_schema(new)
-    return TableState(new, becomes_dynamic)
+    return TableState(new, becomes_dynamic, weak=old.weak and schema is None and not becomes_dynamic)
 
 
 def validate_dynamic_schema(schema: TableSchema) -> None:
@@ -74,6 +75,22 @@ def check_alteration(old: TableSchema, new: TableSchema) -> None:
         for before, after in zip(keys, new.key_columns, strict=False)
     ) or any(column.name in known for column in new.key_columns[len(keys) :]):
         raise YtError("Cannot change schema: key columns may only be added behind those there are")
+
+
+def check_static_alteration(old: TableState, new: TableState) -> None:
+    """YtError unless the rows of a static table, whatever they are, are rows of what it is to become, in its order.
+
+    Key columns may be dropped from the end of the key, or be added to it if they are new.
+    """
+    check_compatible(old.schema, new.schema)
+    before = [(column.name, column.sort_order) for column in old.schema.key_columns]
+    after = [(column.name, column.sort_order) for column in new.schema.key_columns]
+    width = min(len(before), len(after))
+    known = {column.name for column in old.schema.columns}
+    if before[:width] != after[:width] or any(name in known for name, _ in after[width:]):
+        raise YtError("Cannot change schema: rows of the table are not sorted by the new key columns")
+    if new.schema.unique_keys and (not old.schema.unique_keys or len(after) < len(before)):
+        raise YtError('Cannot change schema: keys need not be unique, so "unique_keys" cannot be "true"')
 
 
 def added_system_columns(old: TableSchema, new: TableSchema) -> set[str]:

@@ -15,7 +15,7 @@ class ConnectionDropped(Exception):
 
 
 async def answer_faultily(
-    fault: Fault, request: web.BaseRequest, answer: Callable[[], Awaitable[web.Response]]
+    fault: Fault, request: web.BaseRequest, answer: Callable[[], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
     """Answer a request, or do not, as a fault wants it.
 
@@ -52,7 +52,8 @@ def hang_up(request: web.BaseRequest) -> web.Response:
     return web.Response()
 
 
-async def _send_half(request: web.BaseRequest, whole: web.Response) -> None:
+async def _send_half(request: web.BaseRequest, whole: web.StreamResponse) -> None:
+    assert isinstance(whole, web.Response), "answers that are to be cut are made as a whole"
     content = whole.body
     assert isinstance(content, bytes)
     whole.headers.popall("Content-Length", None)

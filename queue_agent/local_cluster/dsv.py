@@ -62,9 +62,8 @@ class DsvReader:
         self.record_separator = options.record_separator
 
     def read(self, lines: bytes) -> list[dict[bytes, Any]]:
-        """Rows of whole lines, the last of which may lack its separator."""
+        """Rows of lines with separators between them, but none behind the last."""
         read = self._read_named if self._options.columns is None else self._read_positional
-        lines = lines.removesuffix(self.record_separator)
         return [read(line.split(self._options.field_separator)) for line in lines.split(self.record_separator)]
 
     def _read_named(self, fields: Sequence[bytes]) -> dict[bytes, Any]:

@@ -81,7 +81,7 @@ class Format:
     def read_rows(self, data: bytes) -> list[dict[bytes, Any]]:
         """Rows of a table; all strings in them are bytes."""
         if self.dsv:
-            return DsvReader(self.dsv).read(data) if data else []
+            return DsvReader(self.dsv).read(data.removesuffix(self.dsv.record_separator)) if data else []
         if self.name == "yson":
             rows = yson.loads_rows(data)
         else:

@@ -32,6 +32,17 @@ class Content:
     md5: str | None = None
     """Of all bytes of a file, if it was asked for when they were written."""
 
+    appended_count: int | None = 0
+    """In a transaction: how many chunks at the end it has added to what others see; None if it has replaced all."""
+
+    def merged_into(self, earlier: Content) -> Content:
+        """What becomes of `earlier`, the version of others, when the transaction that has this one is committed."""
+        if self.appended_count is None:
+            return self
+        added = self.chunk_ids[len(self.chunk_ids) - self.appended_count :]
+        count = None if earlier.appended_count is None else earlier.appended_count + len(added)
+        return Content((*earlier.chunk_ids, *added), self.md5, count)
+
 
 NO_CONTENT: Final = Content()
 
@@ -78,7 +89,11 @@ class Node:
                 "weak": self.table.weak,
             }
         if self.content != NO_CONTENT:
-            record["content"] = {"chunk_ids": list(self.content.chunk_ids), "md5": self.content.md5}
+            record["content"] = {
+                "chunk_ids": list(self.content.chunk_ids),
+                "md5": self.content.md5,
+                "appended_count": self.content.appended_count,
+            }
         return yson.dumps(record)
 
     @classmethod
@@ -90,7 +105,7 @@ class Node:
             table = TableState(schema, table["dynamic"], table.get("weak", not schema.columns))
         content = record.pop("content", None)
         if content:
-            content = Content(tuple(content["chunk_ids"]), content["md5"])
+            content = Content(tuple(content["chunk_ids"]), content["md5"], content["appended_count"])
         return cls(**record, table=table, content=content or NO_CONTENT)
 
 

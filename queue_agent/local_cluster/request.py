@@ -7,12 +7,12 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from aiohttp import StreamReader
+from aiohttp import ClientError, StreamReader
 
 from queue_agent.local_cluster.commands.command import Body, Command, Kind
 from queue_agent.local_cluster.formats import JSON_FORMAT, YSON_TEXT, Format
@@ -44,6 +44,10 @@ class BodyTimeout(YtError):
     """A body that does not come."""
 
 
+class BodyCut(YtError):
+    """A body whose client is gone."""
+
+
 async def read_body(
     content: StreamReader, encoding: str, kind: Kind, lease: Lease, seconds: float = BODY_SECONDS
 ) -> bytes:
@@ -61,9 +65,26 @@ async def read_body(
         BodyTimeout: nothing more came for too long.
         YtError: the compressed data is broken, or there is too much of it.
     """
+    parts: list[bytes] = []
+    async for data in body_pieces(content, encoding, seconds):
+        lease.grow(len(data))
+        if lease.size > _MAX_BODY_BYTES[kind]:
+            raise YtError(f"Request body is larger than {_MAX_BODY_BYTES[kind]} bytes")
+        parts.append(data)
+    return b"".join(parts)
+
+
+async def body_pieces(content: StreamReader, encoding: str, seconds: float = BODY_SECONDS) -> AsyncIterator[bytes]:
+    """The body, decompressed, as it comes, a megabyte at a time at most.
+
+    Raises:
+        UnsupportedEncoding: not gzip, deflate or identity.
+        BodyTimeout: nothing more came for so many seconds.
+        BodyCut: the connection ended before the body did.
+        YtError: the compressed data is broken.
+    """
     if encoding not in ("", "identity", "gzip", "deflate"):
         raise UnsupportedEncoding(f'Unsupported content encoding "{encoding}"')
-    parts: list[bytes] = []
     inflater = None if encoding in ("", "identity") else _Inflater()
     while not content.at_eof():
         try:
@@ -71,14 +92,12 @@ async def read_body(
                 chunk = await content.readany()
         except TimeoutError as error:
             raise BodyTimeout(f"No more of the request body came for {seconds} s", ErrorCode.TIMEOUT) from error
+        except (ConnectionError, ClientError) as error:
+            raise BodyCut(f"The request body ends early: {error}") from error
         for data in inflater.feed(chunk) if inflater else (chunk,):
-            lease.grow(len(data))
-            if lease.size > _MAX_BODY_BYTES[kind]:
-                raise YtError(f"Request body is larger than {_MAX_BODY_BYTES[kind]} bytes")
-            parts.append(data)
+            yield data
     if inflater:
         inflater.check_complete()
-    return b"".join(parts)
 
 
 class _Inflater:
@@ -142,10 +161,15 @@ def read_input(command: Command, parameters: Mapping[str, Any], headers: Mapping
     """What the command works on."""
     if command.input_type == "null":
         return Body()
-    chosen = _named_format(parameters, "input_format", headers, http.INPUT_FORMAT, "Content-Type")
     if command.input_type == "structured":
+        chosen = _named_format(parameters, "input_format", headers, http.INPUT_FORMAT, "Content-Type")
         return Body(value=(chosen or JSON_FORMAT).read_node(body))
-    return Body(rows=(chosen or YSON_TEXT).read_rows(body))
+    return Body(rows=input_row_format(parameters, headers).read_rows(body))
+
+
+def input_row_format(parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Format:
+    """How the rows of a body are written."""
+    return _named_format(parameters, "input_format", headers, http.INPUT_FORMAT, "Content-Type") or YSON_TEXT
 
 
 def output_format(command: Command, parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Format:

@@ -28,6 +28,11 @@ _SYSTEM_COLUMN_TYPES = {TIMESTAMP: "uint64", CUMULATIVE_DATA_WEIGHT: "int64"}
 _MAX_NAME_LENGTH = 256
 
 
+def is_system_column(name: str) -> bool:
+    """Whether the system fills in the column of ordered tables."""
+    return name in _SYSTEM_COLUMN_TYPES
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column; `type` is a name as in the attribute `type`, e.g. `boolean`, `any`, `utf8`."""

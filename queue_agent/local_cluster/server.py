@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any, Final
 
 import structlog
@@ -14,7 +15,7 @@ from aiohttp import web
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.local_cluster.authentication import Unauthenticated, UserRefused
 from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.commands.command import Command, Rows
+from queue_agent.local_cluster.commands.command import Body, Command, Rows, Stream
 from queue_agent.local_cluster.connection import ConnectionServer, error_response
 from queue_agent.local_cluster.connection_faults import ConnectionDropped, answer_faultily, hang_up
 from queue_agent.local_cluster.control_api import PREFIX as CONTROL_PREFIX
@@ -22,14 +23,18 @@ from queue_agent.local_cluster.control_api import ControlApi
 from queue_agent.local_cluster.formats import JSON_FORMAT
 from queue_agent.local_cluster.memory_budget import Lease, MemoryBudget
 from queue_agent.local_cluster.request import (
+    BodyCut,
     BodyTimeout,
     UnsupportedEncoding,
+    body_pieces,
     header_format,
+    input_row_format,
     output_format,
     read_body,
     read_input,
     read_parameters,
 )
+from queue_agent.local_cluster.streaming import encoded_rows, send_pieces
 from queue_agent.wire import http
 from queue_agent.wire.error import ErrorCode, YtError
 
@@ -38,6 +43,9 @@ MAX_HEADER_BYTES: Final = 8 * 2**20
 
 MAX_HELD_BYTES: Final = 512 * 2**20
 """Of requests that are being read or handled."""
+
+_STREAM_BYTES: Final = 32 * 2**20
+"""What one request is taken to hold whose body is handled as it comes."""
 
 _COMMAND_NAME: Final = re.compile(r"[a-z_]+")
 _VERSION: Final = "local"
@@ -151,19 +159,32 @@ class _Handling:
         if command.name != "discover_proxies":
             cluster = cluster.acting_as(cluster.authenticator.identify(headers).user)
         encoding = headers.get("Content-Encoding", "").lower()
-        data = await read_body(request.content, encoding, command.input_type, lease)
+        data = b""
+        if command.takes_pieces:
+            lease.grow(_STREAM_BYTES)
+        else:
+            data = await read_body(request.content, encoding, command.input_type, lease)
         parameters = read_parameters(command, request.query_string, headers, data)
 
-        async def answer() -> web.Response:
+        def body() -> Body:
+            if command.takes_pieces:
+                return Body(
+                    pieces=body_pieces(request.content, encoding), row_format=input_row_format(parameters, headers)
+                )
+            return read_input(command, parameters, headers, data)
+
+        async def answer(*, whole: bool = True) -> web.StreamResponse:
             try:
-                return await self._answer(cluster, command, parameters, headers, data)
+                return await self._answer(cluster, command, parameters, body, request, whole=whole)
+            except BodyCut as error:
+                raise ConnectionDropped from error
             except YtError as error:
                 return self._refusal(error)
 
         logged = self._cluster.requests.add(cluster.access.user, command.name, parameters)
         fault = self._cluster.faults.take_connection_fault(command.name, parameters)
         if fault is None:
-            response: web.StreamResponse = await answer()
+            response = await answer(whole=False)
         else:
             logged.fault = fault.effect.kind
             response = await answer_faultily(fault, request, answer)
@@ -178,27 +199,29 @@ class _Handling:
         cluster: Cluster,
         command: Command,
         parameters: Mapping[str, Any],
-        headers: Mapping[str, str],
-        data: bytes,
-    ) -> web.Response:
-        body = read_input(command, parameters, headers, data)
-        answer_format = output_format(command, parameters, headers)
-        answer = await cluster.execute(command, parameters, body)
-        response_parameters: Mapping[str, Any] = {}
+        body: Callable[[], Body],
+        request: web.BaseRequest,
+        *,
+        whole: bool,
+    ) -> web.StreamResponse:
+        answer_format = output_format(command, parameters, request.headers)
+        answer = await cluster.execute(command, parameters, body())
+        headers = {http.PROXY: self._cluster.http_address, "Cache-Control": "no-store"}
+        told = answer.response_parameters if isinstance(answer, (Rows, Stream)) else {}
+        headers[http.RESPONSE_PARAMETERS] = header_format(request.headers).write_node(told).decode().strip()
+        if isinstance(answer, Stream):
+            binary = command.output_type == "binary"
+            pieces = answer.pieces if binary else encoded_rows(answer_format, answer.pieces)
+            content_type = "application/octet-stream" if binary else answer_format.mime_type
+            with closing(answer.pieces):
+                if whole:
+                    return web.Response(body=b"".join(pieces), content_type=content_type, headers=headers)
+                return await send_pieces(request, pieces, content_type, headers)
         if isinstance(answer, Rows):
-            content = answer_format.write_rows(answer.rows)
-            response_parameters = answer.response_parameters
+            content = answer_format.header() + answer_format.write_rows(answer.rows)
         else:
             content = answer_format.write_node(answer)
-        return web.Response(
-            body=content,
-            content_type=answer_format.mime_type,
-            headers={
-                http.RESPONSE_PARAMETERS: header_format(headers).write_node(response_parameters).decode().strip(),
-                http.PROXY: self._cluster.http_address,
-                "Cache-Control": "no-store",
-            },
-        )
+        return web.Response(body=content, content_type=answer_format.mime_type, headers=headers)
 
     def _refusal(self, error: YtError) -> web.Response:
         """The error with the status that tells clients what kind it is of."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
+from typing import TypeVar
 
 from queue_agent.local_cluster.chunks import Chunk
 from queue_agent.local_cluster.clock import COUNTER_BITS, Clock, TimestampGenerator
@@ -18,6 +19,8 @@ from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.transaction_objects import MAP_KINDS, TransactionObjects
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.local_cluster.versions import Versions
+
+T = TypeVar("T")
 
 
 class ClusterState(TreeState):
@@ -162,6 +165,7 @@ class ClusterState(TreeState):
         """Forget a transaction's branch, and nodes that only it has kept."""
         self.versions.delete_branch(branch)
         self._may_have_loose_chunks = True
+        self._may_have_loose_chunks = True
         for node_id in branch.node_ids:
             if node_id in self._apart and not self.versions.needs(node_id):
                 self._delete_node(self._nodes[node_id])
@@ -250,6 +254,15 @@ class ClusterState(TreeState):
         self._pins.subtract(chunk_ids)
         self._pins = +self._pins
         self._may_have_loose_chunks = True
+
+    def pinned(self, chunk_ids: Iterable[str], pieces: Iterator[T]) -> Generator[T]:
+        """The same pieces, with chunks kept from the first to the last, or until the generator is closed."""
+        chunk_ids = list(chunk_ids)
+        self.pin_chunks(chunk_ids)
+        try:
+            yield from pieces
+        finally:
+            self.unpin_chunks(chunk_ids)
 
     def collect_chunks(self) -> None:
         """Forget the chunks that nothing needs any more; not to be called inside a change."""

@@ -10,10 +10,12 @@ from queue_agent.local_cluster.alteration import (
     added_system_columns,
     altered_table_state,
     check_alteration,
+    check_static_alteration,
     conversion,
 )
 from queue_agent.local_cluster.locks import EXCLUSIVE
-from queue_agent.local_cluster.model import Node, Tablet
+from queue_agent.local_cluster.mode_changes import check_becomes_dynamic, make_dynamic, make_static
+from queue_agent.local_cluster.model import NO_CONTENT, Node, Tablet
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
@@ -35,6 +37,7 @@ class TabletRange:
 
 ALL_TABLETS = TabletRange()
 
+DEFAULT_CODEC: Final = "lz4"
 _MAX_TABLET_COUNT: Final = 10_000
 _MAX_START: Final = 2**60
 """Leaves room for rows behind it in 63 bits."""
@@ -149,20 +152,24 @@ class Tablets(Guarded):
                     ErrorCode.INVALID_TABLET_STATE,
                 )
             new = altered_table_state(old, schema, dynamic)
+            content = node.content
             if old.dynamic and not new.dynamic:
-                self._make_static(path, tablets)
+                check_static_alteration(old, new)
+                codec = str(node.attributes.get("compression_codec", DEFAULT_CODEC))
+                content = make_static(self._state, old.schema, tablets, codec)
             elif old.dynamic:
                 self._convert_rows(path, old.schema, new.schema, tablets)
+            elif content.chunk_ids:
+                check_static_alteration(old, new)
             revision = self._state.next_revision()
-            self._tree.put_node(replace(node, table=new, revision=revision, attribute_revision=revision))
+            node = replace(node, table=new, content=content, revision=revision, attribute_revision=revision)
             if new.dynamic and not old.dynamic:
-                self._state.put_tablet(self._new(node.id, 0))
-
-    def _make_static(self, path: str, tablets: Sequence[Tablet]) -> None:
-        if any(self._has_rows(tablet) for tablet in tablets):
-            raise YtError(f"The local cluster keeps no rows in static tables, and {path} has some")
-        for tablet in tablets:
-            self._state.delete_tablet(tablet)
+                check_becomes_dynamic(old.schema, new.schema, has_rows=bool(content.chunk_ids))
+                tablet = self._new(node.id, 0)
+                self._state.put_tablet(tablet)
+                make_dynamic(self._state, new.schema, self._state.chunks(content), tablet)
+                node = replace(node, content=NO_CONTENT)
+            self._tree.put_node(node)
 
     def _convert_rows(self, path: str, old: TableSchema, new: TableSchema, tablets: Sequence[Tablet]) -> None:
         check_alteration(old, new)

@@ -9,8 +9,10 @@ from queue_agent.local_cluster.commands import (
     batch,
     cypress,
     dynamic_tables,
+    files,
     queues,
     service,
+    static_tables,
     tablets,
     transactions,
 )
@@ -18,6 +20,6 @@ from queue_agent.local_cluster.commands.command import Command
 
 COMMANDS: Final[dict[str, Command]] = {
     command.name: command
-    for module in (cypress, tablets, dynamic_tables, queues, transactions, access, service, batch)
+    for module in (cypress, tablets, dynamic_tables, static_tables, files, queues, transactions, access, service, batch)
     for command in module.COMMANDS
 }

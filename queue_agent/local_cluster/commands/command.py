@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
+from queue_agent.local_cluster.formats import YSON_TEXT, Format
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import NULL_GUID, Guid
@@ -97,10 +98,15 @@ class Transactional(Prerequisites):
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What came in the body, already decoded."""
+    """What came in the body, already decoded, unless the command wants it as it comes."""
 
     value: Any = None
     rows: list[dict[bytes, Any]] = field(default_factory=list)
+    pieces: AsyncIterator[bytes] | None = None
+    """Of a body that is taken as it comes, decompressed."""
+
+    row_format: Format = YSON_TEXT
+    """Of rows in `pieces`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,18 @@ class Rows:
     """What clients that ask for it get beside the rows."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer that is made while it is sent: batches of rows, or bytes if the output is binary.
+
+    Its generator is closed when it is not needed any more, whether it has come to its end or not.
+    """
+
+    pieces: Generator[Any]
+    response_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What the client is told before."""
+
+
 P = TypeVar("P", bound=Parameters)
 
 
@@ -120,7 +138,7 @@ class Command:
     """One entry of the table.
 
     `run` gets the cluster, the parsed parameters and the body; it returns a YSON value, or `Rows` if the output is
-    tabular.
+    tabular, or a `Stream` if the output may be large.
     """
 
     name: str
@@ -133,6 +151,8 @@ class Command:
     changes: bool = False
     """Whether a repeat must not be done again; some commands are volatile and only read all the same."""
     transactions: TransactionUse = "refused"
+    takes_pieces: bool = False
+    """Whether it takes its body piece by piece, however large it is."""
 
     def describe(self) -> dict[str, Any]:
         """The descriptor clients ask for at `/api/v4`."""

@@ -8,7 +8,15 @@ from typing import Any, Final
 from pydantic import Field
 
 from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.commands.command import Body, Command, Int64, Parameters, PathParameter, volatile
+from queue_agent.local_cluster.commands.command import (
+    Body,
+    Command,
+    Int64,
+    Parameters,
+    PathParameter,
+    Transactional,
+    volatile,
+)
 from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.tablets import TabletRange
 from queue_agent.wire.error import YtError
@@ -42,7 +50,7 @@ class _Reshard(_Range):
     cumulative_data_weights: list[Int64] | None = None
 
 
-class _Alter(Parameters):
+class _Alter(Transactional):
     path: PathParameter
     schema_: Any | None = Field(default=None, alias="schema")
     dynamic: bool | None = None
@@ -93,7 +101,7 @@ async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
 async def _alter(cluster: Cluster, parameters: _Alter, _: Body) -> Any:
     if parameters.upstream_replica_id not in (None, str(NULL_GUID)):
         raise YtError("The local cluster has no replicated tables")
-    cluster.tablets.alter(parameters.path, parameters.schema_, parameters.dynamic)
+    cluster.view(parameters.transaction_id).tablets.alter(parameters.path, parameters.schema_, parameters.dynamic)
     return {}
 
 
@@ -115,7 +123,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     _simple("unfreeze_table", lambda cluster: cluster.tablets.unfreeze),
     _simple("remount_table", lambda cluster: cluster.tablets.remount),
     volatile("reshard_table", _Reshard, _reshard, transactions="ignored"),
-    volatile("alter_table", _Alter, _alter),
+    volatile("alter_table", _Alter, _alter, transactions="taken"),
     volatile("get_tablet_infos", _TabletInfos, _get_tablet_infos, changes=False, transactions="ignored"),
     volatile("get_tablet_errors", _Path, _get_tablet_errors, transactions="ignored"),
 )
