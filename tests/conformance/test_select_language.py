@@ -194,3 +194,59 @@ def test_a_query_is_explained(client: YtClient, topics: str, users: str) -> None
     assert query["where_expression"] == '((t.topic)=("t1"))AND((t.number)>(4))'
     assert query["ranges"] == [['["t1", 4]', '["t1"]']]
     assert query["joins"] == [[{"lookup_type": "source ranges", "common_key_prefix": 0, "foreign_key_prefix": 1}]]
+
+
+def test_comments_of_a_user_are_found_by_the_hash_of_the_name(client: YtClient, home: str) -> None:
+    key = [
+        {"name": "hash", "type": "uint64", "sort_order": "ascending", "expression": "farm_hash(user)"},
+        {"name": "user", "type": "string", "sort_order": "ascending"},
+        {"name": "topic_id", "type": "string", "sort_order": "ascending"},
+        {"name": "parent_path", "type": "string", "sort_order": "ascending"},
+        {"name": "update_time", "type": "uint64"},
+    ]
+    comment = [
+        {"name": "topic_id", "type": "string", "sort_order": "ascending"},
+        {"name": "parent_path", "type": "string", "sort_order": "ascending"},
+        {"name": "content", "type": "string"},
+    ]
+    numbers = range(60)
+    by_user = make_table(
+        client,
+        f"{home}/user_comments",
+        key,
+        [
+            {
+                "user": f"u{number % 6}",
+                "topic_id": f"t{number % 4}",
+                "parent_path": f"0/{number}",
+                "update_time": number,
+            }
+            for number in numbers
+        ],
+    )
+    comments = make_table(
+        client,
+        f"{home}/topic_comments",
+        comment,
+        [{"topic_id": f"t{number % 4}", "parent_path": f"0/{number}", "content": f"c{number}"} for number in numbers],
+    )
+    parameters: dict[str, Any] = {}
+    query = f"""
+        topic_comments.topic_id as topic_id, topic_comments.content as content
+        from [{by_user}] as user_comments join [{comments}] as topic_comments
+        on (user_comments.topic_id, user_comments.parent_path) = (topic_comments.topic_id, topic_comments.parent_path)
+        where user_comments.user = 'u3' and user_comments.update_time >= 30
+        order by user_comments.update_time desc limit 2
+    """
+    assert list(client.select_rows(query, response_parameters=parameters)) == [
+        {"topic_id": "t1", "content": "c57"},
+        {"topic_id": "t3", "content": "c51"},
+    ]
+    assert parameters["rows_read"] == 10 + 5, "the ten comments of the user, and the five that are new enough"
+    subtree = f"content from [{comments}] where topic_id = 't1' and is_prefix('0/5', parent_path)"
+    assert [row["content"] for row in client.select_rows(subtree, response_parameters=parameters)] == [
+        "c5",
+        "c53",
+        "c57",
+    ]
+    assert parameters["rows_read"] == 3

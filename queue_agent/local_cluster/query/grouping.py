@@ -10,7 +10,7 @@ from queue_agent.local_cluster.keys import Row, Value
 from queue_agent.local_cluster.query.aggregates import Accumulator, Aggregate
 from queue_agent.local_cluster.query.evaluate import Evaluator, compile_expression, compile_row
 from queue_agent.local_cluster.query.expressions import Expression, Reference
-from queue_agent.local_cluster.query.syntax import Alias, Node
+from queue_agent.local_cluster.query.syntax import Alias, Constant, Node
 from queue_agent.local_cluster.query.wording import column_name
 
 
@@ -23,7 +23,9 @@ class Grouping:
     aggregates: list[Aggregate] = field(default_factory=list)
 
     def key(self, node: Node) -> Expression | None:
-        """The place of the key that is written like this."""
+        """The place of the key that is written like this; a constant is itself wherever it stands."""
+        if isinstance(node, Constant):
+            return None
         for index, item in enumerate(self.nodes):
             if node == item or (isinstance(item, Alias) and node == item.expression):
                 return Reference(index, self.keys[index].type)

@@ -186,7 +186,7 @@ def _projections(
 
 
 def _output_column(name: str, expression: Expression, scope: Scope, grouping: Grouping | None) -> Column:
-    """A column that is passed through keeps its type to the letter, but a joined or grouped one may be null."""
+    """A column that is passed through keeps its type to the letter."""
     if grouping is not None and isinstance(expression, Reference) and expression.index < len(grouping.keys):
         expression = grouping.keys[expression.index]
     elif grouping is not None:

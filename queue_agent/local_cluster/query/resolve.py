@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import assert_never
+from typing import Final, assert_never
 
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Row, Value
@@ -52,6 +52,9 @@ from queue_agent.local_cluster.query.syntax import (
 from queue_agent.local_cluster.query.wording import qualified, words_of, words_of_all
 from queue_agent.wire.error import YtError
 
+_MAX_STEPS: Final = 50_000
+"""Names that stand for names can make a short query a huge one."""
+
 
 class Resolver:
     """Resolves the expressions of one query.
@@ -66,6 +69,7 @@ class Resolver:
         self._aliases = aliases
         self._aliases_in_use: set[str] = set()
         self._grouping: Grouping | None = None
+        self._steps = 0
 
     def for_scope(self, scope: Scope) -> Resolver:
         """One with other columns and the same aliases."""
@@ -95,6 +99,9 @@ class Resolver:
 
     def resolve(self, node: Node) -> Untyped:
         """As `expression`, with the type still open where it is."""
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise YtError("Maximum expression depth exceeded")
         if self._grouping is not None:
             key = self._grouping.key(node)
             if key is not None:

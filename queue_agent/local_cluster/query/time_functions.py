@@ -75,9 +75,11 @@ def _floor_in_zone(floor: Callable[[datetime], datetime]) -> Callable[[int, byte
 
 
 def _formatted(seconds: int, pattern: bytes, zone: tzinfo) -> bytes:
-    return (
-        _moment(seconds, zone).strftime(pattern.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-    )
+    try:
+        return _moment(seconds, zone).strftime(pattern.decode()).encode()
+    except ValueError as error:
+        words = pattern.decode("utf-8", "replace")
+        raise YtError(f'Cannot format a timestamp by "{words}"') from error
 
 
 def _format(seconds: int, pattern: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import total_ordering
 from typing import Any, Final
@@ -17,6 +18,7 @@ from queue_agent.wire.yson import Yson
 
 _ANY: Final = one_of("any")
 _NOT_FOUND: Final = object()
+_INDEX: Final = re.compile(r"[0-9]{1,18}")
 
 
 @total_ordering
@@ -165,7 +167,7 @@ def _find(data: bytes, path: bytes) -> Any:
         literal = ypath.unescape_literal(token)
         if isinstance(value, dict):
             value = value.get(literal.encode("utf-8", "surrogateescape"), _NOT_FOUND)
-        elif isinstance(value, list) and literal.isascii() and literal.isdigit() and int(literal) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(literal) and int(literal) < len(value):
             value = value[int(literal)]
         else:
             return _NOT_FOUND

@@ -335,6 +335,12 @@ def test_any_text_gives_a_result_or_the_one_kind_of_error(text: str) -> None:
         assert isinstance(result, QueryResult)
 
 
+def test_names_that_double_an_expression_again_and_again_are_refused() -> None:
+    doublings = ", ".join(f"x{number} + x{number} as x{number + 1}" for number in range(40))
+    error = error_of(f"k as x0, {doublings} from [//t]", values())
+    assert error.message == "Maximum expression depth exceeded"
+
+
 def test_long_chains_of_conditions_are_no_problem() -> None:
     text = " or ".join(f"(k = {number} and s = 'x')" for number in range(3000))
     table = values()

@@ -178,6 +178,7 @@ def test_hashes_and_cases_know_null() -> None:
         ('try_get_int64(c, "/u")', None),
         ('try_get_int64(c, "/none/deeper")', None),
         ('try_get_int64(c, "/lst/7")', None),
+        (f'try_get_int64(c, "/lst/{"1" * 5000}")', None),
         ('try_get_string(c, "/e")', None),
         ('int64(get_any(c, "/f"))', 1),
         ('get_any(c, "/u") = 5u', True),
@@ -237,6 +238,7 @@ def test_what_yson_does_not_hold_is_an_error(expression: str, message: str) -> N
         ("case when b then 2 else 'x' end", "Types mismatch in CASE THEN expression"),
         ("case i when 'x' then 2 end", "Type mismatch in expression"),
         ("timestamp_floor_day(9223372036854775807)", "Timestamp 9223372036854775807 is out of range"),
+        (r"format_timestamp(1, '\xff')", "Cannot format a timestamp by"),
         ("timestamp_floor_day_tz(1, 'Nowhere/Land')", 'Unknown time zone "Nowhere/Land"'),
     ],
 )
@@ -259,6 +261,7 @@ def test_arguments_that_make_no_sense_are_refused(expression: str, message: str)
         ("я.", "яж", "я"),
         ("(?i)aB", "Ab", "ac"),
         ("a$", "a", "b"),
+        ("a}+", "a}}", "a"),
     ],
 )
 def test_regular_expressions_mean_what_they_mean_in_re2(pattern: str, matching: str, other: str) -> None:

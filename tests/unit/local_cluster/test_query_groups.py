@@ -98,6 +98,10 @@ def test_columns_of_a_key_keep_their_type_and_aggregates_have_that_of_their_func
     ]
 
 
+def test_a_constant_key_does_not_decide_the_type_of_the_same_constant_elsewhere() -> None:
+    assert rows_of("sum(u) as s from [//t] where k > 1 group by 1 having s > 1", orders()) == [(6,)]
+
+
 def test_having_chooses_groups() -> None:
     text = "g, sum(1) as n from [//t] group by g having n > 1 and max(i) > 15"
     assert rows_of(text, orders()) == [(b"y", 2)]
