@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Final
@@ -173,7 +173,7 @@ class Subjects:
         assert found is not None, "a started cluster has it"
         return found
 
-    def _rewrite(self, subject: str, heir: str, change: Any) -> None:
+    def _rewrite(self, subject: str, heir: str, change: Callable[[Iterable[Ace]], Iterable[Ace]]) -> None:
         for node in list(self._state.nodes()):
             attributes = dict(node.attributes)
             if attributes.get("owner") == subject:

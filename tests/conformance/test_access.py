@@ -583,6 +583,29 @@ class TestTables:
             ask()
         assert rows_of(client, f"key from [{table}]") == [{"key": 1}]
 
+    def test_static_tables_and_files_need_read_and_write(self, client: YtClient, private: str, bob: User) -> None:
+        table, file = f"{private}/table", f"{private}/file"
+        client.write_table(table, [{"a": 1}])
+        client.write_file(file, b"content")
+        reads: tuple[Callable[[], Any], ...] = (
+            lambda: list(bob.client.read_table(table)),
+            lambda: bob.client.read_file(file).read(),
+        )
+        writes: tuple[Callable[[], Any], ...] = (
+            lambda: bob.client.write_table(f"<append=%true>{table}", [{"a": 2}]),
+            lambda: bob.client.write_file(file, b"other"),
+            lambda: bob.client.write_table(f"{private}/new", [{"a": 2}]),
+        )
+        all_refused(901, "read", *reads, lambda: bob.client.concatenate([table], f"{private}-joined"))
+        all_refused(901, "write", *writes)
+        assert list(client.read_table(table)) == [{"a": 1}]
+        assert client.read_file(file).read() == b"content"
+        assert client.list(private) == ["file", "table"]
+        client.set(f"{private}/@acl", [allow(bob.name, "read", "write", "remove")])
+        for ask in (*reads, *writes):
+            ask()
+        bob.client.concatenate([table], table)
+
     def test_chunks_are_there_for_everybody_to_look_at(self, client: YtClient, private: str, bob: User) -> None:
         queue = make_queue(client, f"{private}/queue")
         client.insert_rows(queue, [{"data": "x"}])
