@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from queue_agent.local_cluster.clock import format_instant
 from queue_agent.local_cluster.content_attributes import CHUNK_TYPE, content_attributes, measure_content
+from queue_agent.local_cluster.lifetimes import checked_lifetime, effective_expiration
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
-from queue_agent.local_cluster.model import Node, TableState, Tablet
+from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node, TableState, Tablet
 from queue_agent.local_cluster.permissions import Permissions
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import RETENTION_ATTRIBUTES
@@ -100,7 +102,7 @@ def _is_user(node: Node) -> bool:
     return node.type == "user"
 
 
-def _any(_: Node) -> bool:
+def _any(_: Any) -> bool:
     return True
 
 
@@ -134,10 +136,6 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
-def _is_lifetime(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -162,8 +160,8 @@ SETTABLE: Final[Mapping[str, Settable]] = {
     "acl": Settable(_any, _is_list, [], lock="outside"),
     "inherit_acl": Settable(_any, _is_bool, True, lock="outside"),
     "opaque": Settable(_any, _is_bool, False, lock="outside"),
-    "expiration_time": Settable(_any, _is_lifetime),
-    "expiration_timeout": Settable(_any, _is_lifetime),
+    EXPIRATION_TIME: Settable(_any, _any),
+    EXPIRATION_TIMEOUT: Settable(_any, _any),
     "optimize_for": Settable(_is_table, _one_of("lookup", "scan"), "scan"),
     "compression_codec": Settable(_has_content, _is_text, "lz4"),
     "erasure_codec": Settable(_has_content, _is_text, "none"),
@@ -223,6 +221,8 @@ class Attributes:
             "count": (lambda node: node.type in MAPS or node.type == "list_node", self._count),
             "target_path": (_is_link, lambda node: node.value),
             "broken": (_is_link, self._is_broken),
+            "effective_expiration": (_any, lambda node: effective_expiration(state, node)),
+            "touch_time": (lambda node: node.id in committed.touched, self._touch_time),
             "effective_acl": (_any, permissions.effective_acl),
             "member_of": (_is_subject, lambda node: self._subjects.groups_of(node.name)),
             "member_of_closure": (_is_subject, lambda node: sorted(self._subjects.closure(node.name))),
@@ -335,7 +335,9 @@ class Attributes:
         if settable:
             value = yson.as_boolean(value) if settable.valid is _is_bool else value
             self._check(node, name, value, settable)
-        if name == "acl":
+        if name in (EXPIRATION_TIME, EXPIRATION_TIMEOUT):
+            value = checked_lifetime(self._state, node, name, value)
+        elif name == "acl":
             value = self._subjects.parse_acl(value)
         elif name == "owner":
             value = self._subjects.existing_name(value)
@@ -435,6 +437,9 @@ class Attributes:
             "queues": {path: yson.Uint64(node.attribute_revision) for path, node in tables if is_queue(node)},
             "consumers": {path: yson.Uint64(node.attribute_revision) for path, node in tables if is_consumer(node)},
         }
+
+    def _touch_time(self, node: Node) -> str:
+        return format_instant(datetime.fromtimestamp(self._committed.touched[node.id], UTC))
 
     def _tablets(self, node: Node) -> list[dict[str, Any]]:
         return [self._describe(node, tablet) for tablet in self._committed.tablets(node.id)]

@@ -15,6 +15,7 @@ from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cypress_view import CypressView
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.documents import get_inside
+from queue_agent.local_cluster.expiration import Expiration
 from queue_agent.local_cluster.faults import Faults
 from queue_agent.local_cluster.housekeeping import Housekeeping
 from queue_agent.local_cluster.master_transactions import MasterTransactions
@@ -30,6 +31,7 @@ from queue_agent.local_cluster.security import Security
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.subjects import Subjects
+from queue_agent.local_cluster.subtrees import Subtrees
 from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transactions import TabletTransactions
@@ -98,7 +100,8 @@ class Cluster:
         self.security = Security(self.state, self._view.attributes)
         self.tokens = Tokens(self.state, self.resolver, self.cypress)
         self.authenticator = Authenticator(self.tokens, self.subjects, require_token=require_token)
-        self.housekeeping = Housekeeping(self.state, self.transactions)
+        self.expiration = Expiration(self.state, Subtrees(self.state, self.resolver, self.tablets))
+        self.housekeeping = Housekeeping(self.state, self.transactions, self.expiration)
         directory.add(self)
         create_system_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
 

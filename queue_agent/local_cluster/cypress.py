@@ -9,7 +9,7 @@ from typing import Any
 from queue_agent.local_cluster.attributes import Attributes, instant
 from queue_agent.local_cluster.documents import get_inside, remove_inside, set_inside
 from queue_agent.local_cluster.locks import EXCLUSIVE
-from queue_agent.local_cluster.model import Node
+from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from queue_agent.local_cluster.nodes import (
     BUILTIN_NODES,
     CREATABLE,
@@ -284,6 +284,9 @@ class Cypress(Guarded):
     def _with_value(self, node: Node, name: str, value: Any) -> Node:
         """The node, which is there, with an attribute set, once that is locked."""
         self._access.check(node, attribute_permission(name))
+        if name in (EXPIRATION_TIME, EXPIRATION_TIMEOUT):
+            self._check_not_builtin(node)
+            self._access.check_subtree(node, "remove")
         self._access.check_owner(name, value)
         self._attributes.lock(node, name)
         return self._attributes.with_value(node, name, value)

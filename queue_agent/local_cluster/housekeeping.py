@@ -7,6 +7,7 @@ from typing import Final, NoReturn
 
 import structlog
 
+from queue_agent.local_cluster.expiration import Expiration
 from queue_agent.local_cluster.master_transactions import MasterTransactions
 from queue_agent.local_cluster.segments import flush_due
 from queue_agent.local_cluster.state import ClusterState
@@ -17,23 +18,27 @@ log = structlog.get_logger(__name__)
 
 
 class Housekeeping:
-    """Ends transactions nobody pings, flushes rows and frees chunks.
+    """Ends transactions nobody pings, removes nodes whose time has come, flushes rows and frees chunks.
 
     Commands have it look before they run, so that nobody sees what should be done and is not, whatever moved the clock.
 
     Args:
         state: of the cluster.
         transactions: those of its master.
+        expiration: of its nodes.
     """
 
-    def __init__(self, state: ClusterState, transactions: MasterTransactions) -> None:
+    def __init__(self, state: ClusterState, transactions: MasterTransactions, expiration: Expiration) -> None:
         self._state = state
         self._transactions = transactions
+        self._expiration = expiration
         self._looked_at = float("-inf")
 
     def look(self) -> None:
         """Do what is due, most of it only if the clock has moved by a second; not to be called inside a change."""
+        self._expiration.touch_locked()
         self._transactions.expire()
+        self._expiration.look()
         now = self._state.clock.seconds()
         if abs(now - self._looked_at) >= _PERIOD_SECONDS:
             self._looked_at = now

@@ -17,7 +17,10 @@ def merge_into_parent(state: ClusterState, branch: Branch, parent_id: str) -> No
         merged = replace(branch, transaction_id=parent_id, node=node)
         if known:
             assert not known.snapshot, "below a snapshot nothing is changed"
-            content = node if branch.replaced else known.node
+            content = known.node
+            if branch.replaced:
+                added = node.content
+                content = replace(node, content=added.merged_into(known.node.content) if known.replaced else added)
             merged = replace(
                 merged,
                 node=_with_content(node, content),
@@ -50,7 +53,10 @@ def merge_into_tree(state: ClusterState, branches: Iterable[Branch]) -> None:
 def _merge_node(state: ClusterState, branch: Branch) -> None:
     committed = state.node(branch.node.id)
     kept = {name: value for name, value in committed.attributes.items() if name not in branch.removed_attributes}
-    content = branch.node if branch.replaced else committed
+    content = committed
+    if branch.replaced:
+        # Others may have appended to it in the meantime.
+        content = replace(branch.node, content=branch.node.content.merged_into(committed.content).settled)
     state.place_node(
         replace(
             _with_content(_revised(state, branch.node), content),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from queue_agent.local_cluster.keys import Row
@@ -35,17 +37,28 @@ class Content:
     appended_count: int | None = 0
     """In a transaction: how many chunks at the end it has added to what others see; None if it has replaced all."""
 
+    @property
+    def settled(self) -> Content:
+        """The same as content that others see too."""
+        return self if self.appended_count == 0 else replace(self, appended_count=0)
+
     def merged_into(self, earlier: Content) -> Content:
         """What becomes of `earlier`, the version of others, when the transaction that has this one is committed."""
         if self.appended_count is None:
             return self
         added = self.chunk_ids[len(self.chunk_ids) - self.appended_count :]
+        if not added:
+            return earlier
+        chunk_ids = (*earlier.chunk_ids, *added)
         count = None if earlier.appended_count is None else earlier.appended_count + len(added)
-        return Content((*earlier.chunk_ids, *added), self.md5, count)
+        return Content(chunk_ids, self.md5 if chunk_ids == self.chunk_ids else None, count)
 
 
 NO_CONTENT: Final = Content()
 
+
+EXPIRATION_TIME: Final = "expiration_time"
+EXPIRATION_TIMEOUT: Final = "expiration_timeout"
 
 _NESTED: Final = frozenset({"table", "attributes", "content"})
 """Members of a node that have an encoding of their own."""
@@ -78,6 +91,19 @@ class Node:
 
     table: TableState | None = None
     content: Content = NO_CONTENT
+
+    @property
+    def expires(self) -> bool:
+        """Whether it is to go by itself."""
+        return EXPIRATION_TIME in self.attributes or EXPIRATION_TIMEOUT in self.attributes
+
+    def expiry(self, touched: float) -> float:
+        """When it is to go, in seconds since the epoch, if nobody wants it any more after it was `touched`."""
+        moment, timeout = self.attributes.get(EXPIRATION_TIME), self.attributes.get(EXPIRATION_TIMEOUT)
+        return min(
+            math.inf if moment is None else datetime.fromisoformat(moment).timestamp(),
+            math.inf if timeout is None else touched + timeout / 1000,
+        )
 
     def encode(self) -> bytes:
         record = {name: getattr(self, name) for name in self.__slots__ if name not in _NESTED}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,10 @@ class ClusterState(TreeState):
         self._may_have_loose_chunks = True
         self._apart: set[str] = set()
         """Nodes that are no part of the tree, but that a transaction needs."""
+        self.touched: dict[str, float] = {}
+        """When nodes that expire were last wanted, in seconds since the epoch; the start of the process counts, too."""
+        self.earliest_expiry = math.inf
+        """No node expires before this second, as far as locks and commands do not defer it even more."""
         self._object_maps: dict[str, str] = {}
         self._undo: list[Callable[[], None]] | None = None
         self.transaction_id = None
@@ -116,7 +121,7 @@ class ClusterState(TreeState):
         return iter(self._nodes.values())
 
     def tables(self) -> Iterator[Node]:
-        return (node for node in self._nodes.values() if node.table and self._is_in_tree(node))
+        return (node for node in self._nodes.values() if node.table and self.is_in_tree(node))
 
     def chunk_owners(self) -> Iterator[Node]:
         """Nodes that may consist of chunks."""
@@ -164,7 +169,6 @@ class ClusterState(TreeState):
     def delete_branch(self, branch: Branch) -> None:
         """Forget a transaction's branch, and nodes that only it has kept."""
         self.versions.delete_branch(branch)
-        self._may_have_loose_chunks = True
         self._may_have_loose_chunks = True
         for node_id in branch.node_ids:
             if node_id in self._apart and not self.versions.needs(node_id):
@@ -324,7 +328,8 @@ class ClusterState(TreeState):
         self._changes().append(lambda: self._index_node(node))
         self._unindex_node(node)
 
-    def _is_in_tree(self, node: Node) -> bool:
+    def is_in_tree(self, node: Node) -> bool:
+        """Whether it can be reached from the root, other than what only a transaction sees."""
         if not self._apart:
             return True
         while node.parent_id is not None:
@@ -345,6 +350,9 @@ class ClusterState(TreeState):
         self._nodes[node.id] = node
         if node.type in MAP_KINDS:
             self._object_maps[node.id] = node.type
+        if node.expires:
+            self.touched[node.id] = now = self.clock.seconds()
+            self.earliest_expiry = min(self.earliest_expiry, node.expiry(now))
         if node.parent_id is not None:
             self._children[node.parent_id][node.name] = node.id
         elif node.name:
@@ -357,6 +365,7 @@ class ClusterState(TreeState):
         if node.content is not NO_CONTENT:
             self._may_have_loose_chunks = True
         self._object_maps.pop(node.id, None)
+        self.touched.pop(node.id, None)
         if node.parent_id is not None:
             del self._children[node.parent_id][node.name]
         else:

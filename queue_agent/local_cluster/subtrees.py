@@ -83,7 +83,7 @@ class Subtrees:
             value=node.value,
             attributes=attributes,
             table=node.table,
-            content=node.content,
+            content=node.content.settled,
         )
         self._state.put_node(fresh)
         if move and self._state.transaction_id is None:

@@ -129,13 +129,16 @@ class TransactionView(TreeState):
             self._create(node)
             return
         branch = self._own_branch(old)
+        replaced = _is_replaced(old, node)
+        if replaced and not branch.replaced and node.content is old.content:
+            node = replace(node, content=node.content.settled)  # what has been appended is in the branch of a parent
         attributes = {**branch.attributes, **_changed(old.attributes, node.attributes)}
         removed = (branch.removed_attributes - attributes.keys()) | (old.attributes.keys() - node.attributes.keys())
         self.versions.put_branch(
             replace(
                 branch,
                 node=replace(node, attributes={}),
-                replaced=branch.replaced or _is_replaced(old, node),
+                replaced=branch.replaced or replaced,
                 attributes={name: value for name, value in attributes.items() if name not in removed},
                 removed_attributes=removed,
             )

@@ -160,6 +160,16 @@ def make_sorted(client: YtClient, path: str) -> str:
     return path
 
 
+def inside(client: YtClient, transaction_id: str) -> Any:
+    """What is done in it is done in the transaction; it is neither pinged nor ended."""
+    return client.Transaction(transaction_id=transaction_id, acquire=False, ping=False)
+
+
+def start(client: YtClient, parent: str | None = None, **options: Any) -> str:
+    """The id of a new transaction that nobody pings."""
+    return str(client.start_transaction(parent_transaction=parent, timeout=60_000, **options))
+
+
 def wait_for(condition: Callable[[], bool], seconds: float = 10) -> None:
     """Wait until something is so; AssertionError if it does not become so."""
     deadline = time.monotonic() + seconds

@@ -6,14 +6,13 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from yt.wrapper import YtClient
 
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.wire.error import ErrorCode
-from tests.conformance.harness import NAMES, QUEUE_SCHEMA, Cli, Clients, ClusterThread, RawHttp, refused
+from tests.conformance.harness import NAMES, QUEUE_SCHEMA, Cli, Clients, ClusterThread, RawHttp, inside, refused, start
 
 
 @pytest.fixture
@@ -26,15 +25,6 @@ def timed(clock: Clock, clients: Clients) -> Iterator[YtClient]:
     """A client of a cluster of the test's own, whose clock the test may set."""
     with ClusterThread(clock=clock) as thread:
         yield clients.make(thread.address(NAMES[0]))
-
-
-def inside(client: YtClient, transaction_id: str) -> Any:
-    """What is done in it is done in the transaction; it is neither pinged nor ended."""
-    return client.Transaction(transaction_id=transaction_id, acquire=False, ping=False)
-
-
-def start(client: YtClient, parent: str | None = None, **options: Any) -> str:
-    return str(client.start_transaction(parent_transaction=parent, timeout=60_000, **options))
 
 
 def test_what_a_transaction_changes_is_seen_by_others_when_it_has_been_committed(client: YtClient, home: str) -> None:

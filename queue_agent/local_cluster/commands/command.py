@@ -94,6 +94,15 @@ class Transactional(Prerequisites):
     """Of commands that can be part of a master transaction."""
 
     transaction_id: TransactionId = None
+    suppress_expiration_timeout_renewal: bool = False
+
+    def touch(self, cluster: Cluster) -> None:
+        """Have the nodes the command was about live on for their timeouts."""
+        if not self.suppress_expiration_timeout_renewal:
+            named = (getattr(self, name, None) for name in ("path", "source_path"))
+            paths = [path.bare if isinstance(path, RichPath) else path for path in named if path is not None]
+            if paths:
+                cluster.expiration.touch(cluster.view(self.transaction_id).resolver, paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +185,10 @@ class Command:
         parsed = self._parse(parameters)
         if isinstance(parsed, Prerequisites):
             parsed.check(cluster)
-        return await self.run(cluster, parsed, body)
+        answer = await self.run(cluster, parsed, body)
+        if isinstance(parsed, Transactional):
+            parsed.touch(cluster)
+        return answer
 
     def _parse(self, parameters: Mapping[str, Any]) -> Parameters:
         try:
