@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final
 
 from queue_agent.local_cluster.keys import Row
@@ -259,9 +260,9 @@ class Tablet:
         return self.state in ("mounted", "frozen")
 
     def encode(self) -> bytes:
-        record = {name: getattr(self, name) for name in self.__slots__}
+        record = dict(zip(self.__slots__, _values_of(self), strict=True))
         # Values of keys must come back exactly, whatever is in them.
-        record["pivot_key"] = encode_values(self.pivot_key)
+        record["pivot_key"] = encode_values(self.pivot_key) if self.pivot_key else None
         return yson.dumps(record)
 
     @classmethod
@@ -277,6 +278,9 @@ class Tablet:
     def moved_to(self, table_id: str, number: int, tablet_id: str) -> Tablet:
         """The same tablet as part of a copy of its table."""
         return replace(self, table_id=table_id, number=number, id=tablet_id, state="unmounted", cell_id=None)
+
+
+_values_of = attrgetter(*Tablet.__slots__)
 
 
 @dataclass(frozen=True, slots=True)

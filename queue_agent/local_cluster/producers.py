@@ -128,7 +128,7 @@ class Producers(Guarded):
             for number, row in zip(numbers, rows, strict=True)
             if number > written
         ]
-        parse_rows(queue.path, new, queue.codec.check_names)
+        parse_rows(queue, new, queue.codec.check_names)
         # A batch that was wholly written before, or is empty, must not lower the number.
         last = max([written, *numbers[-1:]])
         key = self._key(queue_path, session_id)

@@ -14,6 +14,8 @@ _HALF_AN_HOUR: Final = 30 * 60 * 1000
 
 RETENTION_ATTRIBUTES: Final = ("min_data_versions", "max_data_versions", "min_data_ttl", "max_data_ttl")
 
+_NAMES: Final = frozenset(RETENTION_ATTRIBUTES)
+
 
 @dataclass(frozen=True, slots=True)
 class Retention:
@@ -31,6 +33,8 @@ class Retention:
         Raises:
             YtError: one is no number.
         """
+        if _NAMES.isdisjoint(attributes):
+            return None
         given = {name: attributes[name] for name in RETENTION_ATTRIBUTES if not yson.is_null(attributes.get(name))}
         for name, value in given.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from queue_agent.wire.error import YtError
 from queue_agent.wire.yson import Yson
@@ -11,8 +11,15 @@ from queue_agent.wire.yson import Yson
 Parsed = TypeVar("Parsed")
 
 
+class Named(Protocol):
+    """What has a path, and need not make it unless it is asked."""
+
+    @property
+    def path(self) -> str: ...
+
+
 def parse_rows(
-    path: str, rows: Sequence[Mapping[bytes, Yson]], parse: Callable[[Mapping[bytes, Yson]], Parsed]
+    table: Named, rows: Sequence[Mapping[bytes, Yson]], parse: Callable[[Mapping[bytes, Yson]], Parsed]
 ) -> list[Parsed]:
     """Parse every row of a request for a table; an error names the row, counted from 0, and the table."""
     try:
@@ -22,6 +29,10 @@ def parse_rows(
             try:
                 parse(row)
             except YtError as error:
-                message = f"Error parsing row {index} of table {path}"
-                raise YtError(message, error.code, {"row_index": index, "path": path}, inner_errors=[error]) from error
+                raise YtError(
+                    f"Error parsing row {index} of table {table.path}",
+                    error.code,
+                    {"row_index": index, "path": table.path},
+                    inner_errors=[error],
+                ) from error
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, Self, assert_never
+from typing import Any, Final, NamedTuple, Self, assert_never, cast
 
 from queue_agent.local_cluster.clock import COUNTER_BITS
 from queue_agent.local_cluster.keys import Row
@@ -113,7 +113,7 @@ class TableWriter(Guarded):
             raise YtError('Cannot use "update" mode for ordered tables')
         if aggregate and not table.schema.is_sorted:
             raise YtError('Cannot use "aggregate" mode for ordered tables')
-        parse_rows(table.path, rows, table.codec.check_names)
+        parse_rows(table, rows, table.codec.check_names)
         self.write([Insertion(table, rows, update, aggregate, lock)], transaction, atomicity)
 
     def delete_rows(
@@ -197,7 +197,8 @@ class TableWriter(Guarded):
                 _check_atomicity(table, atomicity)
                 preparation.add(request, table)
             except YtError as error:
-                raise YtError(f"Error preparing rows for table {request.table.path}", inner_errors=[error]) from error
+                path = transaction.paths[request.table.node.id] if transaction else request.table.path
+                raise YtError(f"Error preparing rows for table {path}", inner_errors=[error]) from error
         batches = list(preparation.batches.values())
         if transaction is not None:
             for batch in batches:
@@ -303,7 +304,7 @@ class _Preparation:
 
     def _append(self, request: Insertion, table: Table) -> None:
         chosen: int | None = None
-        for index, *values in parse_rows(table.path, request.rows, table.codec.parse_row):
+        for index, *values in parse_rows(table, request.rows, table.codec.parse_row):
             if index is None:
                 # One draw for all rows of a request.
                 chosen = index = self._choose_tablet(table) if chosen is None else chosen
@@ -312,7 +313,7 @@ class _Preparation:
 
     def _insert(self, request: Insertion, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
-        for values in parse_rows(table.path, request.rows, codec.parse_row):
+        for values in parse_rows(table, request.rows, codec.parse_row):
             key = codec.encode_key(values)
             batch = batch_of(key)
             batch.versions[key] = _Version(values, None)
@@ -323,8 +324,8 @@ class _Preparation:
         codec, batch_of = table.codec, self._router(table)
         parse: Callable[[Mapping[bytes, Any]], PartialRow]
         parse = codec.parse_partial_row if request.update else codec.parse_row
-        for new in parse_rows(table.path, request.rows, parse):
-            key_values = tuple(value for value in new[: len(codec.key_columns)] if value is not MISSING)
+        for new in parse_rows(table, request.rows, parse):
+            key_values = cast(Row, new[: len(codec.key_columns)])  # keys are never missing
             key = codec.encode_key(key_values)
             batch = batch_of(key)
             merged = codec.merge(self._old(batch, key), new, aggregate=request.aggregate)
@@ -336,7 +337,7 @@ class _Preparation:
 
     def _delete(self, request: Deletion, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
-        for key_values in parse_rows(table.path, request.rows, codec.parse_key):
+        for key_values in parse_rows(table, request.rows, codec.parse_key):
             key = codec.encode_key(key_values)
             batch = batch_of(key)
             batch.versions[key] = _Version(None, None)
@@ -346,7 +347,7 @@ class _Preparation:
     def _lock(self, request: Locking, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
         mask = codec.lock_groups.named(request.groups, request.lock)
-        for key_values in parse_rows(table.path, request.rows, codec.parse_key):
+        for key_values in parse_rows(table, request.rows, codec.parse_key):
             key = codec.encode_key(key_values)
             batch_of(key).lock(key, key_values, mask)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from queue_agent.local_cluster.keys import KeyEncoder, Row
@@ -44,10 +44,15 @@ _DEFAULT_OPTIONS = SelectOptions()
 class Table:
     """A dynamic table opened for one command."""
 
-    path: str
     node: Node
     schema: TableSchema
     codec: RowCodec
+    path_of: Callable[[Node], str] = field(compare=False, repr=False)
+
+    @property
+    def path(self) -> str:
+        """Made when asked for: most commands never say it."""
+        return self.path_of(self.node)
 
 
 _Find: TypeAlias = Callable[[Tablet, bytes, Row, int], dict[str, Any] | None]
@@ -79,7 +84,7 @@ class DynamicTables(Guarded):
         known = self._codecs.get(node.id)
         if known is None or known[0] is not schema:
             known = self._codecs[node.id] = schema, RowCodec(schema)
-        return Table(self._resolver.path_of(node), node, schema, known[1])
+        return Table(node, schema, known[1], self._resolver.path_of)
 
     def open_ordered(self, path: str, permission: str | None = None) -> Table:
         table = self.open(path, permission)
@@ -126,7 +131,7 @@ class DynamicTables(Guarded):
         read_timestamp = checked_timestamp(timestamp)
         find = self._versioned_finder(table, retention) if versioned else self._finder(table)
         result: list[dict[str, Any] | None] = []
-        for values in parse_rows(path, keys, table.codec.parse_key):
+        for values in parse_rows(table, keys, table.codec.parse_key):
             key = table.codec.encode_key(values)
             tablet = self._checked_readable(table, tablets.of_key(key))
             row = find(tablet, key, values, read_timestamp)

@@ -27,7 +27,7 @@ class SortedTablets:
 
     def __init__(self, tablets: Sequence[Tablet], encode: Callable[[Sequence[Value]], bytes]) -> None:
         self._tablets = tablets
-        self._bounds = [encode(tablet.pivot_key) for tablet in tablets]
+        self._bounds = [encode(tablet.pivot_key) for tablet in tablets] if len(tablets) > 1 else [b""]
 
     def of_key(self, key: bytes) -> Tablet:
         """The tablet an encoded key belongs to."""

@@ -84,6 +84,9 @@ class TabletTransaction:
     mount_revisions: dict[str, Mapping[str, int]] = field(default_factory=dict)
     """By table and tablet id, as they were when the transaction first wrote to the table."""
 
+    paths: dict[str, str] = field(default_factory=dict)
+    """Of the tables it writes to, by their ids: tables may be gone before the commit."""
+
     sequence_numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Last numbers it has pushed, by producer table, queue and session."""
 
@@ -108,3 +111,4 @@ class TabletTransaction:
         self.requests.append(request)
         revisions = {tablet.id: tablet.mount_revision for tablet in tablets}
         self.mount_revisions.setdefault(request.table.node.id, revisions)
+        self.paths[request.table.node.id] = request.table.path

@@ -319,6 +319,16 @@ def test_a_tablet_mounted_anew_does_not_take_writes_from_before(client: YtClient
     assert value_of(client, table, 1) == "v1"
 
 
+def test_a_table_that_is_gone_fails_the_commit(client: YtClient, home: str) -> None:
+    client.create("map_node", f"{home}/dir")
+    path = make_sorted(client, f"{home}/dir/t")
+    transaction = start(client)
+    insert(client, path, {"key": 1, "value": "x"}, transaction)
+    client.remove(f"{home}/dir", recursive=True, force=True)
+    with refused(500, f"Error preparing rows for table {path}"):
+        client.commit_transaction(transaction)
+
+
 def test_what_is_wrong_with_rows_is_told_at_the_commit(client: YtClient, table: str) -> None:
     transaction = start(client)
     with refused(307, "nope"), within(client, transaction):
