@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from queue_agent.local_cluster.clock import format_instant
+from queue_agent.local_cluster.clock import MIN_TIMESTAMP, format_instant
 from queue_agent.local_cluster.content_attributes import CHUNK_TYPE, content_attributes, measure_content
 from queue_agent.local_cluster.lifetimes import checked_lifetime, effective_expiration
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
@@ -252,6 +252,8 @@ class Attributes:
             "unmerged_row_count": (_is_sorted_dynamic, lambda node: self._size(node).row_count),
             "tablet_statistics": (_is_dynamic, lambda node: self._size(node).statistics()),
             **content_attributes(committed),
+            "retained_timestamp": (_is_sorted_dynamic, lambda _: yson.Uint64(MIN_TIMESTAMP)),
+            "unflushed_timestamp": (_is_sorted_dynamic, lambda _: yson.Uint64(state.timestamps.present)),
             "pivot_keys": (
                 _is_sorted_dynamic,
                 lambda node: [_pivot_key(node, tablet) for tablet in committed.tablets(node.id)],

@@ -10,6 +10,7 @@ COUNTER_BITS = 30
 """A YTsaurus timestamp holds unix seconds above this many bits of a counter."""
 
 NULL_TIMESTAMP = 0
+MIN_TIMESTAMP = 1
 
 
 class Clock:

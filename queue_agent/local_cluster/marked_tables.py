@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from queue_agent.local_cluster.consumers import CONSUMER_SCHEMA
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.producers import PRODUCER_SCHEMA
-from queue_agent.local_cluster.queues import CONSUMER_SCHEMA
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson

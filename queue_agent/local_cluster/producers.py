@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from queue_agent.local_cluster.consumers import key_column
 from queue_agent.local_cluster.keys import Row
 from queue_agent.local_cluster.permissions import Access, Guarded
-from queue_agent.local_cluster.queues import key_column
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.schema import parse_schema

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from queue_agent.local_cluster.clock import NULL_TIMESTAMP
+from queue_agent.local_cluster.consumers import open_consumer
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.registrations import Reference, Registrations
 from queue_agent.local_cluster.rows import data_weight, row_mapper
-from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, parse_schema
-from queue_agent.local_cluster.tables import DynamicTables, Table
+from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP
+from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transaction import Insertion, TabletTransaction
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_ROW_COUNT: Final = 1000
 _DEFAULT_DATA_WEIGHT: Final = 16 * 2**20
-
-
-def key_column(name: str, column_type: str) -> dict[str, Any]:
-    """A key column of a consumer or producer table, as a schema lists it."""
-    return {"name": name, "type": column_type, "sort_order": "ascending", "required": True}
-
-
-CONSUMER_SCHEMA: Final = yson.with_attributes(
-    [
-        key_column("queue_cluster", "string"),
-        key_column("queue_path", "string"),
-        key_column("partition_index", "uint64"),
-        {"name": "offset", "type": "uint64", "required": True},
-        {"name": "meta", "type": "any", "required": False},
-    ],
-    {"strict": True, "unique_keys": True},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +68,14 @@ class Queues(Guarded):
         limits: BatchLimits,
     ) -> list[dict[str, Any]]:
         """Like `pull` for a registered consumer; without an offset, from where the consumer stands."""
-        consumer = self._registrations.reference(consumer_path)
+        reference = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
-        consumer_tables = self._cluster_of(consumer, "Consumer").tables
-        consumer_table = open_consumer(consumer_tables, consumer.path, "read")
-        self._registrations.check(queue, consumer, queue_path, consumer_path)
+        consumer_tables = self._cluster_of(reference, "Consumer").tables
+        consumer = open_consumer(consumer_tables, reference, "read")
+        self._registrations.check(queue, reference, queue_path, consumer_path)
         queue_tables = self._cluster_of(queue, "Queue").tables
         if offset is None:
-            offset, _ = stored_offset(consumer_tables, consumer_table, queue, partition_index)
+            offset, _ = consumer.stored_offset(consumer_tables, queue, partition_index)
         return pull_rows(queue_tables, queue.path, partition_index, offset, limits)
 
     def advance(
@@ -122,39 +105,34 @@ class Queues(Guarded):
         """
         if partition_index < 0 or new_offset < 0:
             raise YtError(f"Partition index and offset must not be negative, got {partition_index} and {new_offset}")
-        consumer = self._registrations.reference(consumer_path)
+        reference = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
-        cluster = self._cluster_of(consumer, "Consumer")
+        cluster = self._cluster_of(reference, "Consumer")
         if transaction is not None and cluster.name != self._cluster_name:
-            raise YtError(f"Consumer {consumer} is not of the cluster {self._cluster_name}, where the transaction is")
-        table = open_consumer(cluster.tables, consumer.path, "write" if client_side else "read")
+            raise YtError(f"Consumer {reference} is not of the cluster {self._cluster_name}, where the transaction is")
+        consumer = open_consumer(cluster.tables, reference, "write" if client_side else "read")
         if not client_side:
-            self._registrations.check(queue, consumer, queue_path, consumer_path)
+            self._registrations.check(queue, reference, queue_path, consumer_path)
         if old_offset is not None:
             read_timestamp = transaction.read_timestamp if transaction else None
-            found, timestamp = stored_offset(cluster.tables, table, queue, partition_index, read_timestamp)
+            found, timestamp = consumer.stored_offset(cluster.tables, queue, partition_index, read_timestamp)
             if found != old_offset:
                 raise YtError(
-                    f"Offset conflict at partition {partition_index} of consumer {consumer.path}: expected offset"
+                    f"Offset conflict at partition {partition_index} of consumer {reference.path}: expected offset"
                     f" {old_offset}, found offset {found}",
                     ErrorCode.QUEUE_CONSUMER_OFFSET_CONFLICT,
                     {
                         "partition": partition_index,
-                        "consumer": consumer.path,
+                        "consumer": reference.path,
                         "expected_offset": old_offset,
                         "current_offset": found,
                         "current_offset_timestamp": timestamp,
                     },
                 )
-        row: dict[bytes, Any] = {
-            b"queue_cluster": queue.cluster.encode(),
-            b"queue_path": queue.path.encode(),
-            b"partition_index": partition_index,
-            b"offset": new_offset,
-        }
-        if not client_side and any(column.name == "meta" for column in table.schema.columns):
+        row = consumer.row(queue, partition_index, new_offset)
+        if not client_side and consumer.has_meta:
             row[b"meta"] = self._offset_meta(queue, partition_index, new_offset)
-        table = cluster.tables.open_sorted(consumer.path, "write")
+        table = cluster.tables.open_sorted(reference.path, "write")
         cluster.writer.write([Insertion(table, [row])], transaction)
 
     def _offset_meta(self, queue: Reference, partition_index: int, offset: int) -> dict[str, Any] | None:
@@ -180,37 +158,6 @@ class Queues(Guarded):
         if cluster is None:
             raise YtError(f'{role} cluster "{reference.cluster}" was not found for path {reference.path}')
         return cluster.acting_as(self._access.user)
-
-
-def open_consumer(tables: DynamicTables, path: str, permission: str) -> Table:
-    """A consumer's table; YtError if its schema is not a consumer's, or the user lacks the permission for it."""
-    table = tables.open(path, permission)
-    expected = parse_schema(CONSUMER_SCHEMA)
-    without_meta = replace(expected, columns=expected.columns[:-1])
-    if table.schema not in (expected, without_meta):
-        raise YtError(
-            "Table schema is not recognized as a valid consumer schema",
-            attributes={"expected_schema": CONSUMER_SCHEMA, "actual_schema": table.schema.to_yson()},
-        )
-    return table
-
-
-def stored_offset(
-    tables: DynamicTables, table: Table, queue: Reference, partition_index: int, timestamp: int | None = None
-) -> tuple[int, int]:
-    """Where a consumer stood at a timestamp, and when it had said so; 0 and the null timestamp if it never had.
-
-    Without a timestamp: where it stands now.
-    """
-    if partition_index < 0:
-        raise YtError(f"Partition index must not be negative, got {partition_index}")
-    found = tables.find_version(table, (queue.cluster.encode(), queue.path.encode(), partition_index), timestamp)
-    if found is None:
-        return 0, NULL_TIMESTAMP
-    row, timestamp = found
-    offset = row[3]
-    assert isinstance(offset, int), "the column is required"
-    return offset, timestamp
 
 
 def pull_rows(

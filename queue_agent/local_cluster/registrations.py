@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from queue_agent.local_cluster.column_types import text_of
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.permissions import Access, Guarded
@@ -16,21 +17,27 @@ from queue_agent.wire.ypath import RichPath
 
 TABLE_PATH: Final = "//sys/queue_agents/consumer_registrations"
 
+CONSUMER_NAME: Final = "queue_consumer_name"
+"""Attribute of a path that says which of the consumers of a table is meant."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A table on a cluster, links resolved."""
+    """A table on a cluster, links resolved, or one consumer of several in it."""
 
     cluster: str
     path: str
+    consumer_name: str | None = None
+    """Of one of several consumers that share the table; None for a table of one consumer, or none."""
 
     def __str__(self) -> str:
         return f"{self.cluster}:{self.path}"
 
     @property
     def rich_path(self) -> yson.Yson:
-        """`<cluster=hume>"//tmp/c"`."""
-        return yson.with_attributes(self.path, {"cluster": self.cluster})
+        """`<cluster=hume>"//tmp/c"`, with the attribute `queue_consumer_name` if there is a name."""
+        name = {} if self.consumer_name is None else {CONSUMER_NAME: self.consumer_name}
+        return yson.with_attributes(self.path, {"cluster": self.cluster, **name})
 
 
 class Registrations(Guarded):
@@ -72,6 +79,8 @@ class Registrations(Guarded):
                 conditions.append(
                     f"[{role}_cluster] = {_literal(reference.cluster)} and [{role}_path] = {_literal(reference.path)}"
                 )
+                if role == "consumer" and reference.consumer_name is not None:
+                    conditions.append(f"[consumer_name] = {_literal(reference.consumer_name)}")
         where = f" where {' and '.join(conditions)}" if conditions else ""
         rows = self._directory.home.tables.select_rows(f"* from [{TABLE_PATH}]{where}")
         return [
@@ -118,12 +127,14 @@ class Registrations(Guarded):
         cluster_name = path.cluster or self._cluster_name
         cluster = self._directory.find(cluster_name)
         resolver = cluster.resolver if cluster else self._resolver
+        name = path.attributes.get(CONSUMER_NAME)
+        consumer_name = None if yson.is_null(name) else text_of(name, CONSUMER_NAME)
         try:
-            return Reference(cluster_name, resolver.path_of(resolver.node(path.bare)))
+            return Reference(cluster_name, resolver.path_of(resolver.node(path.bare)), consumer_name)
         except YtError as error:
             if error.code != ErrorCode.RESOLVE:
                 raise
-            return Reference(cluster_name, path.bare)
+            return Reference(cluster_name, path.bare, consumer_name)
 
     def existing_table(self, path: RichPath) -> Reference:
         """The table a path means; YtError if there is none."""
@@ -144,18 +155,19 @@ class Registrations(Guarded):
 
 
 def _key(queue: Reference, consumer: Reference) -> dict[bytes, Any]:
-    """Of a consumer that is alone in its table; such consumers have no name."""
+    """Of a registration; a consumer that is alone in its table has no name."""
     return {
         b"queue_cluster": queue.cluster.encode(),
         b"queue_path": queue.path.encode(),
         b"consumer_cluster": consumer.cluster.encode(),
         b"consumer_path": consumer.path.encode(),
-        b"consumer_name": None,
+        b"consumer_name": None if consumer.consumer_name is None else consumer.consumer_name.encode(),
     }
 
 
 def _reference_of(row: dict[str, Any], role: str) -> Reference:
-    return Reference(row[f"{role}_cluster"].decode(), row[f"{role}_path"].decode())
+    name = row["consumer_name"] if role == "consumer" else None
+    return Reference(row[f"{role}_cluster"].decode(), row[f"{role}_path"].decode(), name.decode() if name else None)
 
 
 def _literal(text: str) -> str:

@@ -1,0 +1,48 @@
+"""Files of older programs are brought up to date, those of newer ones are left alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from queue_agent.local_cluster.storage import SortedVersion, Storage, StorageError
+
+
+def make_file(file: Path, version: int) -> None:
+    """A database as the first version left it, but for its number."""
+    with sqlite3.connect(file) as database:
+        database.execute(
+            "CREATE TABLE sorted_rows (tablet INTEGER NOT NULL, key BLOB NOT NULL, timestamp INTEGER NOT NULL,"
+            " value BLOB, PRIMARY KEY (tablet, key, timestamp)) WITHOUT ROWID"
+        )
+        database.execute("INSERT INTO sorted_rows VALUES (1, x'01', 5, x'02')")
+        database.execute(f"PRAGMA user_version = {version}")
+    database.close()
+
+
+def test_rows_of_the_first_version_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "cluster"
+    make_file(file, 1)
+    for _ in range(2):
+        storage = Storage(file)
+        (version,) = storage.versions(1, b"\x01", 10)
+        storage.close()
+        assert version == SortedVersion(5, b"\x02", None)
+        assert version.has_written(3)
+
+
+def test_a_file_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "cluster"
+    make_file(file, 99)
+    with pytest.raises(StorageError, match="99"):
+        Storage(file)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 0b1010, 1 << 200])
+def test_written_columns_come_back(columns: int) -> None:
+    version = SortedVersion(1, b"", SortedVersion.pack_columns(columns))
+    assert [position for position in range(256) if version.has_written(position)] == [
+        position for position in range(256) if columns >> position & 1
+    ]
