@@ -18,7 +18,7 @@ run: .venv/run.installed  ## two local clusters and an agent that serves both
 
 test: .venv/dev.installed  ## everything CI runs
 	$(MAKE) check
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q --numprocesses auto --dist loadgroup
 
 check: .venv/dev.installed  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import re
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from aiohttp import ClientError, StreamReader
+from aiohttp.web import RequestPayloadError
 
 from queue_agent.local_cluster.commands.command import Body, Command, Kind
 from queue_agent.local_cluster.formats import JSON_FORMAT, YSON_TEXT, Format
@@ -27,8 +27,8 @@ _MEGABYTE: Final = 2**20
 _MAX_BODY_BYTES: Final[Mapping[Kind, int]] = {
     "null": 16 * _MEGABYTE,
     "structured": 16 * _MEGABYTE,
-    "tabular": 256 * _MEGABYTE,
-    "binary": 256 * _MEGABYTE,
+    "tabular": 128 * _MEGABYTE,
+    "binary": 128 * _MEGABYTE,
 }
 """By what a command takes; Python values are much larger than what they are written as."""
 
@@ -40,7 +40,11 @@ class UnsupportedEncoding(YtError):
     """A body in a compression this server does not know."""
 
 
-class BodyTimeout(YtError):
+class BrokenBody(YtError):
+    """A body after which the connection is of no use."""
+
+
+class BodyTimeout(BrokenBody):
     """A body that does not come."""
 
 
@@ -61,9 +65,7 @@ async def read_body(
         seconds: see `BODY_SECONDS`.
 
     Raises:
-        UnsupportedEncoding: not gzip, deflate or identity.
-        BodyTimeout: nothing more came for too long.
-        YtError: the compressed data is broken, or there is too much of it.
+        YtError: as `body_pieces`, or there is too much of it.
     """
     parts: list[bytes] = []
     async for data in body_pieces(content, encoding, seconds):
@@ -80,6 +82,7 @@ async def body_pieces(content: StreamReader, encoding: str, seconds: float = BOD
     Raises:
         UnsupportedEncoding: not gzip, deflate or identity.
         BodyTimeout: nothing more came for so many seconds.
+        BrokenBody: it is not framed as HTTP wants it.
         BodyCut: the connection ended before the body did.
         YtError: the compressed data is broken.
     """
@@ -92,6 +95,8 @@ async def body_pieces(content: StreamReader, encoding: str, seconds: float = BOD
                 chunk = await content.readany()
         except TimeoutError as error:
             raise BodyTimeout(f"No more of the request body came for {seconds} s", ErrorCode.TIMEOUT) from error
+        except RequestPayloadError as error:
+            raise BrokenBody(f"Malformed HTTP request body: {error}") from error
         except (ConnectionError, ClientError) as error:
             raise BodyCut(f"The request body ends early: {error}") from error
         for data in inflater.feed(chunk) if inflater else (chunk,):
@@ -200,7 +205,7 @@ def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:
         if pieces:
             try:
                 return base64.b64decode(pieces, validate=True)
-            except binascii.Error as error:
+            except ValueError as error:
                 raise YtError(f"Error decoding header {name}: {error}") from error
     return None
 

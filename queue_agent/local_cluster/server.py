@@ -25,6 +25,7 @@ from queue_agent.local_cluster.memory_budget import Lease, MemoryBudget
 from queue_agent.local_cluster.request import (
     BodyCut,
     BodyTimeout,
+    BrokenBody,
     UnsupportedEncoding,
     body_pieces,
     header_format,
@@ -108,7 +109,7 @@ class _Handling:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._route(request)
-        except ConnectionDropped:
+        except (ConnectionDropped, BodyCut, ConnectionError):  # by a fault, or by whoever asked
             return hang_up(request)
         except YtError as error:
             return self._refusal(error)
@@ -232,8 +233,8 @@ class _Handling:
                 return response
             case UserRefused():
                 return error_response(error, status=403)
-            case BodyTimeout():
-                response = error_response(error, status=408)
+            case BrokenBody():
+                response = error_response(error, status=408 if isinstance(error, BodyTimeout) else 400)
                 response.force_close()
                 return response
             case UnsupportedEncoding():
