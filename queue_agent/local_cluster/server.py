@@ -132,6 +132,8 @@ class _Handling:
             user = self._cluster.authenticator.identify(request.headers).user
             if not self._cluster.acting_as(user).access.unlimited:
                 raise YtError(f'User "{user}" may not control this cluster', ErrorCode.AUTHORIZATION)
+            if not self._cluster.acting_as(self._cluster.authenticator.identify(request.headers).user).access.unlimited:
+                raise YtError("Only superusers may disturb a cluster", ErrorCode.AUTHORIZATION)
             with self._budget.lease() as lease:
                 body = await read_body(request.content, "", "null", lease)
                 answer = self._control_api.answer(request.method, path, request.query, body)

@@ -54,6 +54,18 @@ async def test_controls_are_not_there_unless_they_are_asked_for() -> None:
         assert response.status == 404
 
 
+async def test_where_tokens_are_required_controls_are_for_superusers() -> None:
+    tokens = {"r": "root", "g": "guest"}
+    async with (
+        LocalClusters({"a": 0}, tokens=tokens, require_token=True, test_controls=True) as clusters,
+        aiohttp.ClientSession() as session,
+    ):
+        url = f"http://{clusters.addresses['a']}/test/clock"
+        for headers, status in (({}, 401), ({"Authorization": "OAuth g"}, 400), ({"Authorization": "OAuth r"}, 200)):
+            async with session.get(url, headers=headers) as response:
+                assert response.status == status, await response.text()
+
+
 async def test_the_clock(outsider: Outsider) -> None:
     assert (await outsider.ask("POST", "clock", {"set": "2044-05-06T00:00:00Z"}))["now"].startswith("2044-05-06T00:00")
     assert (await outsider.ask("POST", "clock", {"advance": 3600}))["now"].startswith("2044-05-06T01:00")

@@ -125,14 +125,14 @@ def test_a_transaction_that_is_over_or_never_was_is_refused_by_every_command(cli
 
 
 def test_transactions_are_pinged_by_the_client_and_end_when_they_are_not(timed: YtClient, clock: Clock) -> None:
-    pinged = timed.Transaction(timeout=3_000, ping_period=50)
+    pinged = timed.Transaction(timeout=30_000, ping_period=50)
     silent = start(timed)
     deadline = start(timed, deadline="2100-01-01T00:00:00Z")
     with inside(timed, silent):
         timed.set("//tmp/a", 1)
     for _ in range(40):
         before = timed.get(f"#{pinged.transaction_id}/@last_ping_time")
-        clock.advance(timedelta(seconds=2))
+        clock.advance(timedelta(seconds=20))
         while timed.get(f"#{pinged.transaction_id}/@last_ping_time") == before:
             threading.Event().wait(0.005)
     assert pinged.is_pinger_alive()
