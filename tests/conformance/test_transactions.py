@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.local_cluster.clock import Clock
+from queue_agent.local_cluster.clock import Clock, format_instant
 from queue_agent.wire.error import ErrorCode
 from tests.conformance.harness import NAMES, QUEUE_SCHEMA, Cli, Clients, ClusterThread, RawHttp, inside, refused, start
 
@@ -131,9 +131,9 @@ def test_transactions_are_pinged_by_the_client_and_end_when_they_are_not(timed: 
     with inside(timed, silent):
         timed.set("//tmp/a", 1)
     for _ in range(40):
-        before = timed.get(f"#{pinged.transaction_id}/@last_ping_time")
         clock.advance(timedelta(seconds=20))
-        while timed.get(f"#{pinged.transaction_id}/@last_ping_time") == before:
+        advanced = format_instant(clock.now())
+        while timed.get(f"#{pinged.transaction_id}/@last_ping_time") < advanced:
             threading.Event().wait(0.005)
     assert pinged.is_pinger_alive()
     pinged.commit()
