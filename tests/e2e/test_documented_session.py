@@ -31,6 +31,7 @@ VARYING: Final[Mapping[str, Callable[[Any], object]]] = {
     "queue_agent_host": len,
     "cell_id": GUID.fullmatch,
     "commit_idle_time": lambda value: value > 0,
+    "current": lambda value: value >= 0,  # of the last pass alone: whoever asks late finds nothing any more
 }
 """Fields whose values differ from one session to the next, and what can still be said of them."""
 
