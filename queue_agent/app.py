@@ -41,10 +41,9 @@ from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.pass_loop import Schedule, run_passes
 from queue_agent.controllers.queue_controller import QueueController
+from queue_agent.controllers.rounds import Rounds
 from queue_agent.controllers.trim_journal import JOURNAL_PERIOD, JournalKeeper
 from queue_agent.controllers.trim_preview import TrimPreviewer
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import Role
 from queue_agent.ports import Clock
 
 log = structlog.get_logger(__name__)
@@ -147,32 +146,14 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             )
         )
 
-        async def run_controller(controller: QueueController | ConsumerController | MultiConsumerController) -> None:
-            await run_passes(
-                controller.do_pass,
-                lambda: schedules.controller,
-                controller.pass_finished,
-                jitter,
-                splay=randomness.random,
-            )
-
-        async def run_queue(ref: CrossClusterRef, role: Role) -> None:
-            structlog.contextvars.bind_contextvars(kind="queue_controller", cluster=ref.cluster, path=ref.path)
-            controller = QueueController(ref, role, context, Origins(process, "Controller:0", randomness))
-            await run_controller(controller)
-
-        async def run_consumer(ref: CrossClusterRef, role: Role) -> None:
-            structlog.contextvars.bind_contextvars(kind="consumer_controller", cluster=ref.cluster, path=ref.path)
-            controller = ConsumerController(ref, role, context, Origins(process, "Controller:0", randomness))
-            await run_controller(controller)
-
-        async def run_multi_consumer(ref: CrossClusterRef, role: Role) -> None:
-            structlog.contextvars.bind_contextvars(kind="multi_consumer_controller", cluster=ref.cluster, path=ref.path)
-            controller = MultiConsumerController(ref, store, context, Origins(process, "Controller:0", randomness))
-            await run_controller(controller)
+        def origins() -> Origins:
+            return Origins(process, "Controller:0", randomness)
 
         ready(Addresses(rpc.address, f"{config.http.host}:{http.port}"))
-        async with asyncio.TaskGroup() as group:
+        async with (
+            Rounds.running(clusters, clock, lambda: schedules.controller, jitter) as rounds,
+            asyncio.TaskGroup() as group,
+        ):
             if config.dynamic_config_manager.enable:
                 await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)
             group.create_task(
@@ -203,7 +184,11 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
                 config.stage,
                 store,
                 board,
-                Fleets(Fleet(group, run_queue), Fleet(group, run_consumer), Fleet(group, run_multi_consumer)),
+                Fleets(
+                    Fleet(rounds, lambda ref, role: QueueController(ref, role, context, origins())),
+                    Fleet(rounds, lambda ref, role: ConsumerController(ref, role, context, origins())),
+                    Fleet(rounds, lambda ref, role: MultiConsumerController(ref, store, context, origins())),
+                ),
                 clock,
                 control,
                 metrics,

@@ -6,13 +6,14 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from queue_agent.core.observed import ConsumerOffset, Glance, ObjectRevisions, TableDescription, TabletInfo
+from queue_agent.core.observed import ConsumerOffset, Glance, ObjectRevisions, TableDescription, TabletInfo, Watch
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.core.trim_journal import TrimRecord
 from queue_agent.core.trim_preview import TrimPreview
+from queue_agent.errors import ClusterError
 
 
 class Cluster(Protocol):
@@ -33,10 +34,18 @@ class Cluster(Protocol):
         """Those of the attributes that the object has."""
         ...
 
-    async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
-        """Ask cheaply whether something has happened to a table, or in some of its tablets.
+    async def glance(self, watch: Watch) -> Glance:
+        """Ask cheaply whether something has happened to a table, or in the tablets it is known to have.
 
         The facts are not younger than what the other methods answer afterwards.
+        """
+        ...
+
+    async def glance_all(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError]:
+        """Glance at up to a hundred tables by one request, which nothing else travels in.
+
+        Returns:
+            In order of the tables what `glance` would return or raise.
         """
         ...
 
@@ -49,11 +58,12 @@ class Cluster(Protocol):
         ...
 
     async def select_row_values(
-        self, path: str, column: str, rows: Collection[tuple[int, int]]
-    ) -> Mapping[tuple[int, int], int]:
-        """An integer column (`$timestamp`, `$cumulative_data_weight`) of the rows (partition index, row index).
+        self, path: str, columns: Sequence[str], rows: Collection[tuple[int, int]]
+    ) -> Mapping[str, Mapping[tuple[int, int], int]]:
+        """Integer columns (`$timestamp`, `$cumulative_data_weight`) of the rows (partition index, row index).
 
-        Rows that do not exist and null values are absent from the answer.
+        Returns:
+            For every column its values; rows that do not exist and null values are absent.
         """
         ...
 

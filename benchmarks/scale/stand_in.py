@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from benchmarks.scale.world import (
@@ -41,6 +41,10 @@ _PARAMETERS: Final = re.compile(rb"(?i)\r\nx-yt-parameters: *([^\r]+)")
 _PAIR: Final = re.compile(r"\((\d+)u, (\d+)u\)")
 _TABLE: Final = re.compile(r"from \[([^\]]+)\]")
 _ANY_BARRIER: Final = b"<barrier>"
+_RESULTS: Final = b"{\x01\x0eresults=[%s;];}"
+_OUTPUT: Final = b"{\x01\x0coutput="
+_END: Final = b";}"
+_TABLETS: Final = b"{\x01\x0etablets=[%s;];}"
 _COLUMNS: Final = re.compile(r"\[(\$\w+)\]")
 
 
@@ -54,7 +58,7 @@ class StandIn:
         self._moving_percent = 0
         self._tables = _state_tables(size)
         self._revisions = _dump({"value": _revisions(size)})
-        self._columns = b"{value=" + _QUEUE_SCHEMA + b"}"
+        self._columns = _dump({"value": yson.loads(_QUEUE_SCHEMA)})
         self._tablets = [
             _dump({"value": [_tablet(queue, partition) for partition in range(size.partitions)]})
             for queue in range(size.queues)
@@ -74,7 +78,7 @@ class StandIn:
         match command:
             case "execute_batch":
                 results = (self._light(world, one["command"], one["parameters"]) for one in parameters["requests"])
-                return b"{results=[" + b";".join(results) + b"]}"
+                return _RESULTS % b";".join(results)
             case "select_rows":
                 return self._select(world, parameters["query"])
             case "lookup_rows":
@@ -82,7 +86,7 @@ class StandIn:
             case _:
                 self.requests["light"] -= 1
                 result = self._light(world, command, parameters)
-                return result[len(b"{output=") : -1] if result.startswith(b"{output=") else yson.loads(result)["error"]
+                return result[len(_OUTPUT) : -len(_END)] if result.startswith(_OUTPUT) else yson.loads(result)["error"]
 
     def _light(self, world: World, command: str, parameters: Mapping[str, Any]) -> bytes:
         self.requests["light"] += 1
@@ -92,21 +96,21 @@ class StandIn:
             indexes = parameters["tablet_indexes"]
             if "/consumers/" in path:
                 infos = _info(0, 0, world.queue_timestamp(number)).replace(_ANY_BARRIER, _barrier(world))
-                return b"{output={tablets=[" + infos + b"]}}"
+                return _tablet_infos([infos])
             if len(indexes) == self._size.partitions and not any(
                 world.moves(number, partition) for partition in indexes
             ):
                 return self._idle_infos[number].replace(_ANY_BARRIER, _barrier(world))
             return self._queue_infos(world, number, indexes).replace(_ANY_BARRIER, _barrier(world))
         if path.endswith("/@schema"):
-            return b"{output=" + self._columns + b"}"
+            return _OUTPUT + self._columns + _END
         if path.endswith("/@tablets"):
-            return b"{output=" + self._tablets[number_of(path[: -len("/@tablets")])] + b"}"
+            return _OUTPUT + self._tablets[number_of(path[: -len("/@tablets")])] + _END
         if path == "//sys/@queue_agent_object_revisions":
-            return b"{output=" + self._revisions + b"}"
+            return _OUTPUT + self._revisions + _END
         if path.endswith("/@") and path.startswith("//home/bench/"):
-            return b"{output={value=" + _dump(self._attributes(path[:-2])) + b"}}"
-        return b"{error=" + _dump(_error(500, f"Node {path} does not exist")) + b"}"
+            return _OUTPUT + _dump({"value": self._attributes(path[:-2])}) + _END
+        return _dump({"error": _error(500, f"Node {path} does not exist")})
 
     def _attributes(self, path: str) -> dict[str, Any]:
         is_queue = "/queues/" in path
@@ -123,7 +127,7 @@ class StandIn:
         infos = (
             _info(world.upper(queue, partition), TRIMMED, world.timestamp(queue, partition)) for partition in partitions
         )
-        return b"{output={tablets=[" + b";".join(infos) + b"]}}"
+        return _tablet_infos(infos)
 
     def _select(self, world: World, query: str) -> bytes:
         found = _TABLE.search(query)
@@ -336,10 +340,14 @@ def _error(code: int, message: str) -> dict[str, Any]:
     return {"code": code, "message": message, "attributes": {}, "inner_errors": []}
 
 
+def _tablet_infos(infos: Iterable[bytes]) -> bytes:
+    return _OUTPUT + _TABLETS % b";".join(infos) + _END
+
+
 def _info(total: int, trimmed: int, timestamp: int) -> bytes:
     return (
-        b"{total_row_count=\x02%s;trimmed_row_count=\x02%s;delayed_lockless_row_count=\x02\x00;"
-        b"barrier_timestamp=\x06%s;last_write_timestamp=\x06%s}"
+        b"{\x01\x1etotal_row_count=\x02%s;\x01\x22trimmed_row_count=\x02%s;\x01\x34delayed_lockless_row_count=\x02\x00;"
+        b"\x01\x22barrier_timestamp=\x06%s;\x01\x28last_write_timestamp=\x06%s;}"
         % (_varint(total << 1), _varint(trimmed << 1), _ANY_BARRIER, _varint(timestamp))
     )
 

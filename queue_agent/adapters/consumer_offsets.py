@@ -1,4 +1,4 @@
-"""Offsets of consumers: all queues that are asked for at once, by one query and one lookup per consumer table."""
+"""Offsets of consumers: all queues that are asked for at once, by one lookup per consumer table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from queue_agent.adapters.queries import quote_path, quote_string, split_list
 from queue_agent.core.observed import ConsumerOffset
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
@@ -35,121 +34,75 @@ class OffsetsQuestion:
 
 
 class Tables(Protocol):
-    """The commands this needs; `YtCluster` has them."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def select_all(self, subject: str, queries: Sequence[str]) -> list[list[Mapping[str, Any]]]: ...
+    """The command this needs; `YtCluster` has it."""
 
     async def lookup_versioned(self, path: str, keys: list[Mapping[str, Any]]) -> list[Any]: ...
 
 
 class OffsetsReader:
-    """Answers many questions about one consumer table at once."""
+    """Answers questions about consumer tables."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
     async def read(
-        self, table: OffsetsTable, questions: Sequence[OffsetsQuestion]
-    ) -> list[Mapping[int, ConsumerOffset] | ClusterError]:
-        """Answers in order of the questions.
+        self, table: OffsetsTable, partition_counts: Mapping[CrossClusterRef, int]
+    ) -> Mapping[CrossClusterRef, Mapping[int, ConsumerOffset]]:
+        """Offsets of each queue by partition index; partitions without a row are absent.
 
         Args:
             table: the consumer's.
-            questions: about one queue each; the same queue may come twice.
+            partition_counts: of the queues.
         """
-        rows = await self._select(table, questions)
-        write_timestamps = await self._look_up_write_timestamps(table, rows)
-        return [self._answer(question, rows, write_timestamps) for question in questions]
+        name = {"queue_consumer_name": table.name} if table.name else {}
+        keys: list[Mapping[str, Any]] = [
+            {**name, "queue_cluster": queue.cluster, "queue_path": queue.path, "partition_index": yson.Uint64(index)}
+            for queue, partition_count in partition_counts.items()
+            for index in range(partition_count)
+        ]
+        offsets: dict[CrossClusterRef, dict[int, ConsumerOffset]] = {queue: {} for queue in partition_counts}
+        for row in await self._tables.lookup_versioned(table.path, keys) if keys else ():
+            offset = _find_offset(row, with_meta=table.with_meta)
+            if offset is not None:
+                offsets[CrossClusterRef(row["queue_cluster"], row["queue_path"])][offset.partition_index] = offset
+        return offsets
 
     async def read_next_row_indexes(
         self, table: OffsetsTable, questions: Sequence[OffsetsQuestion]
     ) -> list[Mapping[int, int] | ClusterError]:
-        """Offsets alone, by partition index, in order of the questions; arguments as of `read`."""
-        rows = await self._select(table, questions)
+        """Offsets alone, by partition index, in order of the questions; the same queue may come twice."""
+        partition_counts: dict[CrossClusterRef, int] = {}
+        for question in questions:
+            partition_counts[question.queue] = max(question.partition_count, partition_counts.get(question.queue, 0))
+        offsets = await self.read(table, partition_counts)
         return [
-            {
-                index: _offset(row)
-                for index, row in rows.get(question.queue, {}).items()
-                if index < question.partition_count
-            }
+            {index: one.offset for index, one in offsets[question.queue].items() if index < question.partition_count}
             for question in questions
         ]
 
-    async def _select(
-        self, table: OffsetsTable, questions: Sequence[OffsetsQuestion]
-    ) -> Mapping[CrossClusterRef, Mapping[int, Mapping[str, Any]]]:
-        """Rows by queue and partition index."""
-        columns = "[queue_cluster], [queue_path], [partition_index], [offset]" + (", [meta]" if table.with_meta else "")
-        last_partition_index = max(question.partition_count for question in questions) - 1
-        refs = dict.fromkeys(
-            f"({quote_string(question.queue.cluster)}, {quote_string(question.queue.path)})" for question in questions
-        )
-        named = f"[queue_consumer_name] = {quote_string(table.name)} and " if table.name else ""
-        queries = [
-            f"{columns} from {quote_path(table.path)}"
-            f" where {named}([partition_index] between 0u and {last_partition_index}u)"
-            f" and ([queue_cluster], [queue_path]) in ({', '.join(piece)})"
-            for piece in split_list(refs)
-        ]
-        rows: dict[CrossClusterRef, dict[int, Mapping[str, Any]]] = {}
-        for answer in await self._tables.select_all(table.path, queries):
-            for row in answer:
-                if not yson.is_null(row["partition_index"]):
-                    ref = CrossClusterRef(row["queue_cluster"], row["queue_path"])
-                    rows.setdefault(ref, {})[int(row["partition_index"])] = row
-        return rows
 
-    async def _look_up_write_timestamps(
-        self, table: OffsetsTable, rows: Mapping[CrossClusterRef, Mapping[int, Mapping[str, Any]]]
-    ) -> Mapping[tuple[CrossClusterRef, int], int]:
-        """The newest by queue and partition index, of rows that are still there."""
-        name = {"queue_consumer_name": table.name} if table.name else {}
-        keys: list[Mapping[str, Any]] = [
-            {
-                **name,
-                "queue_cluster": ref.cluster,
-                "queue_path": ref.path,
-                "partition_index": yson.Uint64(partition_index),
-            }
-            for ref, by_partition_index in rows.items()
-            for partition_index in by_partition_index
-        ]
-        result: dict[tuple[CrossClusterRef, int], int] = {}
-        for row in await self._tables.lookup_versioned(table.path, keys) if keys else []:
-            timestamps = yson.attributes_of(row).get("write_timestamps")
-            if timestamps:
-                ref = CrossClusterRef(row["queue_cluster"], row["queue_path"])
-                result[ref, int(row["partition_index"])] = int(timestamps[0])
-        return result
-
-    def _answer(
-        self,
-        question: OffsetsQuestion,
-        rows: Mapping[CrossClusterRef, Mapping[int, Mapping[str, Any]]],
-        write_timestamps: Mapping[tuple[CrossClusterRef, int], int],
-    ) -> Mapping[int, ConsumerOffset] | ClusterError:
-        offsets: dict[int, ConsumerOffset] = {}
-        for partition_index, row in rows.get(question.queue, {}).items():
-            if partition_index >= question.partition_count:
-                continue
-            timestamp = write_timestamps.get((question.queue, partition_index))
-            if timestamp is None:
-                return ClusterError("Partition set changed during collection")
-            offsets[partition_index] = ConsumerOffset(
-                partition_index=partition_index,
-                offset=_offset(row),
-                last_write_timestamp=timestamp,
-                meta=_meta(row.get("meta")),
-            )
-        return offsets
+def _find_offset(row: Any, *, with_meta: bool) -> ConsumerOffset | None:
+    """What a versioned row says; None if it is deleted."""
+    attributes = yson.attributes_of(row)
+    written = max(map(int, attributes.get("write_timestamps", ())), default=0)
+    deleted = max(map(int, attributes.get("delete_timestamps", ())), default=0)
+    if written <= deleted:
+        return None
+    offset = _newest(row.get("offset"), deleted)
+    return ConsumerOffset(
+        partition_index=int(row["partition_index"]),
+        offset=0 if yson.is_null(offset) else int(offset),
+        last_write_timestamp=written,
+        meta=_meta(_newest(row.get("meta"), deleted)) if with_meta else {},
+    )
 
 
-def _offset(row: Mapping[str, Any]) -> int:
-    """A null counts as 0."""
-    return 0 if yson.is_null(row["offset"]) else int(row["offset"])
+def _newest(versions: Any, deleted: int) -> Any:
+    """The value a column has; one from before the row was deleted last is none."""
+    for version in versions or ():  # the newest comes first
+        if int(yson.attributes_of(version)["timestamp"]) > deleted:
+            return version
+    return None
 
 
 def _meta(value: Any) -> Mapping[str, int]:

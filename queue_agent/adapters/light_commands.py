@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final
 
+from queue_agent.adapters.batch_answer import digest_of, join_results, split_results
 from queue_agent.adapters.batcher import Batcher
 from queue_agent.adapters.second_chance import SecondChances
 from queue_agent.adapters.yt_errors import to_cluster_error
@@ -72,11 +73,55 @@ class LightCommands:
         """Outcomes of a few commands that travel in one request; raises the error of the request alone."""
         return await self._batcher.ask(None, commands) if commands else []
 
+    async def run_changed(
+        self, questions: Sequence[Sequence[LightCommand]], digests: Sequence[bytes | None]
+    ) -> list[tuple[bytes | None, list[Outcome] | None]]:
+        """Ask by one request in which nothing else travels, and look only into answers that are not as before.
+
+        Args:
+            questions: a few commands each.
+            digests: of the last answer to each; None: not known.
+
+        Returns:
+            For each question the digest of its answer, None if there is none to be had, and the outcomes of its
+            commands; None instead of them if the digest is still the same. Barrier timestamps of tablets count for
+            nothing, and may be missing.
+        """
+        commands = [command for question in questions for command in question]
+        body = await self._send(commands)
+        pieces = split_results(body, len(commands))
+        if pieces is None:
+            outcomes = iter(self._outcomes(commands, self._http.parse("execute_batch", body)["results"]))
+            return [(None, [next(outcomes) for _ in question]) for question in questions]
+        answers: list[tuple[bytes, list[Outcome] | None]] = []
+        changed: list[bytes] = []
+        start = 0
+        for question, digest in zip(questions, digests, strict=True):
+            own = pieces[start : start + len(question)]
+            start += len(question)
+            new_digest = digest_of(own)
+            if new_digest == digest:
+                answers.append((new_digest, None))
+            else:
+                answers.append((new_digest, []))
+                changed += own
+        if changed:
+            results = iter(self._http.parse("execute_batch", join_results(changed)))
+            for question, (_, outputs) in zip(questions, answers, strict=True):
+                if outputs is not None:
+                    outputs += [next(results)["output"] for _ in question]
+        return [*answers]
+
     async def _execute(self, key: None, questions: Sequence[Sequence[LightCommand]]) -> list[list[Outcome]]:
         commands = [command for question in questions for command in question]
+        answer = self._http.parse("execute_batch", await self._send(commands))
+        outcomes = iter(self._outcomes(commands, answer["results"]))
+        return [[next(outcomes) for _ in question] for question in questions]
+
+    async def _send(self, commands: Sequence[LightCommand]) -> bytes:
         requests = b"[" + b";".join([command.encoded for command in commands]) + b"]"
         try:
-            answer = await self._http.call(
+            return await self._http.call_unparsed(
                 "execute_batch",
                 {"concurrency": _CONCURRENCY},
                 encoded={"requests": requests},
@@ -85,16 +130,16 @@ class LightCommands:
         except ClusterError as error:
             # The request failed as a whole, for a token that has run out, say: about no object has anything been said.
             raise ClusterUnavailable(error.message, error.code, error.details) from error
-        results = answer["results"]
+
+    def _outcomes(self, commands: Sequence[LightCommand], results: Sequence[Any]) -> list[Outcome]:
         if len(results) != len(commands):
             raise ClusterUnavailable(
                 f"execute_batch on cluster {self._cluster} gave {len(results)} of {len(commands)} results"
             )
-        outcomes = (
+        return [
             self._error(command, result["error"]) if "error" in result else result["output"]
             for command, result in zip(commands, results, strict=True)
-        )
-        return [[next(outcomes) for _ in question] for question in questions]
+        ]
 
     def _error(self, command: LightCommand, error: Any) -> ClusterError:
         return to_cluster_error(YtError.from_map(error), f"{command.command} {command.path} on cluster {self._cluster}")

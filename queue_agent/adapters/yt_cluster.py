@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -27,6 +27,7 @@ from queue_agent.core.observed import (
     TableFacts,
     TabletDescription,
     TabletInfo,
+    Watch,
 )
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowFound
@@ -145,18 +146,36 @@ class YtCluster:
         result: Mapping[str, Any] = answer["value"]
         return result
 
-    async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
-        """Ask cheaply whether something has happened to a table, or in some of its tablets; see the port."""
-        commands = _glance_commands(path, tuple(partition_indexes))
-        return self._glance(path, partition_indexes, await self._light.run_all(commands))
+    async def glance(self, watch: Watch) -> Glance:
+        """Ask cheaply whether something has happened to a table, or in its tablets; see the port."""
+        return self._glance(watch, await self._light.run_all(_glance_commands(watch.path, watch.tablet_count)))
 
-    def _glance(self, path: str, partition_indexes: Sequence[int], outcomes: Sequence[Any]) -> Glance:
+    async def glance_all(self, watches: Sequence[Watch]) -> list[Glance | ClusterError]:
+        """Glance at many tables by one request of their own; see the port."""
+        answers = await self._light.run_changed(
+            [_glance_commands(watch.path, watch.tablet_count) for watch in watches],
+            [None if watch.last is None else watch.last.digest for watch in watches],
+        )
+        return [
+            watch.last if outcomes is None and watch.last is not None else self._find_glance(watch, digest, outcomes)
+            for watch, (digest, outcomes) in zip(watches, answers, strict=True)
+        ]
+
+    def _find_glance(self, watch: Watch, digest: bytes | None, outcomes: Any) -> Glance | ClusterError:
+        try:
+            return self._glance(watch, outcomes, digest)
+        except ClusterError as error:
+            return error
+
+    def _glance(self, watch: Watch, outcomes: Sequence[Any], digest: bytes | None = None) -> Glance:
         attributes = _raise_error(outcomes[0])["value"]
         infos: dict[int, TabletInfo] | None = {}
         for outcome in outcomes[1:]:
             if isinstance(outcome, ClusterUnavailable):
                 raise outcome
-            infos = None if isinstance(outcome, Exception) else dict(self._infos(path, partition_indexes, outcome))
+            infos = (
+                None if isinstance(outcome, Exception) else self._infos(watch.path, range(watch.tablet_count), outcome)
+            )
         return Glance(
             TableFacts(
                 object_id=str(attributes["id"]),
@@ -164,6 +183,7 @@ class YtCluster:
                 tablet_count_by_state=attributes.get("tablet_count_by_state", {}),
             ),
             infos,
+            digest,
         )
 
     async def get_table(self, path: str) -> TableDescription:
@@ -195,44 +215,43 @@ class YtCluster:
         if not partition_indexes:
             return {}
         answer = await self._light.run(_tablet_infos_command(path, partition_indexes))
-        return dict(self._infos(path, partition_indexes, answer))
+        return self._infos(path, partition_indexes, answer)
 
-    def _infos(
-        self, path: str, partition_indexes: Sequence[int], answer: Mapping[str, Any]
-    ) -> Iterator[tuple[int, TabletInfo]]:
+    def _infos(self, path: str, partition_indexes: Sequence[int], answer: Mapping[str, Any]) -> dict[int, TabletInfo]:
         infos = answer["tablets"]
         if len(infos) != len(partition_indexes):
             raise ClusterError(
                 f"get_tablet_infos {path} on cluster {self._name} told of {len(infos)} tablets"
                 f" instead of {len(partition_indexes)}"
             )
-        for index, info in zip(partition_indexes, infos, strict=True):
-            yield (
-                index,
-                TabletInfo(
-                    int(info["total_row_count"]), int(info["trimmed_row_count"]), int(info["last_write_timestamp"])
-                ),
+        return {
+            index: TabletInfo(
+                int(info["total_row_count"]), int(info["trimmed_row_count"]), int(info["last_write_timestamp"])
             )
+            for index, info in zip(partition_indexes, infos, strict=True)
+        }
 
     async def select_row_values(
-        self, path: str, column: str, rows: Collection[tuple[int, int]]
-    ) -> Mapping[tuple[int, int], int]:
-        """An integer column of the rows (partition index, row index); see the port."""
+        self, path: str, columns: Sequence[str], rows: Collection[tuple[int, int]]
+    ) -> Mapping[str, Mapping[tuple[int, int], int]]:
+        """Integer columns of the rows (partition index, row index); see the port."""
+        names = ", ".join(f"[{column}]" for column in columns)
         pairs = [f"({partition_index}u, {row_index}u)" for partition_index, row_index in rows]
         answers = await self.select_all(
             path,
             [
-                f"[$tablet_index], [$row_index], [{column}] from {quote_path(path)}"
+                f"[$tablet_index], [$row_index], {names} from {quote_path(path)}"
                 f" where ([$tablet_index], [$row_index]) in ({', '.join(piece)})"
                 for piece in split_list(pairs)
             ],
         )
-        return {
-            (int(row["$tablet_index"]), int(row["$row_index"])): int(row[column])
-            for answer in answers
-            for row in answer
-            if not yson.is_null(row[column])
-        }
+        found: dict[str, dict[tuple[int, int], int]] = {column: {} for column in columns}
+        for row in (row for answer in answers for row in answer):
+            key = int(row["$tablet_index"]), int(row["$row_index"])
+            for column in columns:
+                if not yson.is_null(row[column]):
+                    found[column][key] = int(row[column])
+        return found
 
     async def read_consumer_offsets(
         self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
@@ -413,10 +432,10 @@ def _tablet_infos_command(path: str, partition_indexes: Sequence[int]) -> LightC
 
 
 @lru_cache(maxsize=_REMEMBERED_COMMANDS)
-def _glance_commands(path: str, partition_indexes: tuple[int, ...]) -> Sequence[LightCommand]:
+def _glance_commands(path: str, tablet_count: int) -> Sequence[LightCommand]:
     """Kept, because it is these that are sent in every pass of every object."""
     facts = LightCommand.of("get", f"{path}/@", attributes=_FACTS)
-    return [facts, _tablet_infos_command(path, partition_indexes)] if partition_indexes else [facts]
+    return (facts, _tablet_infos_command(path, range(tablet_count))) if tablet_count else (facts,)
 
 
 def _raise_error(outcome: Outcome | Exception) -> Outcome:

@@ -158,7 +158,13 @@ class YtHttp:
             ClusterError: see `ports.Cluster`.
         """
         body = await self._execute(command, parameters, rows, subject, encoded)
-        return self._parse(command, body) if body else None
+        return self.parse(command, body) if body else None
+
+    async def call_unparsed(
+        self, command: str, parameters: Mapping[str, Any], *, encoded: Mapping[str, bytes], subject: str
+    ) -> bytes:
+        """Run a command as `call` does; the answer is left to `parse`."""
+        return await self._execute(command, parameters, None, subject, encoded)
 
     async def call_if_changed(
         self, command: str, parameters: Mapping[str, Any], digest: bytes | None
@@ -170,7 +176,7 @@ class YtHttp:
         """
         body = await self._execute(command, parameters, None, None)
         new_digest = _digest(body)
-        return new_digest, None if new_digest == digest else self._parse(command, body)
+        return new_digest, None if new_digest == digest else self.parse(command, body)
 
     async def read_rows(
         self,
@@ -197,10 +203,11 @@ class YtHttp:
 
     def _parse_rows(self, command: str, body: bytes) -> list[Any]:
         # A list fragment in brackets is a list, so rows come with their strings decoded.
-        rows: list[Any] = self._parse(command, b"[" + body + b"]")
+        rows: list[Any] = self.parse(command, b"[" + body + b"]")
         return rows
 
-    def _parse(self, command: str, body: bytes) -> Any:
+    def parse(self, command: str, body: bytes) -> Any:
+        """Value of an answer, with strings as `str`; ClusterError if it is malformed."""
         try:
             return yson.loads(body)
         except YtError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from queue_agent.core import status
 from queue_agent.core.error_info import ErrorInfo
@@ -18,6 +18,8 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.ports import Clock, SnapshotObserver
+
+Value = TypeVar("Value")
 
 AGENT = "agent"
 SYNCHRONIZER = "cypress_synchronizer"
@@ -55,16 +57,19 @@ class Board:
 
     def put_registrations(self, registrations: Collection[Registration]) -> None:
         """Replace all registrations; before rows, so that no queue is trimmed by a row newer than its consumers."""
-        self._queue_registrations, self._consumer_registrations = {}, {}
+        by_queue: dict[CrossClusterRef, list[Registration]] = {}
+        by_consumer: dict[CrossClusterRef, list[Registration]] = {}
         for registration in registrations:
-            self._queue_registrations.setdefault(registration.queue, []).append(registration)
-            self._consumer_registrations.setdefault(registration.consumer, []).append(registration)
+            by_queue.setdefault(registration.queue, []).append(registration)
+            by_consumer.setdefault(registration.consumer, []).append(registration)
+        self._queue_registrations = _keep_equal(self._queue_registrations, by_queue)
+        self._consumer_registrations = _keep_equal(self._consumer_registrations, by_consumer)
 
     def put_rows(self, rows: StateRows) -> None:
-        """Replace all rows of objects."""
-        self._queue_rows = {row.queue: row for row in rows.queues}
-        self._consumer_rows = {row.consumer: row for row in rows.consumers}
-        self._mappings = {row.table: row for row in rows.mappings or ()}
+        """Replace all rows of objects; one that says the same stays the same object."""
+        self._queue_rows = _keep_equal(self._queue_rows, {row.queue: row for row in rows.queues})
+        self._consumer_rows = _keep_equal(self._consumer_rows, {row.consumer: row for row in rows.consumers})
+        self._mappings = _keep_equal(self._mappings, {row.table: row for row in rows.mappings or ()})
         self._consumer_names = {}
         for name in rows.consumer_names:
             self._consumer_names.setdefault(name.consumer.table, []).append(name)
@@ -251,3 +256,10 @@ class Board:
     def _find_served_consumer(self, ref: CrossClusterRef) -> ConsumerSnapshot | None:
         snapshot = self._consumers.get(ref)
         return None if snapshot is None or snapshot.role is Role.FOLLOWING else snapshot
+
+
+def _keep_equal(
+    old: Mapping[CrossClusterRef, Value], new: Mapping[CrossClusterRef, Value]
+) -> dict[CrossClusterRef, Value]:
+    """The new mapping, with the old value wherever both are equal."""
+    return {ref: old[ref] if ref in old and old[ref] == value else value for ref, value in new.items()}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.origins import Origins, describe_pass_error
+from queue_agent.controllers.rounds import FirstAnswer
 from queue_agent.core.consumer_snapshots import (
     QueueRowAnswers,
-    RowIndex,
     RowsToRead,
     banned_consumer_snapshot,
     build_consumer_snapshot,
@@ -24,8 +25,8 @@ from queue_agent.core.consumer_snapshots import (
 )
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_consumer_row_error, has_meta_column
-from queue_agent.core.glances import OFFSETS_PASSES, is_refresh_due, is_untouched, tablet_indexes
-from queue_agent.core.observed import ConsumerOffset, Glance
+from queue_agent.core.glances import OFFSETS_PASSES, is_refresh_due, is_untouched, tablet_count
+from queue_agent.core.observed import ConsumerOffset, Glance, Watch
 from queue_agent.core.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAMP_COLUMN
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import REPLICATED_TYPES, find_consumer_access, find_queue_access
@@ -74,8 +75,48 @@ class ConsumerController:
 
         self._board.put_consumer(self._snapshot)
 
-    async def do_pass(self, pass_index: int) -> None:
-        """Look at the consumer once, and publish what was seen."""
+    def find_watch(self) -> Watch | None:
+        """See `rounds.Controller`."""
+        row = self._board.find_consumer_row(self._ref)
+        if row is None or row.queue_agent_banned or row.object_type in REPLICATED_TYPES:
+            return None
+        return self._watch(self._ref.path)
+
+    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+        """See `rounds.Controller`."""
+        row = self._board.find_consumer_row(self._ref)
+        view = self._snapshot.view
+        access = self._access
+        registrations = self._board.registrations_of_consumer(self._ref)
+        if (
+            row is None
+            or view is None
+            or access is None
+            or access.row is not row
+            or access.mapping is not self._board.find_mapping(self._table)
+            or registrations != self._snapshot.registrations
+            or is_refresh_due(self._ref, pass_index, OFFSETS_PASSES)
+            or not is_untouched(self._glance, glance)
+        ):
+            return False
+        now = self._clock.now()
+        found: dict[CrossClusterRef, SubSnapshot] = {}
+        for queue, previous in view.queues.items():
+            snapshot = self._board.find_queue(queue)
+            view_of_queue = None if snapshot is None else snapshot.view
+            if view_of_queue is None or not view_of_queue.readable:
+                return False
+            offsets = known_offsets(previous, view_of_queue)
+            idle = None if offsets is None else idle_sub_snapshot(previous, view_of_queue, offsets, now)
+            if idle is None:
+                return False
+            found[queue] = idle
+        self._glance = glance
+        self._publish(build_consumer_snapshot(self._snapshot, row, registrations, pass_instant, found))
+        return True
+
+    async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
+        """Look at the consumer once, and publish what was seen; see `rounds.Controller`."""
         row = self._board.find_consumer_row(self._ref)
         if row is None:
             # It has left the state tables a moment ago, and this controller is about to be stopped.
@@ -86,7 +127,8 @@ class ConsumerController:
             self._publish(banned_consumer_snapshot(self._snapshot, row, pass_instant, origin))
             return
         registrations = self._board.registrations_of_consumer(self._ref)
-        content = await self._look(row, sorted({one.queue for one in registrations}), pass_index, origin)
+        queues = sorted({one.queue for one in registrations})
+        content = await self._look(row, queues, pass_index, first_answer, origin)
         self._publish(build_consumer_snapshot(self._snapshot, row, registrations, pass_instant, content))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
@@ -104,13 +146,18 @@ class ConsumerController:
         self._board.put_consumer(snapshot)
 
     async def _look(
-        self, row: ConsumerRow, queues: list[CrossClusterRef], pass_index: int, origin: Origin
+        self,
+        row: ConsumerRow,
+        queues: list[CrossClusterRef],
+        pass_index: int,
+        first_answer: FirstAnswer,
+        origin: Origin,
     ) -> dict[CrossClusterRef, SubSnapshot] | ErrorInfo:
         access = self._find_access(row, origin)
         if isinstance(access, ErrorInfo):
             return access
         table = access.table
-        glance = await self._glance_at(row, table)
+        glance = first_answer or await self._glance_at(row, table)
         refresh = is_refresh_due(self._ref, pass_index, OFFSETS_PASSES)
         untouched = not refresh and isinstance(glance, Glance) and is_untouched(self._glance, glance)
         now = self._clock.now()
@@ -154,13 +201,17 @@ class ConsumerController:
         self._access = _Access(row, mapping, table, has_meta_column(row))
         return self._access
 
+    def _watch(self, path: str) -> Watch:
+        # Most tables of consumers have one tablet: if this one has too, the next glance can be compared with the first.
+        return Watch(path, 1) if self._glance is None else Watch(path, tablet_count(self._glance), self._glance)
+
     async def _glance_at(self, row: ConsumerRow, table: CrossClusterRef) -> Glance | ClusterError | None:
         """Whether something was written; None: writes to this table do not tell."""
         if row.object_type in REPLICATED_TYPES:
             return None
         try:
             cluster = get_cluster(self._clusters, table.cluster)
-            return await cluster.glance(table.path, tablet_indexes(self._glance))
+            return await cluster.glance(self._watch(table.path))
         except ClusterError as error:
             return error
 
@@ -186,7 +237,6 @@ class ConsumerController:
         return build_sub_snapshot(previous, view, offsets, answers, self._clock.now())
 
     async def _read_rows(self, queue: CrossClusterRef, rows: RowsToRead, origin: Origin) -> QueueRowAnswers:
-        """Both columns at the same time; the first error is the error of the whole."""
         if not rows.timestamps and not rows.data_weights:
             return QueueRowAnswers()
         row = self._board.find_queue_row(queue) or QueueRow(queue)
@@ -196,14 +246,8 @@ class ConsumerController:
         table = access.rows
         cluster = get_cluster(self._clusters, table.cluster)
         wanted = {TIMESTAMP_COLUMN: rows.timestamps, DATA_WEIGHT_COLUMN: rows.data_weights}
-        answers = await fan_out(
-            lambda column: cluster.select_row_values(table.path, column, wanted[column]),
-            [column for column, indexes in wanted.items() if indexes],
-            limit=len(wanted),
+        columns = [column for column, indexes in wanted.items() if indexes]
+        values = await cluster.select_row_values(table.path, columns, rows.timestamps | rows.data_weights)
+        return QueueRowAnswers(
+            timestamps=values.get(TIMESTAMP_COLUMN, {}), data_weights=values.get(DATA_WEIGHT_COLUMN, {})
         )
-        found: dict[str, dict[RowIndex, int]] = {column: {} for column in wanted}
-        for column, answer in answers.items():
-            if isinstance(answer, ClusterError):
-                raise answer
-            found[column] = dict(answer)
-        return QueueRowAnswers(timestamps=found[TIMESTAMP_COLUMN], data_weights=found[DATA_WEIGHT_COLUMN])

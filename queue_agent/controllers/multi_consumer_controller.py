@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.origins import Origins, describe_pass_error
+from queue_agent.controllers.rounds import FirstAnswer
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_consumer_object_error
 from queue_agent.core.multi_consumers import (
@@ -16,6 +18,7 @@ from queue_agent.core.multi_consumers import (
     banned_multi_consumer,
     plan_names,
 )
+from queue_agent.core.observed import Glance, Watch
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import find_consumer_access
 from queue_agent.core.rows import ConsumerRow
@@ -49,7 +52,15 @@ class MultiConsumerController:
         self._snapshot = MultiConsumerSnapshot(row, 0, now, error)
         self._board.put_multi_consumer(self._snapshot)
 
-    async def do_pass(self, pass_index: int) -> None:
+    def find_watch(self) -> Watch | None:
+        """Names are read anew in every pass."""
+        return None
+
+    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+        """See `rounds.Controller`."""
+        return False
+
+    async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
         """Look at the table once, publish what was seen, and record the names that are new."""
         row = self._board.find_multi_consumer_row(self._ref)
         if row is None:

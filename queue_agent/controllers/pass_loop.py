@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import NoReturn
 
 import structlog
@@ -48,6 +49,20 @@ def next_delay(schedule: Schedule, failures: int, seconds: float) -> float:
     return max(0.0, schedule.period.total_seconds() * slowdown - seconds)
 
 
+async def attempt(do_pass: Callable[[], Awaitable[None]], pass_index: int, deadline: timedelta) -> Exception | None:
+    """Do one pass; if it fails, log that and give the error."""
+    try:
+        async with asyncio.timeout(deadline.total_seconds()):
+            await do_pass()
+    except (QueueAgentError, TimeoutError) as caught:
+        log.warning("pass failed", pass_index=pass_index, error=repr(caught))
+        return caught
+    except Exception as caught:
+        log.exception("pass crashed", pass_index=pass_index)
+        return caught
+    return None
+
+
 async def run_passes(
     do_pass: Callable[[int], Awaitable[None]],
     find_schedule: Callable[[], Schedule],
@@ -76,16 +91,7 @@ async def run_passes(
             disabled()
             await asyncio.sleep(MAX_SLEEP_SECONDS)
         started = clock()
-        error: Exception | None = None
-        try:
-            async with asyncio.timeout(find_schedule().timeout.total_seconds()):
-                await do_pass(pass_index)
-        except (QueueAgentError, TimeoutError) as caught:
-            error = caught
-            log.warning("pass failed", pass_index=pass_index, error=repr(caught))
-        except Exception as caught:
-            error = caught
-            log.exception("pass crashed", pass_index=pass_index)
+        error = await attempt(partial(do_pass, pass_index), pass_index, find_schedule().timeout)
         ended = clock()
         finished(pass_index, ended - started, error)
         failures = failures + 1 if error else 0

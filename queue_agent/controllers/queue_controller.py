@@ -9,10 +9,12 @@ from datetime import datetime
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.origins import Origins, describe_pass_error
+from queue_agent.controllers.rounds import FirstAnswer
 from queue_agent.controllers.trimming import Trimmer
 from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.exports import find_exports_error
 from queue_agent.core.glances import DESCRIPTION_PASSES, KnownTable, is_refresh_due, remember_table
-from queue_agent.core.observed import TableDescription, TabletInfo
+from queue_agent.core.observed import Glance, TableDescription, TabletInfo, Watch
 from queue_agent.core.queue_snapshots import (
     DATA_WEIGHT_COLUMN,
     QueueObservation,
@@ -25,7 +27,7 @@ from queue_agent.core.queue_snapshots import (
     unprocessed_queue_snapshot,
 )
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.replication import find_queue_access
+from queue_agent.core.replication import REPLICATED_TYPES, find_queue_access
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.core.trim import TRIM_FAILED, is_trim_due, trim_alert
@@ -56,15 +58,74 @@ class QueueController:
         self._trimmer = Trimmer(ref, context)
         self._known: KnownTable | None = None
         self._seen: tuple[TableDescription, Mapping[int, TabletInfo]] | None = None
+        self._confirmed: Glance | None = None
+        """By which all that was seen is still true."""
+
         now = self._clock.now()
         row = self._board.find_queue_row(ref) or QueueRow(ref)
         self._snapshot = unprocessed_queue_snapshot(row, role, now, origins.make(now))
         self._published = False
         self._board.put_queue(self._snapshot)
 
-    async def do_pass(self, pass_index: int) -> None:
-        """Look at the queue once, publish what was seen, trim what may go."""
+    def find_watch(self) -> Watch | None:
+        """See `rounds.Controller`."""
+        row = self._board.find_queue_row(self._ref)
+        if row is None or row.queue_agent_banned or row.object_type in REPLICATED_TYPES:
+            return None
+        return Watch(self._ref.path, 0 if self._known is None else self._known.tablet_count, self._confirmed)
+
+    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+        """See `rounds.Controller`."""
+        row = self._board.find_queue_row(self._ref)
+        previous = self._snapshot
+        if (
+            row is None
+            or row is not previous.row
+            or is_refresh_due(self._ref, pass_index, DESCRIPTION_PASSES)
+            or not self._is_confirmed_by(glance)
+        ):
+            return False
+        exports_error = previous.exports_error
+        if exports_error is not None:
+            exports_error = find_exports_error(row, previous.role, self._origins.make(pass_instant))
+        registrations = self._board.registrations_of_queue(self._ref)
+        snapshot = idle_queue_snapshot(previous, row, registrations, pass_instant, self._clock.now(), exports_error)
+        if snapshot is None or not self._is_trimmed(snapshot):
+            return False
+        self._publish(snapshot)
+        return True
+
+    def _is_confirmed_by(self, glance: Glance) -> bool:
+        """Whether what was seen last is still true."""
+        if glance is self._confirmed:
+            return True
+        if self._known is None or self._seen is None or not self._known.is_confirmed_by(glance):
+            return False
+        if glance.tablet_infos != self._seen[1]:
+            return False
+        self._confirmed = glance
+        return True
+
+    def _is_trimmed(self, snapshot: QueueSnapshot) -> bool:
+        """Whether trimming has nothing to do, nor to say, that it has not said before."""
+        if snapshot.alerts:
+            return False
+        mode = self._trimming_mode(snapshot)
+        if mode is TrimmingMode.OFF:
+            return snapshot.trims is None
+        return not self._is_trim_due(snapshot) or self._trimmer.rests(snapshot)
+
+    def _trimming_mode(self, snapshot: QueueSnapshot) -> TrimmingMode:
+        return self._context.trimming_mode if snapshot.role is Role.LEADING else TrimmingMode.OFF
+
+    def _is_trim_due(self, snapshot: QueueSnapshot) -> bool:
+        config = self._context.config
+        return is_trim_due(snapshot.pass_index, config.pass_period, config.trimming_period)
+
+    async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
+        """Look at the queue once, publish what was seen, trim what may go; see `rounds.Controller`."""
         self._published = False
+        self._confirmed = None
         row = self._board.find_queue_row(self._ref)
         if row is None:
             # It has left the state tables a moment ago, and this controller is about to be stopped.
@@ -74,16 +135,15 @@ class QueueController:
         if row.queue_agent_banned:
             self._publish(banned_queue_snapshot(self._snapshot, row, pass_instant, origin))
             return
-        snapshot = await self._look(row, pass_index, pass_instant, origin)
-        config = self._context.config
-        mode = self._context.trimming_mode if snapshot.role is Role.LEADING else TrimmingMode.OFF
+        snapshot = await self._look(row, pass_index, pass_instant, first_answer, origin)
+        mode = self._trimming_mode(snapshot)
         if mode is TrimmingMode.OFF:
             # What an iteration has left that nobody will repeat would stay for ever.
             left = snapshot.alerts or snapshot.trims is not None
             self._publish(replace(snapshot, alerts={}, trims=None) if left else snapshot)
             return
         self._publish(snapshot)
-        if is_trim_due(snapshot.pass_index, config.pass_period, config.trimming_period):
+        if self._is_trim_due(snapshot):
             outcome = await self._trimmer.do_iteration(snapshot, mode, origin)
             alerts = {} if outcome.error is None else {TRIM_FAILED: trim_alert(outcome.error, origin)}
             self._publish(replace(snapshot, alerts=alerts, trims=outcome.trims))
@@ -111,13 +171,16 @@ class QueueController:
         self._board.put_queue(snapshot)
         self._published = True
 
-    async def _look(self, row: QueueRow, pass_index: int, pass_instant: datetime, origin: Origin) -> QueueSnapshot:
-        seen = await self._look_at_tablets(row, pass_index, origin)
+    async def _look(
+        self, row: QueueRow, pass_index: int, pass_instant: datetime, first_answer: FirstAnswer, origin: Origin
+    ) -> QueueSnapshot:
+        seen = await self._look_at_tablets(row, pass_index, first_answer, origin)
         registrations = self._board.registrations_of_queue(self._ref)
         if not isinstance(seen, QueueObservation):
             if seen == self._seen:
                 now = self._clock.now()
-                idle = idle_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, origin)
+                exports_error = find_exports_error(row, self._snapshot.role, origin)
+                idle = idle_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, exports_error)
                 if idle is not None:
                     return idle
             table, infos = self._seen = seen
@@ -126,7 +189,7 @@ class QueueController:
         return build_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, origin, seen)
 
     async def _look_at_tablets(
-        self, row: QueueRow, pass_index: int, origin: Origin
+        self, row: QueueRow, pass_index: int, first_answer: FirstAnswer, origin: Origin
     ) -> tuple[TableDescription, Mapping[int, TabletInfo]] | QueueObservation:
         """What the tablets say; or what there is in place of it."""
         access = find_queue_access(row, self._board.find_mapping(self._ref), origin)
@@ -138,7 +201,9 @@ class QueueController:
             known = None
         try:
             cluster = get_cluster(self._clusters, access.tablets.cluster)
-            glance = await cluster.glance(path, () if known is None else known.tablet_indexes)
+            if isinstance(first_answer, ClusterError):
+                raise first_answer
+            glance = first_answer or await cluster.glance(Watch(path, 0 if known is None else known.tablet_count))
             if known is not None and glance.tablet_infos is not None and known.is_confirmed_by(glance):
                 return known.description, glance.tablet_infos
             table = await cluster.get_table(path)
@@ -166,6 +231,7 @@ class QueueController:
             return access
         try:
             cluster = get_cluster(self._clusters, access.rows.cluster)
-            return await cluster.select_row_values(access.rows.path, DATA_WEIGHT_COLUMN, rows)
+            values = await cluster.select_row_values(access.rows.path, [DATA_WEIGHT_COLUMN], rows)
         except ClusterError as error:
             return origin.cluster_error(error)
+        return values[DATA_WEIGHT_COLUMN]

@@ -74,7 +74,8 @@ class TrimPreviewer:
             return {}
         cluster = get_cluster(self._context.clusters, plan.queue.cluster)
         try:
-            return await cluster.select_row_values(snapshot.ref.path, DATA_WEIGHT_COLUMN, rows)
+            values = await cluster.select_row_values(snapshot.ref.path, [DATA_WEIGHT_COLUMN], rows)
         except ClusterError as error:
             log.warning("data weights not known", queue=str(plan.queue), error=str(error))
             return {}
+        return values[DATA_WEIGHT_COLUMN]

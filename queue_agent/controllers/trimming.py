@@ -14,6 +14,7 @@ from queue_agent.controllers.row_ages import RowAgesReader
 from queue_agent.controllers.trim_confirmation import TrimConfirmer
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueuePartition, QueueSnapshot
 from queue_agent.core.trim import TrimPlan, find_trim_error, plan_trims
 from queue_agent.core.trim_config import TrimmingMode
@@ -54,6 +55,18 @@ class Trimmer:
         self._refusals: dict[int, int] = {}
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
+        self._declined: QueueRow | None = None
+        """By which the queue does not ask to be trimmed."""
+
+    def rests(self, snapshot: QueueSnapshot) -> bool:
+        """Whether an iteration would only come to the conclusion of the last one again: that there is nothing to do."""
+        if snapshot.view is None:
+            return False
+        if snapshot.row is self._declined:
+            return True
+        board = self._context.board
+        inputs = find_trim_inputs(snapshot, board.registrations_of_queue(self._ref), board.all_consumers)
+        return self._idle is not None and inputs is not None and inputs.is_same(self._idle[0])
 
     async def do_iteration(self, snapshot: QueueSnapshot, mode: TrimmingMode, origin: Origin) -> TrimOutcome:
         """Decide how far the queue is to be trimmed, and trim it, unless it is only to be observed.
@@ -66,11 +79,12 @@ class Trimmer:
         board = self._context.board
         registrations = board.registrations_of_queue(self._ref)
         inputs = find_trim_inputs(snapshot, registrations, board.all_consumers)
+        self._declined = None
         if self._idle is not None and inputs is not None and inputs.is_same(self._idle[0]):
             return self._idle[1]
         plan = plan_trims(snapshot, snapshot.row.auto_trim_config, registrations, board.all_consumers, {}, origin)
         if plan is None:
-            self._idle = None
+            self._idle, self._declined = None, snapshot.row
             return TrimOutcome(None, None)
         trims, failures = plan.trims, {}
         object_id = snapshot.row.object_id

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from queue_agent.core.observed import Glance, TableDescription, TableFacts
 from queue_agent.core.refs import CrossClusterRef
 
-DESCRIPTION_PASSES: Final = 10
+DESCRIPTION_PASSES: Final = 60
 """After so many passes a table is described anew: a tablet that went to another cell changes nothing else."""
 
 OFFSETS_PASSES: Final = 100
@@ -28,8 +27,8 @@ class KnownTable:
     description: TableDescription
 
     @property
-    def tablet_indexes(self) -> Sequence[int]:
-        return range(len(self.description.tablets))
+    def tablet_count(self) -> int:
+        return len(self.description.tablets)
 
     def is_confirmed_by(self, glance: Glance) -> bool:
         """Whether the description is still true, and the look at the tablets complete."""
@@ -48,9 +47,9 @@ def is_refresh_due(key: object, pass_index: int, period: int) -> bool:
     return (pass_index + hash(key)) % period == 0
 
 
-def tablet_indexes(glance: Glance | None) -> Sequence[int]:
-    """The tablets a table had; none before it was looked at."""
-    return range(0 if glance is None else sum(glance.facts.tablet_count_by_state.values()))
+def tablet_count(glance: Glance) -> int:
+    """How many tablets a table had."""
+    return sum(glance.facts.tablet_count_by_state.values())
 
 
 def is_untouched(old: Glance | None, new: Glance) -> bool:

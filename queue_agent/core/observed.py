@@ -79,7 +79,22 @@ class Glance:
 
     facts: TableFacts
     tablet_infos: Mapping[int, TabletInfo] | None
-    """Of the tablets asked for, by index; None if they could not be had, of one of them at least."""
+    """Of the tablets known, by index; None if they could not be had, of one of them at least."""
+
+    digest: bytes | None = field(default=None, compare=False)
+    """Of the answer, for whoever glances again; None: there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A table to glance at."""
+
+    path: str
+    tablet_count: int = 0
+    """How many tablets it is known to have."""
+
+    last: Glance | None = None
+    """A glance at as many tablets; if nothing is different, it is given again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def idle_queue_snapshot(
     registrations: Sequence[Registration],
     pass_instant: datetime,
     now: datetime,
-    origin: Origin,
+    exports_error: ErrorInfo | None,
 ) -> QueueSnapshot | None:
     """The next snapshot if table and tablets have answered what they did for the previous one.
 
@@ -120,7 +120,7 @@ def idle_queue_snapshot(
         counters=previous.counters,
         alerts=previous.alerts,
         trims=previous.trims,
-        exports_error=find_exports_error(row, previous.role, origin),
+        exports_error=exports_error,
     )
 
 

@@ -17,14 +17,14 @@ from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
-from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.origins import Origins, Process
-from queue_agent.core.refs import CrossClusterRef
+from queue_agent.controllers.rounds import Rounds
 from queue_agent.core.rows import ConsumerRow, QueueRow
 from queue_agent.core.snapshots import Role
 from queue_agent.core.state_migration import plan_migration
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.ports import Cluster
+from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
 ROOT: Final = "//sys/queue_agents"
 QUEUE_SCHEMA: Final = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}]
@@ -53,7 +53,7 @@ class World:
     def __init__(
         self,
         clusters: Mapping[str, YtCluster],
-        group: asyncio.TaskGroup,
+        rounds: Rounds,
         root: str = ROOT,
         registrations: StateTable | None = None,
     ) -> None:
@@ -74,7 +74,7 @@ class World:
             self.origins,
             passes,
         )
-        self.fleets = Fleets(Fleet(group, _idle), Fleet(group, _idle), Fleet(group, _idle))
+        self.fleets = Fleets(still_fleet(rounds), still_fleet(rounds), still_fleet(rounds))
         self.agent = Agent("production", self.store, self.board, self.fleets, clock, self.origins, passes)
         self.context = ControllerContext(self.board, self.clusters, clock, passes, ControllerConfig())
 
@@ -115,8 +115,8 @@ async def open_clusters() -> AsyncIterator[dict[str, YtCluster]]:
 
 @asynccontextmanager
 async def open_world(clusters: Mapping[str, YtCluster], **options: Any) -> AsyncIterator[World]:
-    async with asyncio.TaskGroup() as group:
-        world = World(clusters, group, **options)
+    async with still_rounds() as rounds:
+        world = World(clusters, rounds, **options)
         yield world
         await world.end()
 
@@ -157,7 +157,3 @@ async def set_attribute(cluster: YtCluster, path: str, name: str, value: Any) ->
 
 async def remove(cluster: YtCluster, path: str) -> None:
     await cluster.execute("remove", {"path": path, "recursive": True})
-
-
-async def _idle(ref: CrossClusterRef, role: Role) -> None:
-    await asyncio.Event().wait()

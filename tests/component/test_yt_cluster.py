@@ -183,17 +183,19 @@ async def test_values_of_rows_are_read_where_there_are_such_rows(cluster: YtClus
     await cluster.insert_rows(QUEUE, rows)
     await cluster.trim_rows(object_id, 0, 1)
     asked = [(0, 0), (0, 1), (1, 2), (1, 3), (7, 0)]
-    assert await cluster.select_row_values(QUEUE, "$cumulative_data_weight", asked) == {(0, 1): 40, (1, 2): 63}
-    timestamps = await cluster.select_row_values(QUEUE, "$timestamp", asked)
-    assert set(timestamps) == {(0, 1), (1, 2)}
-    assert await cluster.select_row_values(QUEUE, "$timestamp", []) == {}
+    assert await cluster.select_row_values(QUEUE, ["$cumulative_data_weight"], asked) == {
+        "$cumulative_data_weight": {(0, 1): 40, (1, 2): 63}
+    }
+    both = await cluster.select_row_values(QUEUE, ["$timestamp", "$cumulative_data_weight"], asked)
+    assert both["$timestamp"].keys() == both["$cumulative_data_weight"].keys() == {(0, 1), (1, 2)}
+    assert await cluster.select_row_values(QUEUE, ["$timestamp"], []) == {"$timestamp": {}}
 
 
 async def test_many_rows_are_asked_for_in_pieces(cluster: YtCluster, user: User, requests: Requests) -> None:
     await user.create_queue(QUEUE)
     await cluster.insert_rows(QUEUE, [{"$tablet_index": 0, "data": "x"}] * 1000)
-    values = await cluster.select_row_values(QUEUE, "$timestamp", [(0, index) for index in range(1000)])
-    assert len(values) == 1000
+    values = await cluster.select_row_values(QUEUE, ["$timestamp"], [(0, index) for index in range(1000)])
+    assert len(values["$timestamp"]) == 1000
     assert requests.commands.count("select_rows") > 1
 
 
@@ -201,7 +203,8 @@ async def test_a_path_with_brackets_can_be_queried(cluster: YtCluster, user: Use
     path = r"//tmp/a\[b]\/c"
     await user.create_queue(path)
     await cluster.insert_rows(path, [{"$tablet_index": 0, "data": "x"}])
-    assert len(await cluster.select_row_values(path, "$timestamp", [(0, 0)])) == 1
+    values = await cluster.select_row_values(path, ["$timestamp"], [(0, 0)])
+    assert len(values["$timestamp"]) == 1
 
 
 async def test_offsets_of_several_queues_are_read_by_one_query(

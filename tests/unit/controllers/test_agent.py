@@ -18,7 +18,6 @@ from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
-from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.queue_controller import QueueController
@@ -31,6 +30,7 @@ from queue_agent.core.observed import (
     TableFacts,
     TabletDescription,
     TabletInfo,
+    Watch,
 )
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
@@ -40,6 +40,7 @@ from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
+from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
 START = datetime(2025, 1, 23, 13, 42, 21, 839124, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")
@@ -124,16 +125,17 @@ class FakeCluster:
             raise ObjectNotFound(f"Node {path} has no child", 500)
         return {name: value for name, value in self.attributes[path].items() if name in names}
 
-    async def glance(self, path: str, partition_indexes: Sequence[int]) -> Glance:
+    async def glance(self, watch: Watch) -> Glance:
         self._ask()
-        if path not in self.queues:
+        if watch.path not in self.queues:
             return Glance(TableFacts("1-2-3-4", 1, {"mounted": 1}), None)
-        states = self.queues[path].states
-        infos = await self.get_tablet_infos(path, partition_indexes) if set(states) == {"mounted"} else None
+        states = self.queues[watch.path].states
+        known = range(watch.tablet_count)
+        infos = await self.get_tablet_infos(watch.path, known) if set(states) == {"mounted"} else None
         return Glance(TableFacts("1-2-3-4", 1, Counter(states)), infos)
 
-    async def glance_all(self, tables: Sequence[tuple[str, Sequence[int]]]) -> Sequence[Glance | ClusterError]:
-        return [await self.glance(path, partition_indexes) for path, partition_indexes in tables]
+    async def glance_all(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError]:
+        return [await self.glance(watch) for watch in watches]
 
     async def get_table(self, path: str) -> TableDescription:
         self._ask()
@@ -151,10 +153,10 @@ class FakeCluster:
         return {index: TabletInfo(bounds[index][1], bounds[index][0], 0) for index in partition_indexes}
 
     async def select_row_values(
-        self, path: str, column: str, rows: Collection[tuple[int, int]]
-    ) -> Mapping[tuple[int, int], int]:
+        self, path: str, columns: Sequence[str], rows: Collection[tuple[int, int]]
+    ) -> Mapping[str, Mapping[tuple[int, int], int]]:
         self._ask()
-        return dict.fromkeys(rows, 1)
+        return {column: dict.fromkeys(rows, 1) for column in columns}
 
     async def read_consumer_offsets(
         self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
@@ -529,18 +531,14 @@ async def test_a_synchronizer_pass_that_fails_is_an_alert_until_the_next_good_on
     assert world.board.synchronizer_pass().last_success_instant == START
 
 
-async def idle(ref: CrossClusterRef, role: Role) -> None:
-    await asyncio.Event().wait()
-
-
 async def test_the_agent_keeps_a_controller_for_every_object_of_its_stage() -> None:
     world = World()
     await world.synchronizer.do_pass(0)
     sick = CrossClusterRef("pythia", "//tmp/sick")
     world.store.queues[sick] = QueueRow(sick, queue_agent_stage="production")
-    async with asyncio.TaskGroup() as group:
-        queues, consumers = Fleet(group, idle), Fleet(group, idle)
-        fleets = Fleets(queues, consumers, Fleet(group, idle))
+    async with still_rounds() as rounds:
+        queues, consumers = still_fleet(rounds), still_fleet(rounds)
+        fleets = Fleets(queues, consumers, still_fleet(rounds))
         agent = Agent("production", world.store, world.board, fleets, world.clock, world.origins, world.observer)
         await agent.do_pass(0)
         assert queues.running == {QUEUE: Role.LEADING}

@@ -12,9 +12,11 @@ from queue_agent.controllers import pass_loop
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.pass_loop import MAX_SLOWDOWN, Schedule, next_delay, run_passes
+from queue_agent.controllers.rounds import FirstAnswer
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import Role
 from queue_agent.errors import ClusterError
+from tests.unit.controllers.still_rounds import StillController, still_rounds
 
 QUICK = Schedule(period=timedelta(milliseconds=1), timeout=timedelta(milliseconds=50))
 SLOW = Schedule(period=timedelta(hours=1), timeout=timedelta(hours=1))
@@ -158,17 +160,21 @@ async def test_a_bug_ends_the_whole_call() -> None:
 async def test_a_fleet_runs_what_is_wanted_and_never_two_of_one() -> None:
     running: list[tuple[CrossClusterRef, Role]] = []
 
-    async def control(ref: CrossClusterRef, role: Role) -> None:
-        assert all(other != ref for other, _ in running)
-        running.append((ref, role))
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0)
-            running.remove((ref, role))
+    class Controller(StillController):
+        def __init__(self, ref: CrossClusterRef, role: Role) -> None:
+            self.me = ref, role
 
-    async with asyncio.TaskGroup() as group:
-        fleet = Fleet(group, control)
+        async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
+            assert all(other != self.me[0] for other, _ in running)
+            running.append(self.me)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                running.remove(self.me)
+
+    async with still_rounds() as rounds:
+        fleet = Fleet(rounds, Controller)
         await fleet.match({A: Role.LEADING, B: Role.FOLLOWING})
         await asyncio.sleep(0)
         assert running == [(A, Role.LEADING), (B, Role.FOLLOWING)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -12,13 +11,14 @@ import pytest
 from queue_agent.config import CypressSynchronizerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.queue_controller import QueueController
+from queue_agent.controllers.rounds import Rounds
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.observed import ObjectRevisions
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import MappingRow, Registration
 from queue_agent.core.snapshots import Role
+from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 from tests.unit.controllers.test_agent import (
     CONSUMER,
     CONSUMER_ATTRIBUTES,
@@ -43,14 +43,14 @@ MAPPING = CypressSynchronizerConfig(policy="watching", write_replicated_table_ma
 class ReplicatedWorld(World):
     """The queue on pythia is replicated, with its synchronous replica on hume."""
 
-    def __init__(self, group: asyncio.TaskGroup) -> None:
+    def __init__(self, rounds: Rounds) -> None:
         super().__init__()
         self.handled = True
         self.pythia.attributes[QUEUE.path] = {**QUEUE_ATTRIBUTES, "type": "replicated_table", "replicas": REPLICAS}
         del self.pythia.queues[QUEUE.path]
         self.hume.queues[REPLICA.path] = FakeQueue(["mounted"], {0: (3, 10)})
         self.synchronizer.configure(MAPPING)
-        self.fleets = Fleets(Fleet(group, _idle), Fleet(group, _idle), Fleet(group, _idle))
+        self.fleets = Fleets(still_fleet(rounds), still_fleet(rounds), still_fleet(rounds))
         self.agent = Agent(
             "production",
             self.store,
@@ -81,14 +81,10 @@ class ReplicatedWorld(World):
 
 @pytest.fixture
 async def world() -> AsyncIterator[ReplicatedWorld]:
-    async with asyncio.TaskGroup() as group:
-        world = ReplicatedWorld(group)
+    async with still_rounds() as rounds:
+        world = ReplicatedWorld(rounds)
         yield world
         await world.end()
-
-
-async def _idle(ref: CrossClusterRef, role: Role) -> None:
-    await asyncio.Event().wait()
 
 
 async def test_a_replicated_queue_is_looked_at_through_its_synchronous_replica(world: ReplicatedWorld) -> None:

@@ -1,0 +1,68 @@
+"""A few passes at a time, so that a burst of them neither fills memory nor delays everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Lane:
+    """Does what is put into it, in that order.
+
+    Args:
+        tasks: owns the tasks; one for each piece of work that is under way, none for those that wait.
+        width: how many pieces are under way.
+        patience: seconds after which a piece does not count any more and the next begins beside it; None: each counts
+            for as long as it takes.
+    """
+
+    def __init__(self, tasks: asyncio.TaskGroup, width: int, patience: float | None = None) -> None:
+        self._tasks = tasks
+        self._free = width
+        self._patience = patience
+        self._waiting: deque[Work] = deque()
+
+    @property
+    def full(self) -> bool:
+        """Whether what is put in now has to wait."""
+        return self._free <= 0 or bool(self._waiting)
+
+    def put(self, work: Work) -> None:
+        """Have something done; it may begin at once, in a task of its own."""
+        self._waiting.append(work)
+        self._begin()
+
+    def stop(self) -> None:
+        """Begin nothing more; what is under way goes on."""
+        self._waiting.clear()
+        self._free = -sys.maxsize
+
+    def _begin(self) -> None:
+        while self._free > 0 and self._waiting:
+            self._free -= 1
+            self._tasks.create_task(self._do(self._waiting.popleft()))
+
+    async def _do(self, work: Work) -> None:
+        counts = True
+
+        def stop_counting() -> None:
+            nonlocal counts
+            if counts:
+                counts = False
+                self._free += 1
+                self._begin()
+
+        timer = None
+        if self._patience is not None:
+            timer = asyncio.get_running_loop().call_later(self._patience, stop_counting)
+        try:
+            await work()
+        finally:
+            if timer is not None:
+                timer.cancel()
+            stop_counting()

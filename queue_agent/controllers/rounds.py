@@ -1,0 +1,341 @@
+"""Passes of all objects: a hundred share one look, and only where something has happened there is more to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, Protocol, Self
+
+import structlog
+
+from queue_agent.controllers.clusters import Clusters, get_cluster
+from queue_agent.controllers.lane import Lane
+from queue_agent.controllers.pass_loop import Schedule, attempt, next_delay, run_passes
+from queue_agent.core.observed import Glance, Watch
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.errors import ClusterError
+from queue_agent.ports import Clock
+
+log = structlog.get_logger(__name__)
+
+GROUP_SIZE: Final = 100
+"""Objects that share a look."""
+
+PATIENCE_SECONDS: Final = 2.0
+"""A common look that takes longer is not waited for: everybody looks alone."""
+
+SLOW_SECONDS: Final = 1.0
+"""Whose pass takes longer looks alone the next time, and keeps nobody else waiting."""
+
+_PASSES_AT_ONCE: Final = 32
+_SLOW_PASSES_AT_ONCE: Final = 64
+_GOLDEN_RATIO: Final = 0.618033988749895
+
+FirstAnswer = Glance | ClusterError | None
+"""What the first question of a pass was answered a moment ago; None: it has to be asked."""
+
+
+class Controller(Protocol):
+    """Looks at one object again and again."""
+
+    def find_watch(self) -> Watch | None:
+        """The table, on the object's own cluster, that is looked at first in the next pass; None: there is no such."""
+        ...
+
+    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+        """Do a pass by a glance alone, if nothing has happened since the last one.
+
+        Args:
+            pass_index: as for `do_pass`.
+            glance: at what `find_watch` gave.
+            pass_instant: just before the glance was asked for.
+
+        Returns:
+            Whether what `do_pass` would publish has been published. If not, nothing has been done.
+        """
+        ...
+
+    async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
+        """Look at the object once.
+
+        Args:
+            pass_index: counts from 0.
+            first_answer: to a glance at what `find_watch` gives; not older than a few milliseconds, or an error.
+        """
+        ...
+
+    def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
+        """Hear of every pass, how it went."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """An object that takes part."""
+
+    ref: CrossClusterRef
+    controller: Controller
+    pass_index: int = 0
+    failures: int = 0
+    """In a row."""
+
+    not_before: float = 0.0
+    """Time of the loop."""
+
+    busy: bool = False
+    """It has a pass of its own, or waits for one."""
+
+    slow: bool = False
+    """It looks alone."""
+
+    removed: bool = False
+    task: asyncio.Task[Any] | None = None
+    """While it has a pass of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """The same for all clusters."""
+
+    tasks: asyncio.TaskGroup
+    clusters: Clusters
+    clock: Clock
+    find_schedule: Callable[[], Schedule]
+    jitter: Callable[[], float]
+
+
+class Rounds:
+    """Passes of the objects of all clusters.
+
+    Objects of a cluster are put into groups of a hundred, and in every period a group has one round: one request tells
+    for all of its members whether anything has happened to them. A member to which nothing has happened has had its
+    pass with that; the others get passes of their own, a few at a time.
+    """
+
+    def __init__(self, setting: _Setting) -> None:
+        self._setting = setting
+        self._rounds: dict[str, _ClusterRounds] = {}
+
+    @classmethod
+    @asynccontextmanager
+    async def running(
+        cls,
+        clusters: Clusters,
+        clock: Clock,
+        find_schedule: Callable[[], Schedule],
+        jitter: Callable[[], float],
+    ) -> AsyncIterator[Self]:
+        """Rounds that take place until the end of the context, which waits for all passes to end.
+
+        Args:
+            clusters: to be looked at.
+            clock: time of day.
+            find_schedule: of the passes, as of now.
+            jitter: a factor for the delay after a failure.
+        """
+        async with asyncio.TaskGroup() as tasks:
+            rounds = cls(_Setting(tasks, clusters, clock, find_schedule, jitter))
+            try:
+                yield rounds
+            finally:
+                rounds._stop()
+
+    def add(self, ref: CrossClusterRef, controller: Controller) -> Member:
+        """Let an object take part; its first pass comes as soon as there is room."""
+        if ref.cluster not in self._rounds:
+            self._rounds[ref.cluster] = _ClusterRounds(ref.cluster, self._setting)
+        member = Member(ref, controller)
+        self._rounds[ref.cluster].add(member)
+        return member
+
+    async def remove(self, members: Collection[Member]) -> None:
+        """Let objects take part no longer; returns when their passes have ended."""
+        for member in members:
+            self._rounds[member.ref.cluster].remove(member)
+        running = [member.task for member in members if member.task is not None]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+
+    def _stop(self) -> None:
+        for rounds in self._rounds.values():
+            rounds.stop()
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    members: dict[Member, None] = field(default_factory=dict)
+    task: asyncio.Task[Any] | None = None
+    """Its rounds."""
+
+
+class _ClusterRounds:
+    """Passes of the objects of one cluster."""
+
+    def __init__(self, cluster: str, setting: _Setting) -> None:
+        self._cluster = cluster
+        self._setting = setting
+        self._time = asyncio.get_running_loop().time
+        self._groups: dict[Member, _Group] = {}
+        self._all_groups: list[_Group] = []
+        self._with_room: dict[_Group, None] = {}
+        self._phase = 0.0
+        self._quick = Lane(setting.tasks, _PASSES_AT_ONCE, SLOW_SECONDS)
+        self._slow = Lane(setting.tasks, _SLOW_PASSES_AT_ONCE)
+
+    def add(self, member: Member) -> None:
+        group = next(iter(self._with_room), None) or self._new_group()
+        group.members[member] = None
+        self._groups[member] = group
+        if len(group.members) >= GROUP_SIZE:
+            del self._with_room[group]
+        self._pass_alone(member)
+
+    def remove(self, member: Member) -> None:
+        member.removed = True
+        group = self._groups.pop(member)
+        del group.members[member]
+        self._with_room[group] = None
+
+    def _new_group(self) -> _Group:
+        group = _Group()
+        self._with_room[group] = None
+        # However many groups there come to be, their rounds are spread over the period.
+        self._phase = phase = (self._phase + _GOLDEN_RATIO) % 1
+        rounds = run_passes(
+            lambda _: self._do_round(group),
+            self._setting.find_schedule,
+            lambda *_: None,
+            self._setting.jitter,
+            splay=lambda: phase,
+        )
+        group.task = self._setting.tasks.create_task(rounds)
+        self._all_groups.append(group)
+        return group
+
+    def stop(self) -> None:
+        self._quick.stop()
+        self._slow.stop()
+        for member in self._groups:
+            member.removed = True
+            if member.task is not None:
+                member.task.cancel()
+        for group in self._all_groups:
+            if group.task is not None:
+                group.task.cancel()
+
+    async def _do_round(self, group: _Group) -> None:
+        started = self._time()
+        together: list[tuple[Member, Watch]] = []
+        for member in group.members:
+            if member.busy or member.not_before > started:
+                continue
+            watch = member.controller.find_watch()
+            if watch is None:
+                self._pass_alone(member)
+            elif member.slow:
+                self._look_alone(member, watch)
+            else:
+                together.append((member, watch))
+        if together:
+            await self._look(together)
+
+    async def _look(self, together: Sequence[tuple[Member, Watch]]) -> None:
+        """Look at many by one request."""
+        pass_instant, started = self._setting.clock.now(), self._time()
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                cluster = get_cluster(self._setting.clusters, self._cluster)
+                answers = await cluster.glance_all([watch for _, watch in together])
+        except (ClusterError, TimeoutError):
+            # Perhaps for one of them only: side by side they find out.
+            for member, watch in together:
+                if not member.removed:
+                    self._look_alone(member, watch)
+            return
+        for (member, _), answer in zip(together, answers, strict=True):
+            if not member.removed and not self._pass_quietly(member, answer, pass_instant, started):
+                self._pass_alone(member, answer)
+
+    def _look_alone(self, member: Member, watch: Watch) -> None:
+        """Look at one by itself; who does so at the same time is put together by the adapter, and taken apart again."""
+        member.busy = True
+        self._setting.tasks.create_task(self._run(member, partial(self._look_at_one, member, watch)))
+
+    async def _look_at_one(self, member: Member, watch: Watch) -> None:
+        pass_instant, started = self._setting.clock.now(), self._time()
+        answer: FirstAnswer = None
+
+        async def glance() -> None:
+            nonlocal answer
+            try:
+                answer = await get_cluster(self._setting.clusters, self._cluster).glance(watch)
+            except ClusterError as error:
+                answer = error
+
+        failure = await attempt(glance, member.pass_index, self._setting.find_schedule().timeout)
+        if failure is not None:
+            self._finish(member, started, failure)
+        elif not self._pass_quietly(member, answer, pass_instant, started):
+            self._pass_alone(member, answer, self._time() - started)
+
+    def _pass_quietly(self, member: Member, answer: FirstAnswer, pass_instant: datetime, started: float) -> bool:
+        """Whether the pass is over with the look."""
+        if not isinstance(answer, Glance):
+            return False
+        failure: Exception | None = None
+        try:
+            if not member.controller.pass_quietly(member.pass_index, answer, pass_instant):
+                return False
+        except Exception as caught:
+            log.exception("pass crashed", pass_index=member.pass_index, cluster=self._cluster, path=member.ref.path)
+            failure = caught
+        self._finish(member, started, failure)
+        return True
+
+    def _pass_alone(self, member: Member, first_answer: FirstAnswer = None, looked_seconds: float = 0.0) -> None:
+        """Give an object a pass of its own, as soon as there is room."""
+        member.busy = True
+        if isinstance(first_answer, ClusterError):
+            # There is nothing more to be asked: the error is to be seen at once, whoever else has to wait.
+            work = partial(self._do_pass, member, first_answer, looked_seconds)
+            self._setting.tasks.create_task(self._run(member, work))
+            return
+        lane = self._slow if member.slow else self._quick
+        if lane.full:
+            first_answer = None  # out of date by the time there is room
+        lane.put(partial(self._run, member, partial(self._do_pass, member, first_answer, looked_seconds)))
+
+    async def _do_pass(self, member: Member, first_answer: FirstAnswer, looked_seconds: float) -> None:
+        started = self._time()
+        do_pass = partial(member.controller.do_pass, member.pass_index, first_answer)
+        error = await attempt(do_pass, member.pass_index, self._setting.find_schedule().timeout)
+        self._finish(member, started - looked_seconds, error)
+
+    async def _run(self, member: Member, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something for a member in a task of its own."""
+        if member.removed:
+            return
+        member.task = asyncio.current_task()
+        structlog.contextvars.bind_contextvars(cluster=self._cluster, path=member.ref.path)
+        try:
+            await work()
+        finally:
+            member.task = None
+
+    def _finish(self, member: Member, started: float, error: Exception | None) -> None:
+        seconds = self._time() - started
+        member.controller.pass_finished(member.pass_index, seconds, error)
+        member.pass_index += 1
+        member.failures = member.failures + 1 if error else 0
+        if error is not None:
+            delay = next_delay(self._setting.find_schedule(), member.failures, seconds)
+            member.not_before = started + seconds + self._setting.jitter() * delay
+        if member.busy:
+            member.slow = seconds >= SLOW_SECONDS
+        member.busy = False

@@ -1,0 +1,50 @@
+"""Rounds in which nothing happens, for fleets whose controllers are of no interest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+from queue_agent.controllers.fleet import Fleet
+from queue_agent.controllers.pass_loop import Schedule
+from queue_agent.controllers.rounds import FirstAnswer, Rounds
+from queue_agent.core.observed import Glance, Watch
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.snapshots import Role
+
+
+class StandingClock:
+    def now(self) -> datetime:
+        return datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
+
+
+class StillController:
+    """Its pass never ends."""
+
+    def __init__(self, ref: CrossClusterRef, role: Role) -> None:
+        pass
+
+    def find_watch(self) -> Watch | None:
+        return None
+
+    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+        return False
+
+    async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
+        await asyncio.Event().wait()
+
+    def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
+        pass
+
+
+@asynccontextmanager
+async def still_rounds() -> AsyncIterator[Rounds]:
+    schedule = Schedule(timedelta(hours=1), timedelta(hours=1))
+    async with Rounds.running({}, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
+        yield rounds
+
+
+def still_fleet(rounds: Rounds) -> Fleet:
+    return Fleet(rounds, StillController)
