@@ -125,11 +125,11 @@ async def test_a_queue_that_is_slow_slows_down_no_other(world: World) -> None:
 @pytest.mark.parametrize("kind", FAULTS)
 async def test_a_consumer_table_that_does_not_answer_is_an_error_of_that_consumer(world: World, kind: Kind) -> None:
     await world.user.create_consumer("//tmp/neighbour", *HEALTHY)
-    async with world.hume.fault(kind, about="from [//tmp/consumer]", command="select_rows"):
+    async with world.hume.fault(kind, about="//tmp/consumer", command="lookup_rows"):
         await eventually(
             world.consumer,
             lambda one: (
-                "select_rows //tmp/consumer on cluster hume failed"
+                "lookup_rows //tmp/consumer on cluster hume failed"
                 in str(one["status"]["queues"][f"hume:{HEALTHY[0]}"].get("error"))
             ),
         )
