@@ -46,8 +46,8 @@ class Probe:
         answer = await self._client.call(self._address, orchid.METHOD, body, attachments, time_limit=_TIME_LIMIT)
         return orchid.decode_value(Verb.GET, orchid.decode_response(answer.attachments))
 
-    async def pass_counts(self) -> float:
-        """How many passes all objects have had so far, on average over a sample."""
+    async def pass_counts(self) -> Sequence[int]:
+        """How many passes objects have had so far, of a sample."""
         numbers = range(0, self._size.queues, max(1, self._size.queues // 50))
         queues = [await self._pass_index("queues", queue_path(number)) for number in numbers]
         consumers = [
@@ -55,14 +55,13 @@ class Probe:
             for number in numbers
             for index in range(self._size.consumers)
         ]
-        counts = queues + consumers
-        return sum(counts) / len(counts)
+        return queues + consumers
 
     async def wait_for_passes(self, count: int) -> None:
         """Return when every object of a sample has had that many."""
         while True:
             try:
-                if await self.pass_counts() >= count:
+                if min(await self.pass_counts()) >= count:
                     return
             except YtError:
                 pass  # not all objects have a controller yet

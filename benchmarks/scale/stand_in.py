@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from benchmarks.scale.world import (
@@ -66,10 +67,20 @@ class StandIn:
         self._idle_infos = [
             self._queue_infos(World(size, 0, 0), queue, range(size.partitions)) for queue in range(size.queues)
         ]
+        self._idle_consumer_infos = _tablet_infos([_info(0, 0, World(size, 0, 0).queue_timestamp(0))])
+        self._known_attributes: dict[tuple[str, tuple[str, ...]], bytes] = {}
+        self._moving: frozenset[int] = frozenset()
+        """Queues."""
 
     def move(self, percent: int) -> None:
         """Let that many partitions of a hundred move from now on."""
         self._moving_percent = percent
+        world = World(self._size, percent, 0)
+        self._moving = frozenset(
+            queue
+            for queue in range(self._size.queues)
+            if any(world.moves(queue, partition) for partition in range(self._size.partitions))
+        )
 
     def answer(self, command: str, parameters: Mapping[str, Any], body: bytes) -> bytes | dict[str, Any]:
         """Body of the answer, or an error."""
@@ -92,16 +103,7 @@ class StandIn:
         self.requests["light"] += 1
         path = parameters["path"]
         if command == "get_tablet_infos":
-            number = number_of(path)
-            indexes = parameters["tablet_indexes"]
-            if "/consumers/" in path:
-                infos = _info(0, 0, world.queue_timestamp(number)).replace(_ANY_BARRIER, _barrier(world))
-                return _tablet_infos([infos])
-            if len(indexes) == self._size.partitions and not any(
-                world.moves(number, partition) for partition in indexes
-            ):
-                return self._idle_infos[number].replace(_ANY_BARRIER, _barrier(world))
-            return self._queue_infos(world, number, indexes).replace(_ANY_BARRIER, _barrier(world))
+            return self._infos(world, path, parameters["tablet_indexes"]).replace(_ANY_BARRIER, _barrier(world))
         if path.endswith("/@schema"):
             return _OUTPUT + self._columns + _END
         if path.endswith("/@tablets"):
@@ -109,19 +111,35 @@ class StandIn:
         if path == "//sys/@queue_agent_object_revisions":
             return _OUTPUT + self._revisions + _END
         if path.endswith("/@") and path.startswith("//home/bench/"):
-            return _OUTPUT + _dump({"value": self._attributes(path[:-2])}) + _END
+            return self._attributes(path[:-2], tuple(parameters.get("attributes", ())))
         return _dump({"error": _error(500, f"Node {path} does not exist")})
 
-    def _attributes(self, path: str) -> dict[str, Any]:
+    def _infos(self, world: World, path: str, indexes: Sequence[int]) -> bytes:
+        number = number_of(path)
+        moves = number in self._moving
+        if "/queues/" not in path:
+            return _tablet_infos([_info(0, 0, world.queue_timestamp(number))]) if moves else self._idle_consumer_infos
+        if moves or len(indexes) != self._size.partitions:
+            return self._queue_infos(world, number, indexes)
+        return self._idle_infos[number]
+
+    def _attributes(self, path: str, names: tuple[str, ...]) -> bytes:
+        """Those asked for; the same few are asked for again and again."""
+        known = self._known_attributes.get((path, names))
+        if known is not None:
+            return known
         is_queue = "/queues/" in path
         count = self._size.partitions if is_queue else 1
-        return {
+        all_attributes = {
             "id": _object_id(path),
             "attribute_revision": yson.Uint64(7),
             "tablet_count": count,
             "tablet_state": "mounted",
             "tablet_count_by_state": {"mounted": count},
         }
+        value = {name: all_attributes[name] for name in names or all_attributes if name in all_attributes}
+        self._known_attributes[path, names] = result = _OUTPUT + _dump({"value": value}) + _END
+        return result
 
     def _queue_infos(self, world: World, queue: int, partitions: Sequence[int]) -> bytes:
         infos = (
@@ -220,7 +238,7 @@ class _Connection(asyncio.Protocol):
         given = _PARAMETERS.search(head)
         parameters = yson.loads(given[1]) if given else {}
         if method == "POST":
-            parameters, body = {**parameters, **yson.loads(body)}, b""
+            parameters, body = {**parameters, **_parse(body)}, b""
         answer = self._stand_in.answer(command, parameters, body)
         if isinstance(answer, dict):
             return _json_answer("400 Bad Request", answer)
@@ -237,6 +255,13 @@ class _Connection(asyncio.Protocol):
             b"HTTP/1.1 200 OK\r\nContent-Type: application/x-yt-yson-binary\r\nContent-Length: %d\r\n"
             b"X-YT-Request-Id: 1-2-3-4\r\n\r\n" % len(answer)
         ) + answer
+
+
+@lru_cache(maxsize=1024)
+def _parse(body: bytes) -> dict[str, Any]:
+    """A batch comes again and again."""
+    parameters: dict[str, Any] = yson.loads(body)
+    return parameters
 
 
 def _json_answer(status: str, error: Mapping[str, Any]) -> bytes:

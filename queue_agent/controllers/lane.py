@@ -1,4 +1,4 @@
-"""A few passes at a time, so that a burst of them neither fills memory nor delays everything else."""
+"""A few at a time, so that a burst of work neither fills memory nor delays everything else."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ class Lane:
     Args:
         tasks: owns the tasks; one for each piece of work that is under way, none for those that wait.
         width: how many pieces are under way.
-        patience: seconds after which a piece does not count any more and the next begins beside it; None: each counts
-            for as long as it takes.
+        patience: seconds after which another piece may begin beside one that takes so long.
+        overflow: how many such pieces there may be beyond the width. There is a limit, for what takes long may do so
+            because there is too much of it.
     """
 
-    def __init__(self, tasks: asyncio.TaskGroup, width: int, patience: float | None = None) -> None:
+    def __init__(self, tasks: asyncio.TaskGroup, width: int, patience: float, overflow: int) -> None:
         self._tasks = tasks
         self._free = width
         self._patience = patience
+        self._overflow = overflow
         self._waiting: deque[Work] = deque()
 
     @property
@@ -48,21 +50,23 @@ class Lane:
             self._tasks.create_task(self._do(self._waiting.popleft()))
 
     async def _do(self, work: Work) -> None:
-        counts = True
+        overdue = False
 
-        def stop_counting() -> None:
-            nonlocal counts
-            if counts:
-                counts = False
+        def let_another_in() -> None:
+            nonlocal overdue
+            if self._overflow > 0:
+                overdue = True
+                self._overflow -= 1
                 self._free += 1
                 self._begin()
 
-        timer = None
-        if self._patience is not None:
-            timer = asyncio.get_running_loop().call_later(self._patience, stop_counting)
+        timer = asyncio.get_running_loop().call_later(self._patience, let_another_in)
         try:
             await work()
         finally:
-            if timer is not None:
-                timer.cancel()
-            stop_counting()
+            timer.cancel()
+            if overdue:
+                self._overflow += 1
+            else:
+                self._free += 1
+                self._begin()

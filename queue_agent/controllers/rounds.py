@@ -31,8 +31,15 @@ PATIENCE_SECONDS: Final = 2.0
 SLOW_SECONDS: Final = 1.0
 """Whose pass takes longer looks alone the next time, and keeps nobody else waiting."""
 
+_LOOKS_AT_ONCE: Final = 8
+"""Requests of groups. With more of them, none would be answered in time when there is too much to do."""
+
+_LONE_LOOKS_AT_ONCE: Final = 200
 _PASSES_AT_ONCE: Final = 32
 _SLOW_PASSES_AT_ONCE: Final = 64
+_OVERDUE: Final = 200
+"""Passes, and looks, that others need not wait for any longer."""
+
 _GOLDEN_RATIO: Final = 0.618033988749895
 
 FirstAnswer = Glance | ClusterError | None
@@ -185,8 +192,10 @@ class _ClusterRounds:
         self._all_groups: list[_Group] = []
         self._with_room: dict[_Group, None] = {}
         self._phase = 0.0
-        self._quick = Lane(setting.tasks, _PASSES_AT_ONCE, SLOW_SECONDS)
-        self._slow = Lane(setting.tasks, _SLOW_PASSES_AT_ONCE)
+        self._looks = asyncio.Semaphore(_LOOKS_AT_ONCE)
+        self._lone_looks = Lane(setting.tasks, _LONE_LOOKS_AT_ONCE, SLOW_SECONDS, _OVERDUE)
+        self._quick = Lane(setting.tasks, _PASSES_AT_ONCE, SLOW_SECONDS, _OVERDUE)
+        self._slow = Lane(setting.tasks, _SLOW_PASSES_AT_ONCE, SLOW_SECONDS, 0)
 
     def add(self, member: Member) -> None:
         group = next(iter(self._with_room), None) or self._new_group()
@@ -219,8 +228,8 @@ class _ClusterRounds:
         return group
 
     def stop(self) -> None:
-        self._quick.stop()
-        self._slow.stop()
+        for lane in (self._lone_looks, self._quick, self._slow):
+            lane.stop()
         for member in self._groups:
             member.removed = True
             if member.task is not None:
@@ -230,6 +239,10 @@ class _ClusterRounds:
                 group.task.cancel()
 
     async def _do_round(self, group: _Group) -> None:
+        async with self._looks:
+            await self._look_around(group)
+
+    async def _look_around(self, group: _Group) -> None:
         started = self._time()
         together: list[tuple[Member, Watch]] = []
         for member in group.members:
@@ -265,7 +278,7 @@ class _ClusterRounds:
     def _look_alone(self, member: Member, watch: Watch) -> None:
         """Look at one by itself; who does so at the same time is put together by the adapter, and taken apart again."""
         member.busy = True
-        self._setting.tasks.create_task(self._run(member, partial(self._look_at_one, member, watch)))
+        self._lone_looks.put(partial(self._run, member, partial(self._look_at_one, member, watch)))
 
     async def _look_at_one(self, member: Member, watch: Watch) -> None:
         pass_instant, started = self._setting.clock.now(), self._time()
