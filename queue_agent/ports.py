@@ -68,9 +68,14 @@ class Cluster(Protocol):
         ...
 
     async def read_consumer_offsets(
-        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
-    ) -> Mapping[int, ConsumerOffset]:
-        """Offsets of one queue by partition index, below `partition_count`; partitions without a row are absent.
+        self,
+        consumer_path: str,
+        partition_counts: Mapping[CrossClusterRef, int],
+        *,
+        with_meta: bool,
+        name: str = "",
+    ) -> Mapping[CrossClusterRef, Mapping[int, ConsumerOffset]]:
+        """Offsets of some queues by partition index, below each one's count; partitions without a row are absent.
 
         `name` is that of the consumer in a multi-consumer, empty for a consumer that is alone in its table.
         """
@@ -79,7 +84,7 @@ class Cluster(Protocol):
     async def read_next_row_indexes(
         self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
     ) -> Mapping[int, int]:
-        """Offsets alone, as they are now, whatever was read before; otherwise as `read_consumer_offsets`."""
+        """Offsets alone, of one queue, as they are now; otherwise as `read_consumer_offsets`."""
         ...
 
     async def read_consumer_names(self, path: str) -> Collection[str]:

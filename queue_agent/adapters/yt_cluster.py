@@ -41,7 +41,7 @@ Outcome = TypeVar("Outcome")
 
 _PEERS_KEPT_SECONDS: Final = 60.0
 _CONCURRENT_SELECTS: Final = 4
-_CONCURRENT_READS: Final = 16
+_CONCURRENT_READS: Final = 128
 _REMEMBERED_COMMANDS: Final = 1 << 16
 _FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
 
@@ -65,11 +65,9 @@ class YtCluster:
         self._name = name
         self._http = YtHttp(name, config, observer)
         self._light = LightCommands(name, self._http)
-        offsets_reader = OffsetsReader(self)
-        self._offsets: Batcher[OffsetsTable, OffsetsQuestion, Mapping[int, ConsumerOffset]]
-        self._offsets = Batcher(offsets_reader.read)
+        self._offsets_reader = OffsetsReader(self)
         self._next_row_indexes: Batcher[OffsetsTable, OffsetsQuestion, Mapping[int, int]]
-        self._next_row_indexes = Batcher(offsets_reader.read_next_row_indexes)
+        self._next_row_indexes = Batcher(self._offsets_reader.read_next_row_indexes)
         self._timestamps: Batcher[None, None, int] = Batcher(self._generate_timestamp)
         self._revisions: tuple[bytes, ObjectRevisions] | None = None
         self._reading = asyncio.Semaphore(_CONCURRENT_READS)
@@ -80,7 +78,6 @@ class YtCluster:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._http)
             await stack.enter_async_context(self._light)
-            await stack.enter_async_context(self._offsets)
             await stack.enter_async_context(self._next_row_indexes)
             await stack.enter_async_context(self._timestamps)
             self._stack = stack.pop_all()
@@ -254,18 +251,20 @@ class YtCluster:
         return found
 
     async def read_consumer_offsets(
-        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
-    ) -> Mapping[int, ConsumerOffset]:
-        """Offsets of one queue; those of other queues asked for at the same moment travel in the same request."""
-        if partition_count == 0:
-            return {}
-        table = OffsetsTable(consumer_path, with_meta, name)
-        return await self._offsets.ask(table, OffsetsQuestion(queue, partition_count))
+        self,
+        consumer_path: str,
+        partition_counts: Mapping[CrossClusterRef, int],
+        *,
+        with_meta: bool,
+        name: str = "",
+    ) -> Mapping[CrossClusterRef, Mapping[int, ConsumerOffset]]:
+        """Offsets of some queues, by one request."""
+        return await self._offsets_reader.read(OffsetsTable(consumer_path, with_meta, name), partition_counts)
 
     async def read_next_row_indexes(
         self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
     ) -> Mapping[int, int]:
-        """Offsets alone, of one queue, as they are now; batched as those of `read_consumer_offsets`."""
+        """Offsets alone, of one queue, as they are now; those of other queues asked for at once come along."""
         if partition_count == 0:
             return {}
         table = OffsetsTable(consumer_path, with_meta=False, name=name)
@@ -349,7 +348,7 @@ class YtCluster:
         await self._http.call("delete_rows", {"path": path, "require_sync_replica": False}, rows=keys)
 
     async def _read_rows(self, command: str, parameters: Mapping[str, Any], **arguments: Any) -> list[Any]:
-        """Not too many at a time: a burst would keep the state tables, and all who wait for other answers, waiting."""
+        """Not too many at a time, each needs a connection; but more than a few that are never answered would take."""
         async with self._reading:
             return await self._http.read_rows(command, parameters, **arguments)
 

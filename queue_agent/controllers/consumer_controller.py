@@ -49,7 +49,7 @@ class _Access:
 
 
 class ConsumerController:
-    """Looks at one consumer again and again.
+    """Looks at one consumer again and again; `rounds.Controller`.
 
     Args:
         ref: the consumer; its row must be on the board.
@@ -74,6 +74,11 @@ class ConsumerController:
         """Before the offsets in the snapshot were read."""
 
         self._board.put_consumer(self._snapshot)
+
+    @property
+    def kind(self) -> str:
+        """See `rounds.Controller`."""
+        return KIND
 
     def find_watch(self) -> Watch | None:
         """See `rounds.Controller`."""
@@ -177,10 +182,15 @@ class ConsumerController:
                 found[queue] = origin.cluster_error(glance)
             else:
                 to_ask[queue] = view, offsets
+        unknown = {queue: len(view.partitions) for queue, (view, offsets) in to_ask.items() if offsets is None}
+        read = await self._read_offsets(access, unknown)
+        if isinstance(read, ClusterError):
+            found |= {queue: origin.cluster_error(read) for queue in unknown}
+            to_ask = {queue: asked for queue, asked in to_ask.items() if queue not in unknown}
+        else:
+            to_ask |= {queue: (to_ask[queue][0], offsets) for queue, offsets in read.items()}
         answers = await fan_out(
-            lambda queue: self._look_at_queue(queue, *to_ask[queue], table, access.with_meta, origin),
-            to_ask,
-            limit=_CONCURRENT_QUEUES,
+            lambda queue: self._look_at_queue(queue, *to_ask[queue], origin), to_ask, limit=_CONCURRENT_QUEUES
         )
         for queue, answer in answers.items():
             found[queue] = origin.cluster_error(answer) if isinstance(answer, ClusterError) else answer
@@ -215,24 +225,27 @@ class ConsumerController:
         except ClusterError as error:
             return error
 
+    async def _read_offsets(
+        self, access: _Access, partition_counts: Mapping[CrossClusterRef, int]
+    ) -> Mapping[CrossClusterRef, Mapping[int, ConsumerOffset]] | ClusterError:
+        if not partition_counts:
+            return {}
+        try:
+            cluster = get_cluster(self._clusters, access.table.cluster)
+            return await cluster.read_consumer_offsets(
+                access.table.path, partition_counts, with_meta=access.with_meta, name=self._ref.name
+            )
+        except ClusterError as error:
+            return error
+
     def _find_previous(self, queue: CrossClusterRef) -> SubSnapshot | None:
         return None if self._snapshot.view is None else self._snapshot.view.queues.get(queue)
 
     async def _look_at_queue(
-        self,
-        queue: CrossClusterRef,
-        view: QueueView,
-        offsets: Mapping[int, ConsumerOffset] | None,
-        table: CrossClusterRef,
-        with_meta: bool,
-        origin: Origin,
+        self, queue: CrossClusterRef, view: QueueView, offsets: Mapping[int, ConsumerOffset] | None, origin: Origin
     ) -> SubSnapshot:
+        assert offsets is not None, "read, if they were not known"
         previous = self._find_previous(queue)
-        if offsets is None:
-            cluster = get_cluster(self._clusters, table.cluster)
-            offsets = await cluster.read_consumer_offsets(
-                table.path, queue, len(view.partitions), with_meta=with_meta, name=self._ref.name
-            )
         answers = await self._read_rows(queue, rows_to_read(previous, view, offsets), origin)
         return build_sub_snapshot(previous, view, offsets, answers, self._clock.now())
 

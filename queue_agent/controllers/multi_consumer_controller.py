@@ -52,6 +52,11 @@ class MultiConsumerController:
         self._snapshot = MultiConsumerSnapshot(row, 0, now, error)
         self._board.put_multi_consumer(self._snapshot)
 
+    @property
+    def kind(self) -> str:
+        """See `rounds.Controller`."""
+        return KIND
+
     def find_watch(self) -> Watch | None:
         """Names are read anew in every pass."""
         return None

@@ -67,6 +67,11 @@ class QueueController:
         self._published = False
         self._board.put_queue(self._snapshot)
 
+    @property
+    def kind(self) -> str:
+        """See `rounds.Controller`."""
+        return KIND
+
     def find_watch(self) -> Watch | None:
         """See `rounds.Controller`."""
         row = self._board.find_queue_row(self._ref)

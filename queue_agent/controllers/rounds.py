@@ -49,6 +49,11 @@ FirstAnswer = Glance | ClusterError | None
 class Controller(Protocol):
     """Looks at one object again and again."""
 
+    @property
+    def kind(self) -> str:
+        """For log lines, such as `queue_controller`."""
+        ...
+
     def find_watch(self) -> Watch | None:
         """The table, on the object's own cluster, that is looked at first in the next pass; None: there is no such."""
         ...
@@ -306,7 +311,7 @@ class _ClusterRounds:
             if not member.controller.pass_quietly(member.pass_index, answer, pass_instant):
                 return False
         except Exception as caught:
-            log.exception("pass crashed", pass_index=member.pass_index, cluster=self._cluster, path=member.ref.path)
+            log.exception("pass crashed", pass_index=member.pass_index, **_log_fields(member))
             failure = caught
         self._finish(member, started, failure)
         return True
@@ -335,7 +340,7 @@ class _ClusterRounds:
         if member.removed:
             return
         member.task = asyncio.current_task()
-        structlog.contextvars.bind_contextvars(cluster=self._cluster, path=member.ref.path)
+        structlog.contextvars.bind_contextvars(**_log_fields(member))
         try:
             await work()
         finally:
@@ -352,3 +357,7 @@ class _ClusterRounds:
         if member.busy:
             member.slow = seconds >= SLOW_SECONDS
         member.busy = False
+
+
+def _log_fields(member: Member) -> dict[str, str]:
+    return {"kind": member.controller.kind, "cluster": member.ref.cluster, "path": member.ref.path}

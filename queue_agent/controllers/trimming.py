@@ -59,14 +59,16 @@ class Trimmer:
         """By which the queue does not ask to be trimmed."""
 
     def rests(self, snapshot: QueueSnapshot) -> bool:
-        """Whether an iteration would only come to the conclusion of the last one again: that there is nothing to do."""
+        """Whether an iteration would only come to the conclusion the snapshot shows: that there is nothing to do."""
         if snapshot.view is None:
             return False
         if snapshot.row is self._declined:
-            return True
+            return snapshot.trims is None
+        if self._idle is None or snapshot.trims is not self._idle[1].trims:
+            return False
         board = self._context.board
         inputs = find_trim_inputs(snapshot, board.registrations_of_queue(self._ref), board.all_consumers)
-        return self._idle is not None and inputs is not None and inputs.is_same(self._idle[0])
+        return inputs is not None and inputs.is_same(self._idle[0])
 
     async def do_iteration(self, snapshot: QueueSnapshot, mode: TrimmingMode, origin: Origin) -> TrimOutcome:
         """Decide how far the queue is to be trimmed, and trim it, unless it is only to be observed.

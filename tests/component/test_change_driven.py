@@ -242,9 +242,8 @@ class World:
             return view
         old = None if previous.view is None else previous.view.queues.get(queue)
         await self.adapter.glance(Watch(previous.ref.path))
-        offsets = await self.adapter.read_consumer_offsets(
-            previous.ref.path, queue, len(view.partitions), with_meta=True
-        )
+        partition_counts = {queue: len(view.partitions)}
+        offsets = (await self.adapter.read_consumer_offsets(previous.ref.path, partition_counts, with_meta=True))[queue]
         rows = rows_to_read(old, view, offsets)
         found: dict[str, Mapping[tuple[int, int], int]] = {TIMESTAMP_COLUMN: {}, DATA_WEIGHT_COLUMN: {}}
         for column, wanted in ((TIMESTAMP_COLUMN, rows.timestamps), (DATA_WEIGHT_COLUMN, rows.data_weights)):

@@ -12,7 +12,6 @@ import pytest
 from queue_agent.adapters.state_tables import StateTables
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config import ClusterConfig
-from queue_agent.core.observed import ConsumerOffset
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.errors import ClusterError, ObjectNotFound, TabletNotMounted
@@ -207,31 +206,35 @@ async def test_a_path_with_brackets_can_be_queried(cluster: YtCluster, user: Use
     assert len(values["$timestamp"]) == 1
 
 
-async def test_offsets_of_several_queues_are_read_by_one_query(
+async def test_offsets_of_several_queues_are_read_by_one_lookup(
     cluster: YtCluster, user: User, requests: Requests
 ) -> None:
-    queues = [f"//tmp/q{index}" for index in range(3)]
-    for queue in queues:
-        await user.create_queue(queue)
-        await cluster.insert_rows(queue, [{"$tablet_index": 1, "data": "x"}] * 5)
-    await user.create_consumer(CONSUMER, *queues)
-    await user.advance(CONSUMER, queues[0], 1, 3)
-    await user.advance(CONSUMER, queues[1], 1, 5)
+    paths = [f"//tmp/q{index}" for index in range(3)]
+    for path in paths:
+        await user.create_queue(path)
+        await cluster.insert_rows(path, [{"$tablet_index": 1, "data": "x"}] * 5)
+    await user.create_consumer(CONSUMER, *paths)
+    await user.advance(CONSUMER, paths[0], 1, 3)
+    await user.advance(CONSUMER, paths[1], 1, 5)
     requests.commands.clear()
-
-    async def read(queue: str, partition_count: int) -> Mapping[int, ConsumerOffset]:
-        ref = CrossClusterRef("hume", queue)
-        return await cluster.read_consumer_offsets(CONSUMER, ref, partition_count, with_meta=True)
-
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(read(queue, 2)) for queue in queues]
-        narrow = group.create_task(read(queues[0], 1))
-        nothing = group.create_task(read(queues[0], 0))
-    first, second, third = (task.result() for task in tasks)
+    queues = [CrossClusterRef("hume", path) for path in paths]
+    offsets = await cluster.read_consumer_offsets(CONSUMER, dict.fromkeys(queues, 2), with_meta=True)
+    first, second, third = (offsets[queue] for queue in queues)
     assert (first[1].offset, second[1].offset, third) == (3, 5, {})
     assert 0 < first[1].last_write_timestamp < second[1].last_write_timestamp
-    assert narrow.result() == nothing.result() == {}
-    assert requests.commands == ["select_rows", "lookup_rows"]
+    assert requests.commands == ["lookup_rows"]
+    narrow = await cluster.read_consumer_offsets(CONSUMER, {queues[0]: 1, queues[1]: 0}, with_meta=True)
+    assert narrow == {queues[0]: {}, queues[1]: {}}
+
+
+async def test_a_row_that_was_deleted_is_no_offset(cluster: YtCluster, user: User) -> None:
+    await user.create_queue(QUEUE)
+    await user.create_consumer(CONSUMER, QUEUE)
+    await cluster.insert_rows(QUEUE, [{"$tablet_index": 0, "data": "x"}] * 5)
+    await user.advance(CONSUMER, QUEUE, 0, 3)
+    key = {"queue_cluster": "hume", "queue_path": QUEUE, "partition_index": yson.Uint64(0)}
+    await cluster.delete_rows(CONSUMER, [key])
+    assert await cluster.read_consumer_offsets(CONSUMER, {REF: 1}, with_meta=True) == {REF: {}}
 
 
 async def test_offsets_alone_are_read_as_they_are_now(cluster: YtCluster, user: User, requests: Requests) -> None:
@@ -243,14 +246,14 @@ async def test_offsets_alone_are_read_as_they_are_now(cluster: YtCluster, user: 
     assert await cluster.read_next_row_indexes(CONSUMER, REF, 2) == {1: 3}
     assert await cluster.read_next_row_indexes(CONSUMER, REF, 1) == {}
     assert await cluster.read_next_row_indexes(CONSUMER, REF, 0) == {}
-    assert requests.commands == ["select_rows", "select_rows"]
+    assert requests.commands == ["lookup_rows", "lookup_rows"]
 
 
 async def test_offsets_in_an_unmounted_consumer_can_not_be_read(cluster: YtCluster, user: User) -> None:
     await user.create_consumer(CONSUMER)
     await user.run("unmount_table", path=CONSUMER)
     with pytest.raises(TabletNotMounted):
-        await cluster.read_consumer_offsets(CONSUMER, REF, 1, with_meta=True)
+        await cluster.read_consumer_offsets(CONSUMER, {REF: 1}, with_meta=True)
 
 
 async def test_a_table_is_trimmed_by_its_id_only(cluster: YtCluster, user: User) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
 from queue_agent.core.observed import ConsumerOffset
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.errors import ClusterError
 from queue_agent.wire import yson
 
 A = CrossClusterRef("pythia", "//tmp/a")
@@ -58,59 +57,67 @@ class Tables:
 
 
 async def read(
-    tables: Tables, *questions: OffsetsQuestion, with_meta: bool = False, name: str = ""
-) -> list[Mapping[int, ConsumerOffset] | ClusterError]:
-    return await OffsetsReader(tables).read(OffsetsTable("//tmp/c", with_meta, name), questions)
+    tables: Tables, partition_count: int, *, with_meta: bool = False, name: str = ""
+) -> Mapping[int, ConsumerOffset]:
+    """Offsets of the first queue."""
+    table = OffsetsTable("//tmp/c", with_meta, name)
+    return (await OffsetsReader(tables).read(table, {A: partition_count}))[A]
 
 
 async def test_an_offset_comes_with_the_newest_time_its_row_was_written() -> None:
-    [offsets] = await read(Tables(row(A, 1, 42)), OffsetsQuestion(A, 2))
-    assert offsets == {1: ConsumerOffset(1, 42, 7)}
+    assert await read(Tables(row(A, 1, 42)), 2) == {1: ConsumerOffset(1, 42, 7)}
 
 
 async def test_all_queues_are_asked_for_in_one_lookup_of_all_their_partitions() -> None:
     tables = Tables(row(A, 0, 1), row(B, 0, 2), row(B, 3, 3))
-    first, second, again = await read(tables, OffsetsQuestion(A, 2), OffsetsQuestion(B, 4), OffsetsQuestion(A, 2))
-    assert first == again == {0: ConsumerOffset(0, 1, 7)}
-    assert second == {0: ConsumerOffset(0, 2, 7), 3: ConsumerOffset(3, 3, 7)}
+    offsets = await OffsetsReader(tables).read(OffsetsTable("//tmp/c", with_meta=False), {A: 2, B: 4})
+    assert offsets[A] == {0: ConsumerOffset(0, 1, 7)}
+    assert offsets[B] == {0: ConsumerOffset(0, 2, 7), 3: ConsumerOffset(3, 3, 7)}
     [keys] = tables.lookups
     asked = [(key["queue_cluster"], key["queue_path"], key["partition_index"]) for key in keys]
     assert asked == [(*A[:2], 0), (*A[:2], 1), *((*B[:2], index) for index in range(4))]
     assert all(isinstance(key["partition_index"], yson.Uint64) for key in keys)
 
 
-async def test_who_asks_for_fewer_partitions_is_told_of_no_others() -> None:
-    few, many = await read(Tables(row(A, 0, 1), row(A, 1, 1)), OffsetsQuestion(A, 1), OffsetsQuestion(A, 2))
-    assert list(few) == [0]  # type: ignore[arg-type] # no error
-    assert list(many) == [0, 1]  # type: ignore[arg-type] # no error
+async def test_without_partitions_nothing_is_looked_up() -> None:
+    tables = Tables(row(A, 0, 1))
+    assert await read(tables, 0) == {}
+    assert not tables.lookups
+
+
+async def test_offsets_alone_are_asked_for_by_many_at_once() -> None:
+    tables = Tables(row(A, 0, 1), row(A, 1, 2), row(B, 0, 3))
+    questions = [OffsetsQuestion(A, 1), OffsetsQuestion(B, 1), OffsetsQuestion(A, 2)]
+    table = OffsetsTable("//tmp/c", with_meta=False)
+    assert await OffsetsReader(tables).read_next_row_indexes(table, questions) == [{0: 1}, {0: 3}, {0: 1, 1: 2}]
+    assert len(tables.lookups) == 1
 
 
 async def test_a_named_consumer_is_looked_up_by_its_name() -> None:
     tables = Tables(row(A, 0, 1))
-    await read(tables, OffsetsQuestion(A, 1), name="x")
+    await read(tables, 1, name="x")
     assert [list(key.values()) for key in tables.lookups[0]] == [["x", A.cluster, A.path, 0]]
 
 
 async def test_a_null_offset_is_zero() -> None:
-    assert await read(Tables(row(A, 0, None)), OffsetsQuestion(A, 1)) == [{0: ConsumerOffset(0, 0, 7)}]
+    assert await read(Tables(row(A, 0, None)), 1) == {0: ConsumerOffset(0, 0, 7)}
 
 
 async def test_a_consumer_without_rows_has_no_offsets() -> None:
-    assert await read(Tables(), OffsetsQuestion(A, 1)) == [{}]
+    assert await read(Tables(), 1) == {}
 
 
 async def test_a_deleted_row_is_none_until_it_is_written_again() -> None:
     deleted = row(A, 0, 1, written=(5,), deleted=(8, 3))
     never_written = row(A, 1, None, written=(), deleted=(8,))
     revived = row(A, 2, 4, written=(9, 5), deleted=(8,))
-    assert await read(Tables(deleted, never_written, revived), OffsetsQuestion(A, 3)) == [{2: ConsumerOffset(2, 4, 9)}]
+    assert await read(Tables(deleted, never_written, revived), 3) == {2: ConsumerOffset(2, 4, 9)}
 
 
 async def test_what_a_row_held_before_it_was_deleted_does_not_come_back() -> None:
     old_meta = versions(({"cumulative_data_weight": 3}, 5))
     revived = row(A, 0, 4, written=(9, 5), deleted=(8,), meta=old_meta)
-    [offsets] = await read(Tables(revived), OffsetsQuestion(A, 1), with_meta=True)
-    assert offsets == {0: ConsumerOffset(0, 4, 9)}
+    assert await read(Tables(revived), 1, with_meta=True) == {0: ConsumerOffset(0, 4, 9)}
 
 
 async def test_meta_is_read_where_the_table_has_it() -> None:
@@ -121,7 +128,6 @@ async def test_meta_is_read_where_the_table_has_it() -> None:
         row(A, 2, 1, meta=versions((None, 7))),
         row(A, 3, 1),
     )
-    [offsets] = await read(tables, OffsetsQuestion(A, 4), with_meta=True)
-    assert isinstance(offsets, Mapping)
+    offsets = await read(tables, 4, with_meta=True)
     known = {"cumulative_data_weight": 951, "offset_timestamp": 5}
     assert [offsets[index].meta for index in range(4)] == [known, {}, {}, {}]

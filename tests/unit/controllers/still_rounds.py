@@ -26,6 +26,10 @@ class StillController:
     def __init__(self, ref: CrossClusterRef, role: Role) -> None:
         pass
 
+    @property
+    def kind(self) -> str:
+        return "still_controller"
+
     def find_watch(self) -> Watch | None:
         return None
 

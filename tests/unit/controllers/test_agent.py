@@ -159,11 +159,19 @@ class FakeCluster:
         return {column: dict.fromkeys(rows, 1) for column in columns}
 
     async def read_consumer_offsets(
-        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, with_meta: bool, name: str = ""
-    ) -> Mapping[int, ConsumerOffset]:
+        self,
+        consumer_path: str,
+        partition_counts: Mapping[CrossClusterRef, int],
+        *,
+        with_meta: bool,
+        name: str = "",
+    ) -> Mapping[CrossClusterRef, Mapping[int, ConsumerOffset]]:
         self._ask()
-        offsets = self.offsets.get((consumer_path, queue), {})
-        return {index: ConsumerOffset(index, offset, 0) for index, offset in offsets.items()}
+        found = {queue: self.offsets.get((consumer_path, queue), {}) for queue in partition_counts}
+        return {
+            queue: {index: ConsumerOffset(index, offset, 0) for index, offset in offsets.items()}
+            for queue, offsets in found.items()
+        }
 
     async def read_next_row_indexes(
         self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
