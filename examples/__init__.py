@@ -1,0 +1,1 @@
+"""Programs that use YTsaurus clusters, local or real ones."""

@@ -1,0 +1,1 @@
+"""A web service that keeps trees of comments in dynamic tables; see its README."""
