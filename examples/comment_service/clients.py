@@ -1,23 +1,18 @@
-"""A client of the cluster for every request; what may be shared between clients is."""
+"""Clients of the cluster: each is used by one request at a time."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
 
+import yt.wrapper
 from yt.wrapper import YtClient
-from yt.wrapper.config import get_option, set_option
-
-SHARED: Final = ("_requests_session", "_api_version", "_commands", "_fqdn", "_token", "_token_cached")
-"""What a client finds out or opens at its first request; its own transactions hand the same on to their pingers."""
 
 
 class Clients:
-    """Makes clients that do not try again by themselves: whoever sent the request decides about that.
+    """A client for every thread, which has one request to work on at a time.
 
-    A connection is shared by the clients of one thread only: two threads at once are more than it can take.
+    Two requests must not share a client, as its transaction is a state of it; but to make one for every request takes
+    longer than the request. Clients do not try again by themselves: whoever sent the request decides about that.
 
     Args:
         cluster: address or name of the cluster. It has to lead to one HTTP proxy, as that holds our transactions.
@@ -38,27 +33,20 @@ class Clients:
         }
         self._of_thread = threading.local()
         self._lock = threading.Lock()
-        self._sessions: list[Any] = []
+        self._made: list[YtClient] = []
 
-    @contextmanager
-    def client(self) -> Iterator[YtClient]:
-        """A client for the time of one request, in this thread."""
-        client = YtClient(self._cluster, config=self._config)
-        shared = vars(self._of_thread)
-        for name, value in shared.items():
-            set_option(name, value, client)
-        try:
-            yield client
-        finally:
-            set_option("_requests_session_origin_id", None, client)  # else the client would close the connection
-            if "_requests_session" not in shared and get_option("_requests_session", client) is not None:
-                with self._lock:
-                    self._sessions.append(get_option("_requests_session", client))
-            for name in SHARED:
-                if (value := get_option(name, client)) is not None:
-                    shared[name] = value
+    def client(self) -> YtClient:
+        """The client of this thread."""
+        client: YtClient | None = getattr(self._of_thread, "client", None)
+        if client is None:
+            self._of_thread.client = client = YtClient(self._cluster, config=self._config)
+            with self._lock:
+                self._made.append(client)
+        return client
 
     def close(self) -> None:
         """Close all connections; no thread may need one any more."""
-        for session in self._sessions:
-            session.close()
+        for client in self._made:
+            session = yt.wrapper.config.get_option("_requests_session", client)
+            if session is not None:
+                session.close()

@@ -66,9 +66,9 @@ class CommentStore:
         The number of comments is read at the start of the transaction and written in it: of two that take the same
         number only one is committed.
         """
-        with cluster_failures(), self._clients.client() as client:
-            session = self._events.session(client)
-            with self._transaction(client):
+        with cluster_failures():
+            session = self._events.session(self._clients.client())
+            with self._transaction() as client:
                 new_topic = request.topic_id is None
                 topic_id = request.topic_id or self._new_guid()
                 if new_topic:
@@ -105,7 +105,7 @@ class CommentStore:
         Raises:
             IncorrectRequest: it has been deleted.
         """
-        with cluster_failures(), self._clients.client() as client, self._transaction(client):
+        with cluster_failures(), self._transaction() as client:
             comment = self._comment(client, request.topic_id, request.parent_path)
             if comment["deleted"]:
                 raise IncorrectRequest(
@@ -116,7 +116,7 @@ class CommentStore:
 
     def delete(self, request: DeleteComment) -> None:
         """Mark a comment as deleted; nothing happens if it is."""
-        with cluster_failures(), self._clients.client() as client, self._transaction(client):
+        with cluster_failures(), self._transaction() as client:
             comment = self._comment(client, request.topic_id, request.parent_path)
             if not comment["deleted"]:
                 self._update(client, comment, {"deleted": True})
@@ -128,7 +128,8 @@ class CommentStore:
 
         Every one of them is counted as seen.
         """
-        with cluster_failures(), self._clients.client() as client:
+        with cluster_failures():
+            client = self._clients.client()
             rows = self._subtree(client, request)
             if not rows:
                 raise NotFound(
@@ -165,7 +166,8 @@ class CommentStore:
             where user_comments.user = {{user}} and user_comments.update_time > {{from_time}}
             order by user_comments.update_time desc, topic_comments.comment_id desc
             limit {request.limit}"""
-        with cluster_failures(), self._clients.client() as client:
+        with cluster_failures():
+            client = self._clients.client()
             rows = client.select_rows(
                 query, placeholder_values={"user": request.user, "from_time": YsonUint64(request.from_time)}
             )
@@ -187,7 +189,8 @@ class CommentStore:
             topic_id, update_time from [{self._tables.topics}]
             where update_time > {{from_time}}
             order by update_time desc, topic_id limit {request.limit}"""
-        with cluster_failures(), self._clients.client() as client:
+        with cluster_failures():
+            client = self._clients.client()
             topics = list(client.select_rows(query, placeholder_values={"from_time": YsonUint64(request.from_time)}))
             keys = [{"topic_id": topic["topic_id"], "parent_path": ROOT_PATH} for topic in topics]
             roots = {row["topic_id"]: row for row in client.lookup_rows(self._tables.topic_comments, keys)}
@@ -204,11 +207,12 @@ class CommentStore:
         ]
 
     @contextmanager
-    def _transaction(self, client: YtClient) -> Iterator[None]:
-        """Commit what is done inside, all at once, or nothing."""
+    def _transaction(self) -> Iterator[YtClient]:
+        """Commit what is done inside with the client, all at once, or nothing."""
+        client = self._clients.client()
         # It is over long before it would need a ping.
         with client.Transaction(type="tablet", timeout=self._transaction_timeout, ping=False):
-            yield
+            yield client
 
     def _comment_count(self, client: YtClient, topic_id: str) -> int:
         rows = list(client.lookup_rows(self._tables.topics, [{"topic_id": topic_id}]))
