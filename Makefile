@@ -11,7 +11,7 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
-.PHONY: run test check bench docs lock proto clean
+.PHONY: run test check check-browser bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local
@@ -25,6 +25,12 @@ check: .venv/dev.installed  ## format, lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
+	@command -v chromedriver >/dev/null || \
+	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
+	    { echo "install chromium and chromedriver first" >&2; exit 1; }
+	$(BIN)/pytest -q -rs tests/examples/test_page.py
 
 bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster_rows

@@ -75,9 +75,11 @@ def _failure(error: YtError | OSError | HTTPException) -> CommentServiceError:
 
 
 def _messages(error: YtError) -> Sequence[str]:
-    """What the cluster says, from the outside in; what the client adds about its request is for the log alone."""
+    """What the cluster says, from the outside in."""
+    described = error.simplify()
+    # The client's own words about its request are around that; they are for the log alone.
+    pending = [*(described.get("inner_errors") or [described])]
     messages: list[str] = []
-    pending = [error.simplify()]
     while pending:
         item = pending.pop(0)
         messages.append(str(item["message"]).partition("\n")[0])

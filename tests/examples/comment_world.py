@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 from aiohttp.test_utils import TestServer
+from yt.yson import YsonUint64
 
 from examples.comment_service.create_tables import create_tables
 from examples.comment_service.settings import Settings
@@ -23,6 +24,7 @@ START: Final = 1_800_000_000
 """POSIX seconds at the beginning of a test."""
 
 TABLES: Final = Tables(DIRECTORY)
+INSERTED_AT_ONCE: Final = 10_000
 
 
 @dataclass
@@ -55,6 +57,7 @@ class Service:
     """A running service, asked over HTTP."""
 
     http: aiohttp.ClientSession
+    url: str
 
     async def get(self, method: str, **parameters: Any) -> tuple[int, Any]:
         """Code and document."""
@@ -101,7 +104,7 @@ async def serving(
         TestServer(app) as server,
         aiohttp.ClientSession(server.make_url("/"), connector=aiohttp.TCPConnector(limit=0)) as http,
     ):
-        yield Service(http)
+        yield Service(http, str(server.make_url("/")))
 
 
 def new_guid() -> str:
@@ -113,6 +116,42 @@ def new_guid() -> str:
 def create(cluster: LocalCluster) -> None:
     """Create the tables."""
     create_tables(DIRECTORY, cluster.name, [], lambda _: cluster.client, force=False)
+
+
+def insert_topic(cluster: LocalCluster, size: int) -> str:
+    """A topic of so many comments, written by hand: a thousand below the root, the rest below these."""
+    topic = new_guid()
+    paths = ["0"]
+    for number in range(1, size):
+        above = "0" if number < 1000 else paths[number % 1000 or 1]
+        paths.append(f"{above}/{number}")
+    for start in range(0, size, INSERTED_AT_ONCE):
+        chunk = range(start, min(size, start + INSERTED_AT_ONCE))
+        comments = [
+            {
+                "topic_id": topic,
+                "parent_path": paths[number],
+                "comment_id": YsonUint64(number),
+                "parent_id": YsonUint64(int(paths[number].split("/")[-2]) if number else 0),
+                "user": f"user{number % 100}",
+                "create_time": YsonUint64(START - size + number),
+                "update_time": YsonUint64(START - size + number),
+                "content": f"comment {number}",
+                "views_count": 0,
+                "deleted": False,
+            }
+            for number in chunk
+        ]
+        index = ("user", "topic_id", "parent_path", "update_time")
+        cluster.client.insert_rows(TABLES.topic_comments, comments)
+        cluster.client.insert_rows(
+            TABLES.user_comments, [{name: comment[name] for name in index} for comment in comments]
+        )
+    cluster.client.insert_rows(
+        TABLES.topics,
+        [{"topic_id": topic, "update_time": YsonUint64(START - 1), "comment_count": YsonUint64(size)}],
+    )
+    return topic
 
 
 def rows_of(cluster: LocalCluster, path: str) -> list[dict[str, Any]]:

@@ -7,14 +7,11 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from yt.yson import YsonUint64
-
 from queue_agent.testing import LocalCluster
-from tests.examples.comment_world import START, TABLES, Service, Time, check_nothing_is_half_there, new_guid, serving
+from tests.examples.comment_world import START, Service, Time, check_nothing_is_half_there, insert_topic, serving
 
 TOPIC_SIZE: Final = 50_000
 POSTERS: Final = 200
-INSERTED_AT_ONCE: Final = 10_000
 
 
 @dataclass
@@ -124,42 +121,6 @@ async def test_random_requests_are_answered_as_a_plain_model_does(
     for topic in model.topics:
         assert await service.tree(topic) == model.tree(topic, "0")
     check_nothing_is_half_there(cluster)
-
-
-def insert_topic(cluster: LocalCluster, size: int) -> str:
-    """A topic of so many comments, written by hand: a thousand below the root, the rest below these."""
-    topic = new_guid()
-    paths = ["0"]
-    for number in range(1, size):
-        above = "0" if number < 1000 else paths[number % 1000 or 1]
-        paths.append(f"{above}/{number}")
-    for start in range(0, size, INSERTED_AT_ONCE):
-        chunk = range(start, min(size, start + INSERTED_AT_ONCE))
-        comments = [
-            {
-                "topic_id": topic,
-                "parent_path": paths[number],
-                "comment_id": YsonUint64(number),
-                "parent_id": YsonUint64(int(paths[number].split("/")[-2]) if number else 0),
-                "user": f"user{number % 100}",
-                "create_time": YsonUint64(START - size + number),
-                "update_time": YsonUint64(START - size + number),
-                "content": f"comment {number}",
-                "views_count": 0,
-                "deleted": False,
-            }
-            for number in chunk
-        ]
-        index = ("user", "topic_id", "parent_path", "update_time")
-        cluster.client.insert_rows(TABLES.topic_comments, comments)
-        cluster.client.insert_rows(
-            TABLES.user_comments, [{name: comment[name] for name in index} for comment in comments]
-        )
-    cluster.client.insert_rows(
-        TABLES.topics,
-        [{"topic_id": topic, "update_time": YsonUint64(START - 1), "comment_count": YsonUint64(size)}],
-    )
-    return topic
 
 
 async def test_two_hundred_who_post_at_once_into_a_large_topic_all_get_a_number_of_their_own(

@@ -21,11 +21,11 @@ function say(text) {
 }
 
 async function answer(response) {
-  const document = await response.json();
+  const said = await response.json();
   if (!response.ok) {
-    throw Object.assign(new Error(document.error), { status: response.status });
+    throw Object.assign(new Error(said.error), { status: response.status });
   }
-  return document;
+  return said;
 }
 
 async function get(method, parameters) {
@@ -65,11 +65,15 @@ function userName() {
   return name;
 }
 
+function counted(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 function about(comment) {
   const time = new Date(comment.update_time * 1000);
   const user = element("a", { href: `#/user/${encodeURIComponent(comment.user)}`, textContent: comment.user });
   const moment = element("time", { dateTime: time.toISOString(), textContent: time.toLocaleString() });
-  const views = `seen ${comment.view_count} ${comment.view_count === 1 ? "time" : "times"}`;
+  const views = `seen ${counted(comment.view_count, "time")}`;
   return element("div", { className: "about" }, user, " · ", moment, " · ", views);
 }
 
@@ -172,7 +176,7 @@ function commentInTree(topicId, comment) {
 
 async function showTopic(topicId) {
   const comments = withPaths(await get("topic_comments", { topic_id: topicId }));
-  const heading = element("h2", { textContent: `${comments.length} in this topic` });
+  const heading = element("h2", { textContent: counted(comments.length, "comment") });
   const show = (some) => some.map((comment) => commentInTree(topicId, comment));
   main.replaceChildren(heading, ...show(comments.slice(0, FIRST_SHOWN)));
   const rest = comments.slice(FIRST_SHOWN);
