@@ -253,7 +253,7 @@ class Attributes:
             "tablet_statistics": (_is_dynamic, lambda node: self._size(node).statistics()),
             **content_attributes(committed),
             "retained_timestamp": (_is_sorted_dynamic, lambda _: yson.Uint64(MIN_TIMESTAMP)),
-            "unflushed_timestamp": (_is_sorted_dynamic, lambda _: yson.Uint64(state.timestamps.present)),
+            "unflushed_timestamp": (_is_sorted_dynamic, lambda _: yson.Uint64(committed.timestamps.present)),
             "pivot_keys": (
                 _is_sorted_dynamic,
                 lambda node: [_pivot_key(node, tablet) for tablet in committed.tablets(node.id)],

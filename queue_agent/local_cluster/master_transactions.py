@@ -178,7 +178,7 @@ class MasterTransactions:
                     raise
                 self._versions.put_lock(lock)
                 return LockResult(lock, 0)
-            return LockResult(view.acquire(lock), view.node(node.id).revision)
+            return LockResult(view.acquire(lock, lock.creation_time), view.node(node.id).revision)
 
     def unlock(self, transaction_id: str, node: Node) -> None:
         """Give back the locks a transaction has asked for on a node, or still waits for.
@@ -239,7 +239,7 @@ class MasterTransactions:
             self._check(lock)
         except YtError:
             return
-        TransactionView(self._state, lock.transaction_id).acquire(lock)
+        TransactionView(self._state, lock.transaction_id).acquire(lock, instant(self._state))
 
     def _check(self, lock: Lock) -> None:
         view = TransactionView(self._state, lock.transaction_id)

@@ -67,6 +67,8 @@ class Permissions:
             return f'{node.type} "{node.name}"'
         if node.type in SCHEMAS.values():
             return f'"{node.name}" schema'
+        if node.type in TRANSACTION_OBJECTS:
+            return f"{node.type} {node.id}"
         return f"node {self._resolver.path_of(node)}"
 
     def found_by(self, verdict: Verdict) -> tuple[Node, Node] | None:

@@ -42,10 +42,8 @@ class TransactionView(TreeState):
     def __init__(self, cluster: ClusterState, transaction_id: str) -> None:
         self._cluster = cluster
         self._lineage = cluster.versions.lineage(transaction_id)
-        self.storage = cluster.storage
         self.clock = cluster.clock
         self.ids = cluster.ids
-        self.timestamps = cluster.timestamps
         self.versions = cluster.versions
         self.transaction_id = transaction_id
 
@@ -71,14 +69,11 @@ class TransactionView(TreeState):
         branches = self._branches(node_id)
         if not branches:
             return committed
-        base = committed
-        if branches[-1].snapshot:
-            base = branches.pop().node
-            if not branches:
-                return base
         nearest = branches[0].node
-        content = next((branch.node for branch in branches if branch.replaced), base)
-        attributes = dict(base.attributes)
+        if branches[0].snapshot:
+            return nearest
+        content = next((branch.node for branch in branches if branch.replaced), committed)
+        attributes = dict(committed.attributes)
         for branch in reversed(branches):
             attributes.update(branch.attributes)
             for name in branch.removed_attributes:
@@ -93,9 +88,6 @@ class TransactionView(TreeState):
             content_revision=nearest.content_revision,
             attributes=attributes,
         )
-
-    def nodes(self) -> Iterator[Node]:
-        return self._cluster.nodes()
 
     def tables(self) -> Iterator[Node]:
         return self._cluster.tables()
@@ -158,7 +150,8 @@ class TransactionView(TreeState):
             return
         self.versions.check(node.id, request, self.transaction_id, lambda: self.path_of(node))
         if not is_redundant(request, self._own_locks(node.id)):
-            self.acquire(self.new_lock(node, request, implicit=True))
+            lock = self.new_lock(node, request, implicit=True)
+            self.acquire(lock, lock.creation_time)
 
     def new_lock(self, node: Node, request: LockRequest, *, implicit: bool) -> Lock:
         """A lock of the transaction that waits; nothing is kept of it yet."""
@@ -174,10 +167,10 @@ class TransactionView(TreeState):
             creation_time=instant(self),
         )
 
-    def acquire(self, lock: Lock) -> Lock:
+    def acquire(self, lock: Lock, acquisition_time: str) -> Lock:
         """Give the transaction a lock that nothing is in the way of."""
         node = self.node(lock.node_id)
-        acquired = replace(lock, acquisition_time=instant(self))
+        acquired = replace(lock, acquisition_time=acquisition_time)
         self.versions.put_lock(acquired)
         if lock.request.mode is LockMode.SNAPSHOT and not self._own_snapshot(lock.node_id):
             children = self._child_ids(node.id)
@@ -185,23 +178,18 @@ class TransactionView(TreeState):
         return acquired
 
     def _branches(self, node_id: str) -> list[Branch]:
-        """Of the transaction and those it is part of, nearest first, down to the first snapshot."""
-        found: list[Branch] = []
+        """Of the transaction and those it is part of, nearest first; or a snapshot, which then is all that counts."""
         known = self.versions.branches_of(node_id)
         if not known:
-            return found
-        for transaction_id in self._lineage:
-            if branch := known.get(transaction_id):
-                found.append(branch)
-                if branch.snapshot:
-                    break
-        return found
+            return []
+        found = [known[transaction_id] for transaction_id in self._lineage if transaction_id in known]
+        return found[:1] if found and found[0].snapshot else found
 
     def _child_ids(self, parent_id: str) -> dict[str, str]:
         """Ids of all children by name."""
         branches = self._branches(parent_id)
         known: dict[str, str | None] = {}
-        if not branches or not branches[-1].snapshot:
+        if not branches or not branches[0].snapshot:
             known.update(self._cluster.child_ids(parent_id))
         for branch in reversed(branches):
             known.update(branch.children)

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from queue_agent.local_cluster.clock import Clock, TimestampGenerator
+from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.ids import IdGenerator
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockRequest
 from queue_agent.local_cluster.model import Node
-from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.versions import Versions
 from queue_agent.wire.ypath import escape_literal
 
@@ -26,10 +25,8 @@ class TreeState(ABC):
     first; new nodes lock themselves.
     """
 
-    storage: Storage
     clock: Clock
     ids: IdGenerator
-    timestamps: TimestampGenerator
     versions: Versions
     transaction_id: str | None
     """None outside of transactions."""
@@ -74,10 +71,6 @@ class TreeState(ABC):
             node = self.node(node.parent_id)
         start = f"#{node.id}" if node.name else "/"
         return start + "".join("/" + name for name in reversed(names))
-
-    @abstractmethod
-    def nodes(self) -> Iterator[Node]:
-        """Every node there is outside of transactions."""
 
     @abstractmethod
     def tables(self) -> Iterator[Node]:

@@ -19,6 +19,7 @@ from queue_agent.core.snapshots import Role
 from queue_agent.errors import ObjectNotFound, QueueAgentError
 from queue_agent.wire import yson
 from tests.component.discovery_world import (
+    QUEUE_SCHEMA,
     ROOT,
     World,
     create_consumer,
@@ -74,6 +75,37 @@ async def test_objects_come_into_the_tables_and_go_with_them(world: World) -> No
     assert (row.auto_trim_config, row.row_revision) == ({"enable": False}, 2)
     assert await world.consumer_rows() == {}
     assert world.running() == {str(QUEUE_REF): Role.LEADING}
+
+
+async def test_objects_of_a_transaction_are_found_when_it_has_been_committed(world: World) -> None:
+    started = await world.pythia.execute("start_transaction", {"timeout": 60_000})
+    inside = {"transaction_id": started["transaction_id"]}
+    attributes = {"dynamic": True, "schema": QUEUE_SCHEMA}
+    created = await world.pythia.execute(
+        "create", {"type": "table", "path": QUEUE, "attributes": attributes, "recursive": True, **inside}
+    )
+    await world.passes()
+    assert await world.queue_rows() == {}
+    assert world.running() == {}
+
+    await world.pythia.execute("commit_transaction", inside)
+    await world.passes()
+    assert (await world.queue_rows())[str(QUEUE_REF)].object_id == created["node_id"]
+    assert world.running() == {str(QUEUE_REF): Role.LEADING}
+
+
+async def test_a_queue_that_is_removed_in_a_transaction_stays_until_it_has_been_committed(world: World) -> None:
+    await create_queue(world.pythia, QUEUE)
+    await world.passes()
+    for end, left in (("abort_transaction", 1), ("commit_transaction", 0)):
+        started = await world.pythia.execute("start_transaction", {"timeout": 60_000})
+        inside = {"transaction_id": started["transaction_id"]}
+        await world.pythia.execute("remove", {"path": QUEUE, **inside})
+        await world.passes()
+        assert list(await world.queue_rows()) == [str(QUEUE_REF)]
+        await world.pythia.execute(end, inside)
+        await world.passes()
+        assert len(await world.queue_rows()) == left
 
 
 async def test_writing_rows_is_no_change_of_a_queue(world: World) -> None:

@@ -745,6 +745,50 @@ class TestQueues:
         other.remove(f"//sys/users/{bob.name}")
 
 
+class TestTransactions:
+    def test_a_user_works_in_a_transaction_as_outside_of_any(
+        self, client: YtClient, home: str, private: str, bob: User
+    ) -> None:
+        with bob.client.Transaction() as transaction:
+            assert client.get(f"#{transaction.transaction_id}/@owner") == bob.name
+            bob.client.create("map_node", f"{home}/new/below", recursive=True)
+            bob.client.set(f"{home}/new/below/x", 1)
+            bob.client.remove(f"{home}/new/below/x")
+            bob.client.lock("//tmp", mode="shared")
+            bob.client.unlock("//tmp")
+            all_refused(
+                901,
+                "private",
+                lambda: bob.client.list(private),
+                lambda: bob.client.set(f"{private}/x", 1),
+                lambda: bob.client.set(f"{private}/@x", 1),
+                lambda: bob.client.remove(private),
+                lambda: bob.client.lock(private),
+                lambda: bob.client.lock(private, mode="snapshot"),
+                lambda: bob.client.copy(private, f"{home}/copy"),
+            )
+        assert client.get(f"{home}/new/below/@owner") == bob.name
+        assert client.get(private) == {}
+
+    def test_only_who_began_a_transaction_ends_it_or_gives_it_attributes(
+        self, client: YtClient, bob: User, make_user: Callable[[], User]
+    ) -> None:
+        alice = make_user()
+        transaction = bob.client.start_transaction(timeout=60_000)
+        assert alice.client.get(f"#{transaction}/@state") == "active"
+        all_refused(
+            901,
+            transaction,
+            lambda: alice.client.commit_transaction(transaction),
+            lambda: alice.client.abort_transaction(transaction),
+            lambda: alice.client.set(f"#{transaction}/@mine", 1),
+        )
+        alice.client.ping_transaction(transaction)
+        bob.client.set(f"#{transaction}/@mine", 1)
+        assert client.get(f"#{transaction}/@mine") == 1
+        bob.client.commit_transaction(transaction)
+
+
 class TestQuestions:
     def test_the_answer_names_the_entry(self, client: YtClient, private: str, bob: User) -> None:
         client.create("map_node", f"{private}/d")

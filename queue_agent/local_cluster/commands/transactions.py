@@ -95,6 +95,7 @@ async def _commit(cluster: Cluster, parameters: _Commit, _: Body) -> Any:
     if _is_of_tablets(parameters.required_id):
         cluster.tablet_transactions.commit(parameters.required_id)
         return {}
+    _check_owner(cluster, parameters.required_id)
     timestamp = unsigned(cluster.transactions.commit(parameters.required_id, parameters.prerequisite_transaction_ids))
     return {"primary_commit_timestamp": timestamp, "commit_timestamps": {}}
 
@@ -103,8 +104,15 @@ async def _abort(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
     if _is_of_tablets(parameters.required_id):
         cluster.tablet_transactions.abort(parameters.required_id)
     else:
+        _check_owner(cluster, parameters.required_id)
         cluster.transactions.abort(parameters.required_id)
     return {}
+
+
+def _check_owner(cluster: Cluster, transaction_id: str) -> None:
+    """YtError 11000 if there is no such master transaction, 901 if the user may not end it."""
+    transaction = cluster.state.versions.transaction(transaction_id)
+    cluster.access.check(cluster.state.node(transaction.id), "write")
 
 
 def _is_of_tablets(transaction_id: str) -> bool:

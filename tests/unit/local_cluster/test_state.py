@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,7 +16,10 @@ from yt.yson.common import YsonError
 from queue_agent.local_cluster.attributes import Attributes
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.cypress_view import CypressView
+from queue_agent.local_cluster.locks import EXCLUSIVE, SHARED, SNAPSHOT, LockRequest
 from queue_agent.local_cluster.marked_tables import create_marked_table
+from queue_agent.local_cluster.master_transactions import MasterTransactions
 from queue_agent.local_cluster.producers import Producers
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.row_locks import LockHistory
@@ -26,6 +30,7 @@ from queue_agent.local_cluster.subtrees import CopyOptions
 from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablets import TabletRange, Tablets
+from queue_agent.local_cluster.transaction_view import TransactionView
 from queue_agent.wire.error import YtError
 from queue_agent.wire.ypath import RichPath
 
@@ -62,27 +67,55 @@ class World:
         self.tables = DynamicTables(self.state, resolver)
         self.writer = TableWriter(self.state, self.tables, LockHistory(), random.Random(0))
         self.producers = Producers("pythia", resolver, self.tables, self.writer)
+        self.transactions = MasterTransactions(self.state)
         with self.state.change():
             self.cypress.create_root()
             self.cypress.create("//sys/tablet_cells", "map_node", {}, recursive=True)
             self.cypress.create_object("//sys/tablet_cells", "tablet_cell", {"peers": [{"address": "x"}]})
+
+    def transaction(self, number: int) -> str:
+        """One of the open transactions, oldest first; YtError if there is none."""
+        known = sorted(transaction.id for transaction in self.state.versions.transactions)
+        if not known:
+            raise YtError("No such transaction")
+        return known[number % len(known)]
+
+    def within(self, transaction_id: str) -> World:
+        """The same, as the transaction sees it."""
+        view = CypressView(TransactionView(self.state, transaction_id))
+        world = copy.copy(self)
+        world.cypress, world.tablets = view.cypress, view.tablets
+        return world
 
     def seen(self) -> Any:
         """Everything: what is in memory, what would be after a restart, and every row."""
         database = self.storage._database
         rows = [
             database.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
-            for table in ("ordered_rows", "sorted_rows", "nodes", "tablets")
+            for table in ("ordered_rows", "sorted_rows", "nodes", "tablets", "transactions", "locks", "branches")
         ]
         return in_memory(self.state), rows
 
 
 def in_memory(state: ClusterState) -> Any:
-    """Nodes, who is whose child, and tablets."""
+    """Nodes, who is whose child, tablets, and what transactions have."""
     nodes = {node_id: node.encode() for node_id, node in state._nodes.items()}
     children = {parent: dict(found) for parent, found in state._children.items() if found}
     tablets = {table: dict(found) for table, found in state._tablets.items() if found}
-    return nodes, children, tablets, state.root.id if state.root else None
+    versions = state.versions
+    transactions = {transaction.id: transaction.encode() for transaction in versions.transactions}
+    locks = {lock.id: lock.encode() for lock in versions.locks}
+    branches = {(branch.transaction_id, branch.node.id): branch.encode() for branch in versions.branches}
+    indexes = (
+        {each: set(versions.nested(each)) for each in transactions},
+        {each: [lock.id for lock in versions.locks_by(each)] for each in transactions},
+        {each: [lock.id for lock in versions.locks_of(each)] for each in nodes},
+        {each: {branch.node.id for branch in versions.branches_by(each)} for each in transactions},
+        {each for each in nodes if versions.needs(each)},
+        set(state._apart),
+    )
+    tree = nodes, children, tablets, state.root.id if state.root else None
+    return tree, transactions, locks, branches, indexes
 
 
 PRODUCER, QUEUE_PATH = RichPath("//p"), RichPath("//q")
@@ -171,10 +204,47 @@ def _push(number: int, epoch: int, bad: bool) -> Step:
     return run
 
 
+def _start_transaction(parent: int | None) -> Step:
+    def run(world: World) -> None:
+        world.transactions.start(parent_id=None if parent is None else world.transaction(parent))
+
+    return run
+
+
+def _end_transaction(number: int, commit: bool) -> Step:
+    def run(world: World) -> None:
+        (world.transactions.commit if commit else world.transactions.abort)(world.transaction(number))
+
+    return run
+
+
+def _within(number: int, step: Step) -> Step:
+    return lambda world: step(world.within(world.transaction(number)))
+
+
+def _lock(number: int, path: str, request: LockRequest, waitable: bool) -> Step:
+    def run(world: World) -> None:
+        transaction_id = world.transaction(number)
+        node = CypressView(TransactionView(world.state, transaction_id)).resolver.node(path)
+        world.transactions.lock(transaction_id, node, request, waitable=waitable)
+
+    return run
+
+
+def _unlock(number: int, path: str) -> Step:
+    def run(world: World) -> None:
+        transaction_id = world.transaction(number)
+        node = CypressView(TransactionView(world.state, transaction_id)).resolver.node(path)
+        world.transactions.unlock(transaction_id, node)
+
+    return run
+
+
 kinds = st.sampled_from(["map_node", "document", "table", "string_node", "nonsense"])
 names = st.sampled_from(["", "mine", "id"])
 verbs = st.sampled_from(["mount", "mount", "unmount", "freeze", "unfreeze"])
-steps = st.one_of(
+requests = st.sampled_from([EXCLUSIVE, SHARED, SNAPSHOT, LockRequest.of_child("x"), LockRequest.of_attribute("mine")])
+tree_steps = st.one_of(
     st.builds(_create, paths, kinds, flags, flags, names),
     st.builds(_create_table, table_paths, flags, numbers, flags),
     st.builds(_create_producer, table_paths),
@@ -183,6 +253,18 @@ steps = st.one_of(
     st.builds(_set, paths, values, flags),
     st.builds(_set_attribute, st.one_of(paths, table_paths), st.sampled_from(["mine", "", "account", "id"]), values),
     st.builds(_remove, st.one_of(paths, table_paths), st.sampled_from(["", "/*", "/@mine", "/@*", "/k"]), flags),
+)
+transaction_steps = st.one_of(
+    st.builds(_start_transaction, st.one_of(st.none(), numbers)),
+    st.builds(_end_transaction, numbers, flags),
+    st.builds(_within, numbers, tree_steps),
+    st.builds(_within, numbers, tree_steps),
+    st.builds(_lock, numbers, st.one_of(paths, table_paths), requests, flags),
+    st.builds(_unlock, numbers, st.one_of(paths, table_paths)),
+)
+steps = st.one_of(
+    tree_steps,
+    transaction_steps,
     st.builds(_tablets, table_paths, verbs, st.one_of(st.none(), numbers)),
     st.builds(_reshard, table_paths, numbers),
     st.builds(_insert, table_paths, st.lists(numbers, max_size=3), st.one_of(st.none(), numbers), flags),
@@ -202,6 +284,13 @@ READY: Sequence[Step] = (
     _tablets("//t", "mount", None),
     _insert("//q", [1, 2, 3], 0, False),
     _insert("//t", [1, 2, 3], None, True),
+    _create_table("//q2", False, 1, False),
+    _start_transaction(None),
+    _start_transaction(0),
+    _start_transaction(None),
+    _within(0, _set("//a/x/z", 2, False)),
+    _lock(2, "//a", SNAPSHOT, False),
+    _lock(2, "//a/x/z", EXCLUSIVE, True),
 )
 
 
@@ -256,6 +345,24 @@ def test_a_storage_that_fails_in_the_middle_leaves_all_as_it_was(chosen: list[St
     world.storage.patience = None
     attempt(world, last)
     assert in_memory(ClusterState(world.storage, world.state.clock, 1001)) == in_memory(world.state)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(transaction_steps, tree_steps), max_size=15))
+def test_nothing_is_left_of_transactions_that_are_over(chosen: list[Step]) -> None:
+    world = World()
+    for step in [*READY, *chosen]:
+        attempt(world, step)
+    for transaction in list(world.state.versions.transactions):
+        if world.state.versions.find_transaction(transaction.id):
+            world.transactions.abort(transaction.id)
+    tree, *rest = in_memory(world.state)
+    assert not any(rest[:3])
+    assert not world.state._apart
+    nodes, children, tablets, root = tree
+    below = {child for names in children.values() for child in names.values()}
+    assert nodes.keys() == below | {root}
+    assert set(tablets) <= nodes.keys()
 
 
 def test_numbers_handed_out_by_an_undone_change_are_not_used_again() -> None:
