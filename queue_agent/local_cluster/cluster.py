@@ -101,7 +101,7 @@ class Cluster:
         self.tokens = Tokens(self.state, self.resolver, self.cypress)
         self.authenticator = Authenticator(self.tokens, self.subjects, require_token=require_token)
         self.expiration = Expiration(self.state, Subtrees(self.state, self.resolver, self.tablets))
-        self.housekeeping = Housekeeping(self.state, self.transactions, self.expiration)
+        self.housekeeping = Housekeeping(self.state, self.transactions, self.tablet_transactions, self.expiration)
         directory.add(self)
         create_system_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
 

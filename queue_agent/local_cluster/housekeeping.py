@@ -11,6 +11,7 @@ from queue_agent.local_cluster.expiration import Expiration
 from queue_agent.local_cluster.master_transactions import MasterTransactions
 from queue_agent.local_cluster.segments import flush_due
 from queue_agent.local_cluster.state import ClusterState
+from queue_agent.local_cluster.tablet_transactions import TabletTransactions
 
 _PERIOD_SECONDS: Final = 1.0
 
@@ -25,12 +26,20 @@ class Housekeeping:
     Args:
         state: of the cluster.
         transactions: those of its master.
+        tablet_transactions: those of its proxy.
         expiration: of its nodes.
     """
 
-    def __init__(self, state: ClusterState, transactions: MasterTransactions, expiration: Expiration) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        transactions: MasterTransactions,
+        tablet_transactions: TabletTransactions,
+        expiration: Expiration,
+    ) -> None:
         self._state = state
         self._transactions = transactions
+        self._tablet_transactions = tablet_transactions
         self._expiration = expiration
         self._looked_at = float("-inf")
 
@@ -42,6 +51,7 @@ class Housekeeping:
         now = self._state.clock.seconds()
         if abs(now - self._looked_at) >= _PERIOD_SECONDS:
             self._looked_at = now
+            self._tablet_transactions.expire()
             flush_due(self._state)
             self._state.collect_chunks()
 

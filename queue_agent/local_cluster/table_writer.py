@@ -148,8 +148,8 @@ class TableWriter(Guarded):
         self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity = "full"
     ) -> None:
         """Keep the writes for the transaction's commit, or commit them at once, all or none."""
+        check_row_count(sum(len(request.rows) for request in requests) + (transaction.row_count if transaction else 0))
         if transaction is None:
-            check_row_count(sum(len(request.rows) for request in requests))
             self._commit(requests, None, atomicity)
             return
         for request in requests:

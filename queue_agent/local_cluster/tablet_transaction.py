@@ -105,9 +105,7 @@ class TabletTransaction:
             request: what to do.
             tablets: of its table, as they are now.
         """
-        row_count = self.row_count + len(request.rows)
-        check_row_count(row_count)
-        self.row_count = row_count
+        self.row_count += len(request.rows)
         self.requests.append(request)
         revisions = {tablet.id: tablet.mount_revision for tablet in tablets}
         self.mount_revisions.setdefault(request.table.node.id, revisions)

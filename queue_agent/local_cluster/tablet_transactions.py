@@ -19,7 +19,7 @@ DEFAULT_TIMEOUT: Final = 15_000
 class TabletTransactions:
     """Begun, kept alive and ended here.
 
-    Nothing is locked before a commit, so one that is over need not be noticed before somebody asks for it.
+    Nothing is locked before a commit, so one that is over is in nobody's way until it is noticed.
     """
 
     def __init__(self, state: ClusterState, writer: TableWriter, history: LockHistory) -> None:
@@ -27,6 +27,10 @@ class TabletTransactions:
         self._writer = writer
         self._history = history
         self._open: dict[str, TabletTransaction] = {}
+
+    def __len__(self) -> int:
+        """How many are open, or have not been noticed to be over."""
+        return len(self._open)
 
     def start(
         self, timeout: int = DEFAULT_TIMEOUT, deadline: float | None = None, atomicity: Atomicity = "full"
@@ -39,8 +43,6 @@ class TabletTransactions:
             atomicity: `none` gives up conflict checks, for tables that are of this atomicity too.
         """
         now = self._state.clock.seconds()
-        for transaction in [transaction for transaction in self._open.values() if transaction.is_expired(now)]:
-            self._close(transaction)
         with self._state.change():
             timestamp = self._state.timestamps.next()
         transaction = TabletTransaction(
@@ -75,6 +77,12 @@ class TabletTransactions:
             )
         transaction.last_ping = now
         return transaction
+
+    def expire(self) -> None:
+        """Forget the transactions that are over because nobody pinged them, and what they were to write."""
+        now = self._state.clock.seconds()
+        for transaction in [transaction for transaction in self._open.values() if transaction.is_expired(now)]:
+            self._close(transaction)
 
     def commit(self, transaction_id: str) -> None:
         """Make what the transaction wrote visible, all of it or nothing; it is over in either case."""

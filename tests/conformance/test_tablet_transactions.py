@@ -115,6 +115,7 @@ def test_a_transaction_lives_as_long_as_it_is_pinged(clients: Clients) -> None:
         clock.advance(timedelta(seconds=11))
         with refused(NO_SUCH_TRANSACTION, transaction):
             client.ping_transaction(transaction)
+        assert thread.ask(lambda cluster: len(cluster.tablet_transactions)) == 0
 
 
 def test_a_tablet_transaction_has_no_parent(client: YtClient) -> None:

@@ -186,6 +186,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
     volatile("lock_rows", _Lock, _lock_rows, input_type="tabular", is_heavy=True, transactions="taken"),
     tabular("lookup_rows", _Lookup, _lookup_rows, input_type="tabular", transactions="taken"),
     tabular("select_rows", _Select, _select_rows, transactions="taken"),
-    light("explain_query", _Explain, _explain_query),
+    light("explain_query", _Explain, _explain_query, transactions="ignored"),
     volatile("trim_rows", _Trim, _trim_rows, is_heavy=True, transactions="ignored"),
 )

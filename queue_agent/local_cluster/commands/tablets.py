@@ -118,7 +118,7 @@ async def _get_tablet_errors(cluster: Cluster, parameters: _Path, _: Body) -> An
 
 COMMANDS: Final[tuple[Command, ...]] = (
     volatile("mount_table", _Mount, _mount, transactions="ignored"),
-    volatile("unmount_table", _Unmount, _unmount),
+    volatile("unmount_table", _Unmount, _unmount, transactions="ignored"),
     _simple("freeze_table", lambda cluster: cluster.tablets.freeze),
     _simple("unfreeze_table", lambda cluster: cluster.tablets.unfreeze),
     _simple("remount_table", lambda cluster: cluster.tablets.remount),
