@@ -14,6 +14,10 @@ from queue_agent.local_cluster.lifetimes import checked_lifetime, effective_expi
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
 from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node, TableState, Tablet
 from queue_agent.local_cluster.permissions import Permissions
+from queue_agent.local_cluster.replica_attributes import OF_ALL_OBJECTS, describe_replicas, replica_attributes
+from queue_agent.local_cluster.replica_tracking import DEFAULT_OPTIONS, checked_options
+from queue_agent.local_cluster.replicated_types import NO_REPLICA, REPLICATED_TABLE, TABLE_REPLICA, UPSTREAM_REPLICA_ID
+from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import RETENTION_ATTRIBUTES
 from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, SUBJECT_TYPES, Subjects, members
@@ -24,9 +28,13 @@ from queue_agent.local_cluster.transaction_objects import MAPS, OBJECT_TYPES, is
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
-from queue_agent.wire.guid import NULL_GUID, Guid
+from queue_agent.wire.guid import Guid
 
 DEFAULT_QUEUE_AGENT_STAGE: Final = "production"
+DEFAULT_MIN_REPLICATION_LOG_TTL: Final = 5 * 60 * 1000
+"""Milliseconds rows stay in the log of a replicated table that all replicas have."""
+
+_OPTIONS: Final = "replicated_table_options"
 
 OPAQUE: Final = frozenset(
     {
@@ -39,6 +47,7 @@ OPAQUE: Final = frozenset(
         "queue_partitions",
         "queue_consumer_status",
         "queue_consumer_partitions",
+        "replicas",
         *OPAQUE_OF_TRANSACTIONS,
     }
 )
@@ -80,6 +89,10 @@ def _is_sorted_dynamic(node: Node) -> bool:
 
 def _is_dynamic(node: Node) -> bool:
     return node.table is not None and node.table.dynamic
+
+
+def _is_replicated(node: Node) -> bool:
+    return node.type == REPLICATED_TABLE
 
 
 def _has_content(node: Node) -> bool:
@@ -173,6 +186,8 @@ SETTABLE: Final[Mapping[str, Settable]] = {
     "in_memory_mode": Settable(_is_table, _one_of("none", "compressed", "uncompressed"), "none", lock="whole"),
     "enable_shared_write_locks": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
     **{name: Settable(_is_table, _is_count, lock="outside") for name in RETENTION_ATTRIBUTES},
+    _OPTIONS: Settable(_is_replicated, lambda value: isinstance(value, dict), DEFAULT_OPTIONS, lock="outside"),
+    "min_replication_log_ttl": Settable(_is_replicated, _is_count, DEFAULT_MIN_REPLICATION_LOG_TTL, lock="outside"),
     "queue_agent_stage": Settable(_is_dynamic, _is_text, DEFAULT_QUEUE_AGENT_STAGE, lock="outside"),
     "treat_as_queue_consumer": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
     "treat_as_queue_producer": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
@@ -189,7 +204,7 @@ _PERMANENT: Final = frozenset(
 class Attributes:
     """Attributes of the nodes of one cluster."""
 
-    def __init__(self, state: TreeState, resolver: Resolver) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver, replication: Replication) -> None:
         self._state = state
         self._committed = committed = state.committed
         self._resolver = resolver
@@ -241,7 +256,11 @@ class Attributes:
                 lambda node: _is_table(node) and _table(node).schema.is_sorted,
                 lambda node: [column.name for column in _table(node).schema.key_columns],
             ),
-            "upstream_replica_id": (_is_dynamic, lambda _: str(NULL_GUID)),
+            UPSTREAM_REPLICA_ID: (
+                lambda node: _is_dynamic(node) and node.type == "table",
+                lambda node: node.attributes.get(UPSTREAM_REPLICA_ID, NO_REPLICA),
+            ),
+            "replicas": (_is_replicated, lambda node: describe_replicas(replication, node)),
             "tablet_count": (_is_dynamic, lambda node: len(committed.tablets(node.id))),
             "tablet_state": (_is_dynamic, lambda node: table_tablet_state(committed.tablets(node.id))),
             "tablet_count_by_state": (
@@ -269,12 +288,15 @@ class Attributes:
             ),
         }
 
+        replicas = replica_attributes(committed, replication, resolver)
+        self._of_replicas = {**{name: self._of_nodes[name] for name in OF_ALL_OBJECTS}, **replicas}
+
     def names(self, node: Node) -> list[str]:
         """All names the node has, opaque ones included."""
         if node.type == CHUNK_TYPE:
             return list(node.attributes)
         names = [name for name, (present, _) in self._computed(node).items() if present(node)]
-        if node.type in OBJECT_TYPES:
+        if node.type in OBJECT_TYPES or node.type == TABLE_REPLICA:
             return names + self._user_names(node)
         names += [name for name in AGENT_ATTRIBUTES if self.agent_attribute(node, name)]
         names += [
@@ -324,7 +346,7 @@ class Attributes:
         Raises:
             YtError: the attribute is builtin and can not be set, or not to this value, or not now.
         """
-        _refuse_chunk(node)
+        _refuse_fixed(node)
         if not isinstance(name, str) or not name:
             raise YtError(f"Attribute key must be a string that is not empty, got {name!r}")
         if node.type in OBJECT_TYPES:
@@ -339,6 +361,8 @@ class Attributes:
             self._check(node, name, value, settable)
         if name in (EXPIRATION_TIME, EXPIRATION_TIMEOUT):
             value = checked_lifetime(self._state, node, name, value)
+        elif name == _OPTIONS:
+            value = checked_options(value)
         elif name == "acl":
             value = self._subjects.parse_acl(value)
         elif name == "owner":
@@ -347,7 +371,7 @@ class Attributes:
 
     def without(self, node: Node, name: str, path: str) -> Node:
         """The node with the attribute removed; a builtin one that can be set gets its default back."""
-        _refuse_chunk(node)
+        _refuse_fixed(node)
         self.check_removable(node, name)
         if name not in node.attributes:
             raise self._missing(name, path)
@@ -355,8 +379,10 @@ class Attributes:
 
     def without_all(self, node: Node) -> Node:
         """The node with no attributes but those that cannot be removed."""
-        _refuse_chunk(node)
-        kept = {name: value for name, value in node.attributes.items() if name in _PERMANENT}
+        _refuse_fixed(node)
+        kept = {
+            name: value for name, value in node.attributes.items() if name in _PERMANENT or name == UPSTREAM_REPLICA_ID
+        }
         return replace(node, attributes=kept)
 
     def check_removable(self, node: Node, name: str, *, inside: bool = False) -> None:
@@ -380,6 +406,8 @@ class Attributes:
         self._state.lock(node, EXCLUSIVE if of_node else LockRequest.of_attribute(name))
 
     def _computed(self, node: Node) -> Mapping[str, Computed]:
+        if node.type == TABLE_REPLICA:
+            return self._of_replicas
         return self._of_transactions.computed(node) if node.type in OBJECT_TYPES else self._of_nodes
 
     def _check(self, node: Node, name: str, value: Any, settable: Settable) -> None:
@@ -486,9 +514,11 @@ def instant(state: TreeState) -> str:
     return format_instant(state.clock.now())
 
 
-def _refuse_chunk(node: Node) -> None:
+def _refuse_fixed(node: Node) -> None:
     if node.type == CHUNK_TYPE:
         raise YtError(f"Attributes of chunk {node.id} cannot be changed")
+    if node.type == TABLE_REPLICA:
+        raise YtError(f'Attributes of table replica {node.id} cannot be set; use "alter_table_replica"')
 
 
 def _pivot_key(node: Node, tablet: Tablet) -> list[Any]:

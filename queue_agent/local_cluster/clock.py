@@ -62,6 +62,10 @@ class TimestampGenerator:
         self.last = self.present
         return self.last
 
+    def advance(self, timestamp: int) -> None:
+        """Hand out only later ones from now on."""
+        self.last = max(self.last, timestamp)
+
 
 def format_instant(moment: datetime) -> str:
     """As Cypress shows times: ISO 8601 in UTC with microseconds and `Z`."""

@@ -25,6 +25,8 @@ from queue_agent.local_cluster.permissions import UNLIMITED
 from queue_agent.local_cluster.producers import Producers
 from queue_agent.local_cluster.queues import Queues
 from queue_agent.local_cluster.registrations import Registrations
+from queue_agent.local_cluster.replication import Replication
+from queue_agent.local_cluster.replicator import Replicator
 from queue_agent.local_cluster.request_log import RequestLog
 from queue_agent.local_cluster.row_locks import LockHistory
 from queue_agent.local_cluster.security import Security
@@ -32,6 +34,7 @@ from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.subjects import Subjects
 from queue_agent.local_cluster.subtrees import Subtrees
+from queue_agent.local_cluster.table_replicas import TableReplicas
 from queue_agent.local_cluster.table_writer import TableWriter
 from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transactions import TabletTransactions
@@ -81,18 +84,21 @@ class Cluster:
         self.requests = RequestLog()
         self._storage = Storage(file)
         self.state = ClusterState(self._storage, clock, _FIRST_CELL_TAG + len(list(directory)))
-        self._view = CypressView(self.state)
+        self.replication = Replication(self.state, directory)
+        self._view = CypressView(self.state, self.replication)
         self.resolver = self._view.resolver
         self.tablets = self._view.tablets
         self.cypress = self._view.cypress
         self.transactions = MasterTransactions(self.state)
-        self.tables = DynamicTables(self.state, self.resolver)
+        self.tables = DynamicTables(self.state, self.resolver, self.replication)
         history = LockHistory()
-        self.writer = TableWriter(self.state, self.tables, history, random.Random())
+        self.writer = TableWriter(self.state, self.tables, self.replication, history, random.Random())
+        self.replicas = TableReplicas(self.state, self.resolver)
         self.tablet_transactions = TabletTransactions(self.state, self.writer, history)
         self.registrations = Registrations(name, self.resolver, directory)
         self.queues = Queues(name, self.registrations, directory)
         self.producers = Producers(name, self.resolver, self.tables, self.writer)
+        self.replicator = Replicator(self.state, self.replication, self.replicas, directory)
         self._agent_status = AgentStatus(name, self.cypress, self.resolver, self._view.attributes, gateway)
         self._mutations = Mutations(clock)
         self.permissions = self._view.permissions
@@ -128,6 +134,7 @@ class Cluster:
         view.producers = self.producers.acting_as(access)
         view.security = self.security.acting_as(access)
         view.tokens = self.tokens.acting_as(access)
+        view.replicas = self.replicas.acting_as(access)
         return view
 
     def view(self, transaction_id: str | None) -> CypressView:
@@ -135,7 +142,7 @@ class Cluster:
         if transaction_id is None:
             return self._view
         self.state.versions.transaction(transaction_id)
-        view = CypressView(TransactionView(self.state, transaction_id))
+        view = CypressView(TransactionView(self.state, transaction_id), self.replication)
         return view if self.access is UNLIMITED else view.acting_as(view.permissions.access(self.access.user))
 
     def check_revision(self, path: str, revision: int, transaction_id: str | None) -> None:

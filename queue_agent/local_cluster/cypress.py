@@ -15,6 +15,7 @@ from queue_agent.local_cluster.nodes import (
     CREATABLE,
     CREATION_ONLY,
     SCALARS,
+    checked_upstream,
     checked_value,
     child_name,
     new_node,
@@ -30,6 +31,7 @@ from queue_agent.local_cluster.permissions import (
     Guarded,
     attribute_permission,
 )
+from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID
 from queue_agent.local_cluster.resolver import Resolver, Target, missing_child, resolve_error
 from queue_agent.local_cluster.subjects import BUILTIN, ROOT, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.subtrees import CopyOptions, Subtrees
@@ -157,8 +159,11 @@ class Cypress(Guarded):
                 self._access.check(parent, "administer")
             node = self._owned(new_node(self._state, node_type, parent.id, name))
             user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
-            if node_type == "table":
-                node = replace(node, table=table_state(attributes))
+            if node_type in ("table", REPLICATED_TABLE):
+                node = replace(node, table=table_state(node_type, attributes))
+                if UPSTREAM_REPLICA_ID in attributes:
+                    upstream = checked_upstream(node, user_attributes.pop(UPSTREAM_REPLICA_ID))
+                    node = replace(node, attributes={**node.attributes, UPSTREAM_REPLICA_ID: upstream})
             elif "value" in user_attributes:
                 node = replace(node, value=checked_value(node_type, user_attributes.pop("value")))
             self._state.put_node(node)

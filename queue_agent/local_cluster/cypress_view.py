@@ -8,7 +8,9 @@ from typing import Self
 from queue_agent.local_cluster.attributes import Attributes
 from queue_agent.local_cluster.content_attributes import find_chunk_object
 from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.permissions import UNLIMITED, Access, Permissions
+from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.local_cluster.tree_state import TreeState
@@ -19,15 +21,16 @@ class CypressView:
 
     Args:
         state: the state of a cluster, or that of a transaction.
+        replication: of the cluster; None for one that knows no others.
     """
 
-    def __init__(self, state: TreeState) -> None:
+    def __init__(self, state: TreeState, replication: Replication | None = None) -> None:
         self.state = state
         self.access = UNLIMITED
         committed = state.committed
         self.resolver = Resolver(state, lambda object_id: find_chunk_object(committed, self.resolver, object_id))
         self.permissions = Permissions(state, self.resolver)
-        self.attributes = Attributes(state, self.resolver)
+        self.attributes = Attributes(state, self.resolver, replication or Replication(committed, ClusterDirectory()))
         self.tablets = Tablets(state, self.resolver)
         self.cypress = Cypress(state, self.resolver, self.attributes, self.tablets)
 

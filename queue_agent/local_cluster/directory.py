@@ -27,6 +27,10 @@ class ClusterDirectory:
         cluster = self._clusters.get(name)
         return _reached(cluster) if cluster else None
 
+    def known(self, name: str) -> Cluster | None:
+        """A cluster whether it is turned off or not, for those who ask what it has done."""
+        return self._clusters.get(name)
+
     @property
     def home(self) -> Cluster:
         return _reached(next(iter(self._clusters.values())))

@@ -29,12 +29,14 @@ OBJECT_TYPES: Final = {
     "topmost_transaction_map": 418,
     "document": 421,
     "lock_map": 422,
+    "replicated_table": 425,
     "account": 500,
     "user": 501,
     "group": 502,
     "tablet_cell": 700,
     "tablet": 702,
     "tablet_cell_bundle": 706,
+    "table_replica": 709,
     **{f"schema:{kind}": 0x8000 | number for kind, number in (("account", 500), ("user", 501), ("group", 502))},
 }
 """Numbers of object types as they stand in ids and in RPC requests."""

@@ -10,10 +10,12 @@ from queue_agent.local_cluster.alteration import validate_dynamic_schema
 from queue_agent.local_cluster.attributes import instant
 from queue_agent.local_cluster.ids import OBJECT_TYPES
 from queue_agent.local_cluster.model import Node, TableState
+from queue_agent.local_cluster.replicated_types import NO_REPLICA, REPLICATED_TABLE
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
+from queue_agent.wire.guid import Guid
 
 SCALARS: Final = {
     "string_node": "",
@@ -22,7 +24,7 @@ SCALARS: Final = {
     "double_node": 0.0,
     "boolean_node": False,
 }
-CREATABLE: Final = frozenset({*SCALARS, "map_node", "list_node", "document", "table", "file", "link"})
+CREATABLE: Final = frozenset({*SCALARS, "map_node", "list_node", "document", "table", REPLICATED_TABLE, "file", "link"})
 CREATION_ONLY: Final = frozenset(
     {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
 )
@@ -125,7 +127,7 @@ def checked_value(node_type: str, value: Any) -> Any:
     raise YtError(f"A value of type {node_type_of(value)} cannot be given to a node of type {node_type}")
 
 
-def table_state(attributes: Mapping[str, Any]) -> TableState:
+def table_state(node_type: str, attributes: Mapping[str, Any]) -> TableState:
     """What a table that is created with these attributes is like; YtError if it cannot be so."""
     dynamic = yson.as_boolean(attributes.get("dynamic", False))
     if not isinstance(dynamic, bool):
@@ -133,6 +135,8 @@ def table_state(attributes: Mapping[str, Any]) -> TableState:
     given = attributes.get("schema")
     if given is None and dynamic:
         raise YtError('"schema" is mandatory for dynamic tables')
+    if node_type == REPLICATED_TABLE and not dynamic:
+        raise YtError("Replicated table must be dynamic")
     schema = parse_schema(given) if given is not None else TableSchema(columns=(), strict=False, unique_keys=False)
     if dynamic:
         if schema.is_sorted and "unique_keys" not in yson.attributes_of(given):
@@ -140,3 +144,16 @@ def table_state(attributes: Mapping[str, Any]) -> TableState:
             schema = replace(schema, unique_keys=True)
         validate_dynamic_schema(schema)
     return TableState(schema, dynamic, weak=not dynamic and not schema.columns and not schema.strict)
+
+
+def checked_upstream(node: Node, replica_id: Any) -> str:
+    """The id of the replica a table is to be; YtError if it can be none, or this is no id."""
+    if not isinstance(replica_id, str):
+        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {replica_id!r}')
+    try:
+        upstream = str(Guid.parse(replica_id))
+    except ValueError as error:
+        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {replica_id!r}') from error
+    if upstream != NO_REPLICA and (node.type != "table" or node.table is None or not node.table.dynamic):
+        raise YtError("Upstream replica can only be set for dynamic tables that are not replicated themselves")
+    return upstream

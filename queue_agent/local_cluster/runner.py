@@ -113,7 +113,11 @@ class LocalClusters:
         """Let every cluster look after itself; returns what ends that."""
         group = asyncio.TaskGroup()
         await group.__aenter__()
-        tasks = [group.create_task(cluster.housekeeping.run()) for cluster in self._directory]
+        tasks = [
+            group.create_task(run())
+            for cluster in self._directory
+            for run in (cluster.housekeeping.run, cluster.replicator.run)
+        ]
 
         async def stop() -> None:
             for task in tasks:

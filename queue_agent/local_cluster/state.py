@@ -9,19 +9,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from queue_agent.local_cluster.chunks import Chunk
 from queue_agent.local_cluster.clock import COUNTER_BITS, Clock, TimestampGenerator
 from queue_agent.local_cluster.ids import IdGenerator
 from queue_agent.local_cluster.locks import LockRequest
 from queue_agent.local_cluster.model import NO_CONTENT, Branch, Content, Node, Segment, Tablet
+from queue_agent.local_cluster.replicated_types import TABLE_REPLICA
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.transaction_objects import MAP_KINDS, TransactionObjects
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.local_cluster.versions import Versions
 
 T = TypeVar("T")
+
+_REPLICATED: Final = "replicated "
+"""Counters of this prefix say how many rows replicas have got."""
 
 
 class ClusterState(TreeState):
@@ -58,6 +62,13 @@ class ClusterState(TreeState):
         """No node expires before this second, as far as locks and commands do not defer it even more."""
         self._object_maps: dict[str, str] = {}
         self._undo: list[Callable[[], None]] | None = None
+        self._replicated = {
+            (replica_id, tablet_id): count
+            for name, count in counters.items()
+            if name.startswith(_REPLICATED)
+            for replica_id, tablet_id in [name.removeprefix(_REPLICATED).split()]
+        }
+        self._replica_ids: set[str] = set()
         self.transaction_id = None
         self.versions = Versions(storage, self._changes)
         self.objects = TransactionObjects(self.versions)
@@ -236,6 +247,25 @@ class ClusterState(TreeState):
             self.storage.put_segment(tablet.number, segment.row_index, segment.encode())
         self._replace_segments(tablet.number, segments)
 
+    @property
+    def has_replicated_tables(self) -> bool:
+        return bool(self._replica_ids)
+
+    def table_replicas(self) -> Sequence[Node]:
+        """Of all replicated tables, in the order of their ids."""
+        return [self._nodes[replica_id] for replica_id in sorted(self._replica_ids)]
+
+    def replicated_row_count(self, replica_id: str, tablet_id: str) -> int:
+        """How many rows of a tablet's log a replica on this cluster has got; the tablet may be another cluster's."""
+        return self._replicated.get((replica_id, tablet_id), 0)
+
+    def put_replicated_row_count(self, replica_id: str, tablet_id: str, count: int) -> None:
+        key = replica_id, tablet_id
+        old = self._replicated.get(key, 0)
+        self.storage.put_counters([(f"{_REPLICATED}{replica_id} {tablet_id}", count)])
+        self._changes().append(lambda: self._replicated.update({key: old}))
+        self._replicated[key] = count
+
     def find_chunk(self, chunk_id: str) -> Chunk | None:
         return self._chunks.get(chunk_id)
 
@@ -350,6 +380,8 @@ class ClusterState(TreeState):
         self._nodes[node.id] = node
         if node.type in MAP_KINDS:
             self._object_maps[node.id] = node.type
+        if node.type == TABLE_REPLICA:
+            self._replica_ids.add(node.id)
         if node.expires:
             self.touched[node.id] = now = self.clock.seconds()
             self.earliest_expiry = min(self.earliest_expiry, node.expiry(now))
@@ -365,6 +397,7 @@ class ClusterState(TreeState):
         if node.content is not NO_CONTENT:
             self._may_have_loose_chunks = True
         self._object_maps.pop(node.id, None)
+        self._replica_ids.discard(node.id)
         self.touched.pop(node.id, None)
         if node.parent_id is not None:
             del self._children[node.parent_id][node.name]

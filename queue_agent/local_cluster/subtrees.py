@@ -10,6 +10,7 @@ from typing import Final
 from queue_agent.local_cluster.locks import SHARED, LockRequest
 from queue_agent.local_cluster.model import Node
 from queue_agent.local_cluster.nodes import new_node
+from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, TABLE_REPLICA
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.subjects import ROOT, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.tablets import Tablets
@@ -102,6 +103,8 @@ class Subtrees:
         verb = "move" if move else "copy"
         words = " or ".join(f'"{state}"' for state in allowed)
         for table in self._walk(node):
+            if table.type in (REPLICATED_TABLE, TABLE_REPLICA):
+                raise YtError(f"Cannot {verb} replicated table {self._resolver.path_of(table)}")
             if table.type in SUBJECT_TYPES:
                 raise YtError(f'Cannot {verb} {table.type} "{table.name}"')
             if any(tablet.state not in allowed for tablet in self._state.committed.tablets(table.id)):

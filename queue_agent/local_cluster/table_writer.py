@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, Self, assert_never, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, assert_never, cast
 
 from queue_agent.local_cluster.clock import COUNTER_BITS
 from queue_agent.local_cluster.keys import Row
 from queue_agent.local_cluster.model import Tablet
 from queue_agent.local_cluster.permissions import Access, Guarded
+from queue_agent.local_cluster.replicated_types import NO_REPLICA, REPLICATED_TABLE, UPSTREAM_REPLICA_ID, TableReplica
+from queue_agent.local_cluster.replication import Replication
+from queue_agent.local_cluster.replication_log import Change, changed_row, requests_of
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_codec import PartialRow
 from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.row_locks import LockHistory, LockType, Mask, combined
 from queue_agent.local_cluster.rows import MISSING, data_weight, decode_values, encode_values
+from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import OrderedRow, SortedVersion
 from queue_agent.local_cluster.tables import LATEST_TIMESTAMP, DynamicTables, Table, system_positions
@@ -30,6 +35,9 @@ from queue_agent.local_cluster.tablet_transaction import (
     check_row_count,
 )
 from queue_agent.wire.error import ErrorCode, YtError
+
+if TYPE_CHECKING:
+    from queue_agent.local_cluster.cluster import Cluster
 
 _VERSIONS_KEPT_SECONDS: Final = 60
 _SYSTEM_VALUE_WEIGHT: Final = 8
@@ -57,7 +65,7 @@ class _Batch:
     table: Table
     tablet: Tablet
     rows: list[Row] = field(default_factory=list)
-    """Ordered: in the order of the stored columns."""
+    """Ordered: in the order of the stored columns. Replicated: rows of the log."""
 
     versions: dict[bytes, _Version] = field(default_factory=dict)
     """Sorted: by encoded key."""
@@ -74,10 +82,16 @@ class TableWriter(Guarded):
     """Commands that write rows; each is a transaction of its own, or part of the one it is given."""
 
     def __init__(
-        self, state: ClusterState, tables: DynamicTables, history: LockHistory, choices: random.Random
+        self,
+        state: ClusterState,
+        tables: DynamicTables,
+        replication: Replication,
+        history: LockHistory,
+        choices: random.Random,
     ) -> None:
         self._state = state
         self._tables = tables
+        self._replication = replication
         self._history = history
         self._choices = choices
 
@@ -95,6 +109,7 @@ class TableWriter(Guarded):
         aggregate: bool = False,
         lock: LockType = LockType.EXCLUSIVE,
         atomicity: Atomicity = "full",
+        require_sync_replica: bool = True,
         transaction: TabletTransaction | None = None,
     ) -> None:
         """Append to an ordered table, or insert into a sorted one by key.
@@ -106,6 +121,7 @@ class TableWriter(Guarded):
             aggregate: add values of aggregate columns to those there are.
             lock: exclusive or shared write (sorted tables only).
             atomicity: of the transaction; must be that of the table.
+            require_sync_replica: refuse to write to a replicated table of which no replica is synchronous.
             transaction: to be committed with; None commits at once.
         """
         table = self._tables.open(path, "write")
@@ -114,7 +130,7 @@ class TableWriter(Guarded):
         if aggregate and not table.schema.is_sorted:
             raise YtError('Cannot use "aggregate" mode for ordered tables')
         parse_rows(table, rows, table.codec.check_names)
-        self.write([Insertion(table, rows, update, aggregate, lock)], transaction, atomicity)
+        self.write([Insertion(table, rows, update, aggregate, lock, require_sync_replica)], transaction, atomicity)
 
     def delete_rows(
         self,
@@ -122,10 +138,12 @@ class TableWriter(Guarded):
         keys: Sequence[Mapping[bytes, Any]],
         *,
         atomicity: Atomicity = "full",
+        require_sync_replica: bool = True,
         transaction: TabletTransaction | None = None,
     ) -> None:
         """Delete rows of a sorted table by their whole keys; absent ones are no error."""
-        self.write([Deletion(self._tables.open_sorted(path, "write"), keys)], transaction, atomicity)
+        table = self._tables.open_sorted(path, "write")
+        self.write([Deletion(table, keys, require_sync_replica)], transaction, atomicity)
 
     def lock_rows(
         self,
@@ -167,10 +185,17 @@ class TableWriter(Guarded):
     def _commit(self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity) -> None:
         try:
             batches = self._prepared(requests, transaction, atomicity)
-            with self._state.change():
+            with ExitStack() as changes:
+                copies = self._copies(changes, requests, batches)
+                # What is entered last is kept first: replicas may be behind their log, never ahead of it.
+                changes.enter_context(self._state.change())
+                for cluster, _, _ in copies:
+                    self._state.timestamps.advance(cluster.state.timestamps.last)
                 timestamp = self._state.timestamps.next()
                 for batch in batches:
                     self._apply(batch, timestamp)
+                for cluster, replica, batch in copies:
+                    self._replication.put(cluster, replica, batch.tablet, batch.rows, timestamp)
         except YtError as error:
             transaction_id = (
                 transaction.id
@@ -181,6 +206,54 @@ class TableWriter(Guarded):
         for batch in batches:
             for key, lock in batch.locks.items():
                 self._history.record(batch.table.node.id, key, lock.mask, timestamp)
+
+    def replicate(
+        self,
+        replica: Table,
+        replica_id: str,
+        schema: TableSchema,
+        tablet_index: int,
+        rows: Sequence[Row],
+        timestamp: int,
+    ) -> None:
+        """Do to a replica what a transaction did to the replicated table; part of a change.
+
+        Args:
+            replica: the table to write to.
+            replica_id: the replica it has to be.
+            schema: of the replicated table.
+            tablet_index: of the tablet of the replicated table.
+            rows: what the transaction added to the log of that tablet.
+            timestamp: what it is written at.
+
+        Raises:
+            YtError: 1718 if the table is another replica, or none.
+        """
+        _check_upstream(replica, replica_id)
+        preparation = _Preparation(self._state, self._tables, self._choices, keeps_locks=False)
+        for request in requests_of(rows, schema, tablet_index, replica):
+            preparation.add(request, replica)
+        for batch in preparation.batches.values():
+            self._apply(batch, timestamp)
+
+    def _copies(
+        self, changes: ExitStack, requests: Sequence[Request], batches: Sequence[_Batch]
+    ) -> Sequence[tuple[Cluster, TableReplica, _Batch]]:
+        """What has to be written to replicas as well, whose clusters become part of the changes."""
+        logs: dict[str, list[_Batch]] = {}
+        for batch in batches:
+            if batch.table.node.type == REPLICATED_TABLE and batch.rows:
+                logs.setdefault(batch.table.node.id, []).append(batch)
+        copies = []
+        for table_id, of_table in logs.items():
+            required = any(
+                request.table.node.id == table_id and not isinstance(request, Locking) and request.require_sync_replica
+                for request in requests
+            )
+            for replica in self._replication.written_with(of_table[0].table, required=required):
+                cluster = self._replication.joined(changes, replica)
+                copies += [(cluster, replica, batch) for batch in of_table]
+        return copies
 
     def _prepared(
         self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity
@@ -195,6 +268,7 @@ class TableWriter(Guarded):
             try:
                 table = self._tables.reopened(request.table)
                 _check_atomicity(table, atomicity)
+                _check_upstream(table, NO_REPLICA)
                 preparation.add(request, table)
             except YtError as error:
                 path = transaction.paths[request.table.node.id] if transaction else request.table.path
@@ -291,6 +365,8 @@ class _Preparation:
         match request:
             case Insertion() if not table.schema.is_sorted:
                 self._append(request, table)
+            case Insertion() | Deletion() if table.node.type == REPLICATED_TABLE:
+                self._log(request, table)
             case Insertion() if request.update or (request.aggregate and table.codec.has_aggregates):
                 self._merge(request, table)
             case Insertion():
@@ -310,6 +386,30 @@ class _Preparation:
                 chosen = index = self._choose_tablet(table) if chosen is None else chosen
             assert isinstance(index, int)
             self._batch(table, self._tables.writable_tablet(table, index)).rows.append(tuple(values))
+
+    def _log(self, request: Insertion | Deletion, table: Table) -> None:
+        """Note what is to become of rows of a sorted table that only its replicas have."""
+        codec, batch_of, change = table.codec, self._router(table), Change.INSERT
+        parse: Callable[[Mapping[bytes, Any]], PartialRow] = codec.parse_row
+        lock = LockType.EXCLUSIVE
+        if isinstance(request, Deletion):
+            change, parse = Change.DELETE, codec.parse_key
+        else:
+            lock = request.lock
+            if request.update:
+                change, parse = change | Change.UPDATE, codec.parse_partial_row
+            if request.aggregate and codec.has_aggregates:
+                change |= Change.AGGREGATE
+        for values in parse_rows(table, request.rows, parse):
+            key_values = cast(Row, values[: len(codec.key_columns)])  # keys are never missing
+            key = codec.encode_key(key_values)
+            batch = batch_of(key)
+            batch.rows.append(changed_row(change, values))
+            if self._keeps_locks:
+                written = [position for position in codec.value_positions[: len(values)] if _names(values, position)]
+                groups = codec.lock_groups
+                mask = groups.of_row(lock) if isinstance(request, Deletion) else groups.of_columns(written, lock)
+                batch.lock(key, key_values, mask)
 
     def _insert(self, request: Insertion, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
@@ -388,6 +488,24 @@ def _written(positions: Sequence[int], before: _Version | None) -> bytes | None:
     for position in positions:
         columns |= 1 << position
     return SortedVersion.pack_columns(columns)
+
+
+def _names(values: PartialRow, position: int) -> bool:
+    return values[position] is not MISSING
+
+
+def _check_upstream(table: Table, replica_id: str) -> None:
+    """YtError unless writes to a table may come by way of this replica, or by no replica's."""
+    expected = table.node.attributes.get(UPSTREAM_REPLICA_ID, NO_REPLICA)
+    if expected == replica_id:
+        return
+    if expected == NO_REPLICA:
+        raise YtError(f"Table is not bound to any upstream replica but replica {replica_id} was given")
+    if replica_id == NO_REPLICA:
+        raise YtError(f"Table is bound to upstream replica {expected}; direct modifications are forbidden")
+    raise YtError(
+        f"Mismatched upstream replica: expected {expected}, got {replica_id}", ErrorCode.UPSTREAM_REPLICA_MISMATCH
+    )
 
 
 def _check_atomicity(table: Table, atomicity: Atomicity) -> None:

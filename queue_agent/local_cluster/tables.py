@@ -10,6 +10,8 @@ from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.query import KeyRange, QueryResult, SelectOptions, explain, select
+from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE
+from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_codec import RowCodec
@@ -62,9 +64,10 @@ _Find: TypeAlias = Callable[[Tablet, bytes, Row, int], dict[str, Any] | None]
 class DynamicTables(Guarded):
     """Commands that read rows, or trim them; writing is `TableWriter`'s."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver) -> None:
+    def __init__(self, state: ClusterState, resolver: Resolver, replication: Replication) -> None:
         self._state = state
         self._resolver = resolver
+        self._replication = replication
         self._codecs: dict[str, tuple[TableSchema, RowCodec]] = {}
 
     def open(self, path: str, permission: str | None = None) -> Table:
@@ -123,6 +126,17 @@ class DynamicTables(Guarded):
         which versions not to show.
         """
         table = self.open_sorted(path, "read")
+        if (serving := self._replication.serving(table)) is not None:
+            tables, copy = serving
+            return tables.lookup_rows(
+                copy.path,
+                keys,
+                column_names=column_names,
+                versioned=versioned,
+                retention=retention,
+                keep_missing_rows=keep_missing_rows,
+                timestamp=timestamp,
+            )
         known = {column.name for column in table.schema.columns}
         for name in column_names or ():
             if name not in known:
@@ -173,6 +187,8 @@ class DynamicTables(Guarded):
 
     def find_version(self, table: Table, key: Row, timestamp: int | None = None) -> tuple[Row, int] | None:
         """Like `find_row`, with the timestamp of the transaction that wrote the row."""
+        if (serving := self._replication.serving(table)) is not None:
+            return serving[0].find_version(serving[1], key, timestamp)
         encoded = table.codec.encode_key(key)
         tablet = self._checked_readable(table, self.sorted_tablets(table).of_key(encoded))
         found = self._state.storage.find_version(tablet.number, encoded, timestamp or LATEST_TIMESTAMP)
@@ -200,10 +216,16 @@ class DynamicTables(Guarded):
 
     def _query_source(self, timestamp: int | None) -> Callable[[str], _Source]:
         read_timestamp = checked_timestamp(timestamp)
-        return lambda path: _Source(self, self.open(path, "read"), read_timestamp)
 
-    def tablet_infos(self, path: str, indexes: Sequence[int]) -> list[dict[str, Any]]:
-        """Row counts and write times of tablets, in the order asked."""
+        def source(path: str) -> _Source:
+            table = self.open(path, "read")
+            tables, copy = self._replication.serving(table) or (self, table)
+            return _Source(tables, copy, read_timestamp)
+
+        return source
+
+    def tablet_infos(self, path: str, indexes: Sequence[int], *, request_errors: bool = False) -> list[dict[str, Any]]:
+        """Row counts and write times of tablets, in the order asked; of replicated tables those of the log."""
         table = self.open(path)
         infos = []
         for index in indexes:
@@ -215,9 +237,29 @@ class DynamicTables(Guarded):
                     "delayed_lockless_row_count": 0,
                     "barrier_timestamp": yson.Uint64(self._state.timestamps.last),
                     "last_write_timestamp": yson.Uint64(tablet.last_write_timestamp),
+                    **self._replica_infos(table, tablet, request_errors),
                 }
             )
         return infos
+
+    def _replica_infos(self, table: Table, tablet: Tablet, request_errors: bool) -> dict[str, Any]:
+        if table.node.type != REPLICATED_TABLE:
+            return {}
+        infos: list[dict[str, Any]] = []
+        for replica in self._replication.replicas(table.node.id):
+            position = self._replication.position(replica, tablet)
+            info = {
+                "replica_id": replica.id,
+                "last_replication_timestamp": yson.Uint64(self._replication.position_timestamp(replica, tablet)),
+                "mode": replica.mode,
+                "current_replication_row_index": position,
+                "committed_replication_row_index": position,
+            }
+            if request_errors:
+                error = self._replication.error(replica, tablet)
+                info["replication_error"] = {} if error is None else error.to_map()
+            infos.append(info)
+        return {"replica_infos": infos}
 
     def trim_rows(self, path: str, tablet_index: int, trimmed_row_count: int) -> None:
         """Hide the rows below an index, and free what can be freed; nothing happens if they are hidden already."""
@@ -236,6 +278,9 @@ class DynamicTables(Guarded):
 
     def read_ordered(self, table: Table, index: int, lower: int, upper: int = MAX_ROW_INDEX) -> Iterator[Row]:
         """Available rows of one tablet with `lower <= row index < upper`, values in the order of the query columns."""
+        if (serving := self._replication.serving(table)) is not None:
+            yield from serving[0].read_ordered(serving[1], index, lower, upper)
+            return
         tablet = self._readable_tablet(table, index)
         system = [(position + 2, name == TIMESTAMP) for position, name in system_positions(table.schema)]
         rows = self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
@@ -247,6 +292,8 @@ class DynamicTables(Guarded):
 
     def store_end(self, table: Table, index: int, row_index: int) -> int:
         """Where the segment ends that holds a row of a tablet, or would if rows were not trimmed."""
+        if (serving := self._replication.serving(table)) is not None:
+            return serving[0].store_end(serving[1], index, row_index)
         tablet = self._readable_tablet(table, index)
         return store_end(self._state.segments(tablet), tablet, max(row_index, tablet.trimmed_row_count))
 

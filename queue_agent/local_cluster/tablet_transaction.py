@@ -30,6 +30,8 @@ class Insertion:
     """Values of aggregate columns are added to those there are."""
 
     lock: LockType = LockType.EXCLUSIVE
+    require_sync_replica: bool = True
+    """Of a replicated table: refuse to write to its log alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Deletion:
 
     table: Table
     rows: Sequence[Mapping[bytes, Any]]
+    require_sync_replica: bool = True
 
 
 @dataclass(frozen=True, slots=True)

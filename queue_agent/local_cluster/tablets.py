@@ -16,7 +16,9 @@ from queue_agent.local_cluster.alteration import (
 from queue_agent.local_cluster.locks import EXCLUSIVE
 from queue_agent.local_cluster.mode_changes import check_becomes_dynamic, make_dynamic, make_static
 from queue_agent.local_cluster.model import NO_CONTENT, Node, Tablet
+from queue_agent.local_cluster.nodes import checked_upstream
 from queue_agent.local_cluster.permissions import Guarded
+from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
@@ -129,8 +131,10 @@ class Tablets(Guarded):
         """Apply changed attributes; they are always applied here, so only the request is checked."""
         self._chosen(path, chosen)
 
-    def alter(self, path: str, schema: Yson | None = None, dynamic: bool | None = None) -> None:
-        """Give a table another schema, or make it dynamic or static; None leaves either as it is.
+    def alter(
+        self, path: str, schema: Yson | None = None, dynamic: bool | None = None, upstream_replica_id: str | None = None
+    ) -> None:
+        """Give a table another schema, make it dynamic or static, or a replica; None leaves each as it is.
 
         Raises:
             YtError: a tablet is mounted, or rows there are do not fit what the table is to become.
@@ -169,6 +173,9 @@ class Tablets(Guarded):
                 self._state.put_tablet(tablet)
                 make_dynamic(self._state, new.schema, self._state.chunks(content), tablet)
                 node = replace(node, content=NO_CONTENT)
+            if upstream_replica_id is not None:
+                upstream = checked_upstream(node, upstream_replica_id)
+                node = replace(node, attributes={**node.attributes, UPSTREAM_REPLICA_ID: upstream})
             self._tree.put_node(node)
 
     def _convert_rows(self, path: str, old: TableSchema, new: TableSchema, tablets: Sequence[Tablet]) -> None:
@@ -219,6 +226,10 @@ class Tablets(Guarded):
                 )
             if sharding.tablet_count is not None:
                 _check_count(sharding.tablet_count)
+            if table.type == REPLICATED_TABLE and any(
+                tablet.total_row_count > tablet.trimmed_row_count for tablet in self._state.tablets(table.id)
+            ):
+                raise YtError(f"Cannot reshard replicated table {path} since its replication log is not empty")
             if _schema(table).is_sorted:
                 if trimmed_row_counts or cumulative_data_weights:
                     raise YtError('Cannot reshard sorted table with "trimmed_row_counts"')

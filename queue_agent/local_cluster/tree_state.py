@@ -11,6 +11,7 @@ from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.ids import IdGenerator
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockRequest
 from queue_agent.local_cluster.model import Node
+from queue_agent.local_cluster.replicated_types import TABLE_REPLICA
 from queue_agent.local_cluster.versions import Versions
 from queue_agent.wire.ypath import escape_literal
 
@@ -63,9 +64,11 @@ class TreeState(ABC):
     def path_of(self, node: Node) -> str:
         """The node's path, e.g. `//tmp/q`; the root itself is `/`.
 
-        A node that is no part of the tree is its own root, `#<id>`.
+        A node that is no part of the tree is its own root, `#<id>`; so is a replica, though its table is its parent.
         """
         names: list[str] = []
+        if node.type == TABLE_REPLICA:
+            return f"#{node.id}"
         while node.parent_id is not None:
             names.append(escape_literal(node.name))
             node = self.node(node.parent_id)

@@ -11,6 +11,7 @@ from queue_agent.local_cluster.commands import (
     dynamic_tables,
     files,
     queues,
+    replicas,
     service,
     static_tables,
     tablets,
@@ -20,6 +21,18 @@ from queue_agent.local_cluster.commands.command import Command
 
 COMMANDS: Final[dict[str, Command]] = {
     command.name: command
-    for module in (cypress, tablets, dynamic_tables, static_tables, files, queues, transactions, access, service, batch)
+    for module in (
+        cypress,
+        tablets,
+        dynamic_tables,
+        static_tables,
+        files,
+        queues,
+        replicas,
+        transactions,
+        access,
+        service,
+        batch,
+    )
     for command in module.COMMANDS
 }

@@ -20,6 +20,7 @@ from queue_agent.local_cluster.commands.command import (
 from queue_agent.local_cluster.locks import LockMode, LockRequest
 from queue_agent.local_cluster.marked_tables import MARKED_TABLES, create_marked_table
 from queue_agent.local_cluster.model import Node
+from queue_agent.local_cluster.replicated_types import TABLE_REPLICA
 from queue_agent.local_cluster.security import OBJECT_TYPES
 from queue_agent.local_cluster.subtrees import CopyOptions
 from queue_agent.local_cluster.transaction_objects import is_versioned
@@ -131,6 +132,8 @@ async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
             parameters.type, parameters.attributes, ignore_existing=parameters.ignore_existing
         )
         return {"object_id": object_id}
+    if parameters.type == TABLE_REPLICA:
+        return {"object_id": cluster.replicas.create(parameters.attributes)}
     if parameters.path is None:
         raise YtError(f'Cannot create an object of type "{parameters.type}" without a path')
     options = {

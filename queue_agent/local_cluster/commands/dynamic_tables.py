@@ -98,6 +98,7 @@ async def _insert_rows(cluster: Cluster, parameters: _Insert, body: Body) -> Any
         aggregate=parameters.aggregate,
         lock=LOCK_TYPES[parameters.lock_type],
         atomicity=parameters.atomicity,
+        require_sync_replica=parameters.require_sync_replica,
         transaction=tablet_transaction(cluster, parameters.transaction_id),
     )
     return {}
@@ -108,6 +109,7 @@ async def _delete_rows(cluster: Cluster, parameters: _Write, body: Body) -> Any:
         parameters.path,
         body.rows,
         atomicity=parameters.atomicity,
+        require_sync_replica=parameters.require_sync_replica,
         transaction=tablet_transaction(cluster, parameters.transaction_id),
     )
     return {}

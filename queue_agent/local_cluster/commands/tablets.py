@@ -20,7 +20,6 @@ from queue_agent.local_cluster.commands.command import (
 from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.tablets import TabletRange
 from queue_agent.wire.error import YtError
-from queue_agent.wire.guid import NULL_GUID
 
 
 class _Range(Parameters):
@@ -99,14 +98,15 @@ async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
 
 
 async def _alter(cluster: Cluster, parameters: _Alter, _: Body) -> Any:
-    if parameters.upstream_replica_id not in (None, str(NULL_GUID)):
-        raise YtError("The local cluster has no replicated tables")
-    cluster.view(parameters.transaction_id).tablets.alter(parameters.path, parameters.schema_, parameters.dynamic)
+    tablets = cluster.view(parameters.transaction_id).tablets
+    tablets.alter(parameters.path, parameters.schema_, parameters.dynamic, parameters.upstream_replica_id)
     return {}
 
 
 async def _get_tablet_infos(cluster: Cluster, parameters: _TabletInfos, _: Body) -> Any:
-    infos = cluster.tables.tablet_infos(parameters.path, parameters.tablet_indexes)
+    infos = cluster.tables.tablet_infos(
+        parameters.path, parameters.tablet_indexes, request_errors=parameters.request_errors
+    )
     errors: dict[str, Any] = {"tablet_errors": []} if parameters.request_errors else {}
     return {"tablets": [{**info, **errors} for info in infos]}
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from queue_agent.local_cluster.attributes import Attributes
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cypress import Cypress
+from queue_agent.local_cluster.directory import ClusterDirectory
+from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.row_locks import LOCK_TYPES, LockHistory, LockName
 from queue_agent.local_cluster.sorted_resharding import Sharding
@@ -102,12 +104,13 @@ class World:
         self.random = random.Random(seed)
         self.state = ClusterState(Storage(None), Clock(lambda: 1_700_000_000.0), 1001)
         resolver = Resolver(self.state)
+        replication = Replication(self.state, ClusterDirectory())
         self.tablets = Tablets(self.state, resolver)
-        self.tables = DynamicTables(self.state, resolver)
+        self.tables = DynamicTables(self.state, resolver, replication)
         history = LockHistory()
-        self.writer = TableWriter(self.state, self.tables, history, random.Random(0))
+        self.writer = TableWriter(self.state, self.tables, replication, history, random.Random(0))
         self.open = TabletTransactions(self.state, self.writer, history)
-        cypress = Cypress(self.state, resolver, Attributes(self.state, resolver), self.tablets)
+        cypress = Cypress(self.state, resolver, Attributes(self.state, resolver, replication), self.tablets)
         with self.state.change():
             cypress.create_root()
             cypress.create("//sys/tablet_cells", "map_node", {}, recursive=True)

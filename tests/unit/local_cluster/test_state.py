@@ -17,10 +17,12 @@ from queue_agent.local_cluster.attributes import Attributes
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.cypress_view import CypressView
+from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.locks import EXCLUSIVE, SHARED, SNAPSHOT, LockRequest
 from queue_agent.local_cluster.marked_tables import create_marked_table
 from queue_agent.local_cluster.master_transactions import MasterTransactions
 from queue_agent.local_cluster.producers import Producers
+from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.row_locks import LockHistory
 from queue_agent.local_cluster.sorted_resharding import Sharding
@@ -62,10 +64,11 @@ class World:
         self.storage = FailingStorage(None)
         self.state = ClusterState(self.storage, Clock(lambda: 1_700_000_000.0), 1001)
         resolver = Resolver(self.state)
+        replication = Replication(self.state, ClusterDirectory())
         self.tablets = Tablets(self.state, resolver)
-        self.cypress = Cypress(self.state, resolver, Attributes(self.state, resolver), self.tablets)
-        self.tables = DynamicTables(self.state, resolver)
-        self.writer = TableWriter(self.state, self.tables, LockHistory(), random.Random(0))
+        self.cypress = Cypress(self.state, resolver, Attributes(self.state, resolver, replication), self.tablets)
+        self.tables = DynamicTables(self.state, resolver, replication)
+        self.writer = TableWriter(self.state, self.tables, replication, LockHistory(), random.Random(0))
         self.producers = Producers("pythia", resolver, self.tables, self.writer)
         self.transactions = MasterTransactions(self.state)
         with self.state.change():
