@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 
 import yt.wrapper
+from yt.common import update
 from yt.wrapper import YtClient
+from yt.wrapper.default_config import get_config_from_env
 
 
 class Clients:
@@ -21,16 +23,20 @@ class Clients:
 
     def __init__(self, cluster: str, timeout: float) -> None:
         self._cluster = cluster
-        self._config = {
-            "proxy": {
-                "retries": {"enable": False},
-                "enable_proxy_discovery": False,
-                "connect_timeout": timeout * 1000,
-                "request_timeout": timeout * 1000,
-                "heavy_request_timeout": timeout * 1000,
+        # First what the environment says, as for the `yt` command: names of clusters, certificates.
+        self._config = update(
+            get_config_from_env(),
+            {
+                "proxy": {
+                    "retries": {"enable": False},
+                    "enable_proxy_discovery": False,
+                    "connect_timeout": timeout * 1000,
+                    "request_timeout": timeout * 1000,
+                    "heavy_request_timeout": timeout * 1000,
+                },
+                "dynamic_table_retries": {"enable": False},
             },
-            "dynamic_table_retries": {"enable": False},
-        }
+        )
         self._of_thread = threading.local()
         self._lock = threading.Lock()
         self._made: list[YtClient] = []

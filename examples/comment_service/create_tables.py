@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from yt.wrapper import YtClient
+from yt.wrapper.default_config import get_config_from_env
 
 from examples.comment_service.settings import without_final_slash
 from examples.comment_service.tables import (
@@ -143,7 +144,13 @@ def main() -> None:
         parser.error("--meta_cluster is needed, or CLUSTER in the environment")
     directory = without_final_slash(arguments.path)
     try:
-        create_tables(directory, arguments.meta_cluster, arguments.replica_clusters, YtClient, force=arguments.force)
+        create_tables(
+            directory,
+            arguments.meta_cluster,
+            arguments.replica_clusters,
+            lambda cluster: YtClient(cluster, config=get_config_from_env()),
+            force=arguments.force,
+        )
     except TablesExist as error:
         sys.exit(f"Nothing was changed, as there are: {error}. With --force they are created anew.")
     print(

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from yarl import URL
 
 from queue_agent.testing import LocalCluster
 from tests.examples.comment_world import (
@@ -230,6 +231,31 @@ async def test_an_address_that_makes_no_sense_is_refused(
     status, document = await service.get(method, **parameters)
     assert status == 400
     assert culprit in document["error"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "last_user_comments?user=%ff%fe",
+        "last_user_comments?user=%00",
+        "last_user_comments?user=%22%20or%20true%20or%20%22",
+        "last_user_comments?user=ann&user=bob",
+        "last_user_comments?user=ann&from_time=9223372036854775807",
+        "last_user_comments?user=ann&from_time=9999-12-31T23:59:59Z",
+        "topic_comments?topic_id=1-2-3-4&parent_path=%00",
+        "topic_comments?topic_id=1-2-3-4%0a",
+        "last_topics?limit=1e400",
+        "last_topics?from_time=" + "9" * 5000,
+        "%",
+        "..%2f..%2fetc%2fpasswd",
+        "static/../web.py",
+    ],
+)
+async def test_whatever_the_address_the_answer_is_a_document(service: Service, address: str) -> None:
+    async with service.http.get(URL(f"{service.url}{address}", encoded=True)) as response:
+        assert response.status in (200, 400, 404)
+        document = await response.json()
+        assert document == [] if response.status == 200 else list(document) == ["error"]
 
 
 async def test_what_is_not_there_is_not_found(service: Service, cluster: LocalCluster) -> None:

@@ -85,8 +85,8 @@ def test_without_a_cluster_the_script_says_what_is_missing(
 
 
 @contextmanager
-def started(cluster: LocalCluster, directory: Path) -> Iterator[str]:
-    """Address of a service that runs in a directory; it is told to stop in the end, and does."""
+def started(address: str, directory: Path) -> Iterator[str]:
+    """Address of a service that runs in a directory, on a cluster; it is told to stop in the end, and does."""
     process = subprocess.Popen(
         [sys.executable, "-m", "examples.comment_service"],
         cwd=directory,
@@ -94,7 +94,7 @@ def started(cluster: LocalCluster, directory: Path) -> Iterator[str]:
             **os.environ,
             "PYTHONPATH": str(SOURCES),
             "PYTHONUNBUFFERED": "1",
-            "CLUSTER": cluster.url,
+            "CLUSTER": address,
             "TABLE_PATH": f"{DIRECTORY}/",
             "HOST": "127.0.0.1",
             "PORT": "0",
@@ -125,7 +125,7 @@ def ask(url: str, document: Any) -> Any:
 
 
 def test_the_service_starts_from_its_environment_and_keeps_two_logs(cluster: LocalCluster, tmp_path: Path) -> None:
-    with started(cluster, tmp_path) as url:
+    with started(cluster.url, tmp_path) as url:
         posted = ask(f"{url}/post_comment", {"user": "ann", "content": "private words"})
     assert [row["topic_id"] for row in rows_of(cluster, TABLES.topics)] == [posted["topic_id"]]
     first, last = (tmp_path / "comment_service.log").read_text().splitlines()

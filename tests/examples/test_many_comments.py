@@ -7,6 +7,8 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import pytest
+
 from queue_agent.testing import LocalCluster
 from tests.examples.comment_world import START, Service, Time, check_nothing_is_half_there, insert_topic, serving
 
@@ -123,6 +125,7 @@ async def test_random_requests_are_answered_as_a_plain_model_does(
     check_nothing_is_half_there(cluster)
 
 
+@pytest.mark.timeout(300)  # half a minute on a machine that has nothing else to do
 async def test_two_hundred_who_post_at_once_into_a_large_topic_all_get_a_number_of_their_own(
     cluster: LocalCluster, time: Time
 ) -> None:
@@ -130,7 +133,7 @@ async def test_two_hundred_who_post_at_once_into_a_large_topic_all_get_a_number_
     posted: dict[int, str] = {}
     conflicts = 0
     # Two instances: within one, writers of a topic take turns; between two it is the cluster that says who was first.
-    async with serving(cluster, time, "one") as one, serving(cluster, time, "two") as two:
+    async with serving(cluster, time, "one", 60) as one, serving(cluster, time, "two", 60) as two:
 
         async def poster(number: int) -> None:
             nonlocal conflicts
