@@ -202,8 +202,7 @@ class CommentStore:
                 view_count=int(root["views_count"]),
                 update_time=int(topic["update_time"]),
             )
-            for topic in topics
-            for root in [roots[topic["topic_id"]]]
+            for topic, root in ((topic, roots[topic["topic_id"]]) for topic in topics)
         ]
 
     @contextmanager

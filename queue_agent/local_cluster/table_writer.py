@@ -405,11 +405,11 @@ class _Preparation:
             key = codec.encode_key(key_values)
             batch = batch_of(key)
             batch.rows.append(changed_row(change, values))
-            if self._keeps_locks:
-                written = [position for position in codec.value_positions[: len(values)] if _names(values, position)]
-                groups = codec.lock_groups
-                mask = groups.of_row(lock) if isinstance(request, Deletion) else groups.of_columns(written, lock)
-                batch.lock(key, key_values, mask)
+            if self._keeps_locks and isinstance(request, Deletion):
+                batch.lock(key, key_values, codec.lock_groups.of_row(lock))
+            elif self._keeps_locks:
+                written = [position for position in codec.value_positions if values[position] is not MISSING]
+                batch.lock(key, key_values, codec.lock_groups.of_columns(written, lock))
 
     def _insert(self, request: Insertion, table: Table) -> None:
         codec, batch_of = table.codec, self._router(table)
@@ -488,10 +488,6 @@ def _written(positions: Sequence[int], before: _Version | None) -> bytes | None:
     for position in positions:
         columns |= 1 << position
     return SortedVersion.pack_columns(columns)
-
-
-def _names(values: PartialRow, position: int) -> bool:
-    return values[position] is not MISSING
 
 
 def _check_upstream(table: Table, replica_id: str) -> None:

@@ -162,6 +162,20 @@ def test_two_transactions_that_write_one_row_conflict(table: Replicated) -> None
     assert table.rows("hume", "key, value") == [{"key": 1, "value": "first"}]
 
 
+def test_a_transaction_deletes_and_conflicts_with_who_writes_the_row(table: Replicated) -> None:
+    table.meta.insert_rows(table.path, ROWS)
+    with table.meta.Transaction(type="tablet"):
+        table.meta.delete_rows(table.path, [{"key": 1}])
+    left = [row for row in ROWS if row["key"] != 1]
+    assert table.rows("hume") == left
+    with refused(1700), table.meta.Transaction(type="tablet"):
+        table.meta.delete_rows(table.path, [{"key": 2}])
+        other = YtClient(config=table.meta.config)
+        with other.Transaction(type="tablet", acquire=True):
+            other.insert_rows(table.path, [{"key": 2, "views": 7}], update=True)
+    assert [row["key"] for row in table.rows("hume")] == [row["key"] for row in left]
+
+
 def test_replicas_are_not_written_to_directly(table: Replicated) -> None:
     with refused(1, "direct modifications are forbidden", table.ids["hume"]):
         table.clusters["hume"].insert_rows(table.copy("hume"), ROWS)

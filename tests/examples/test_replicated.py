@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from yt.wrapper import YtError
 
 from examples.comment_service.create_tables import create_tables
 from examples.comment_service.tables import replica_path
@@ -20,12 +19,6 @@ async def test_all_methods_work_on_replicated_tables(
 ) -> None:
     clusters = yt_clusters("pythia", "hume")
     meta = clusters["pythia"].client
-    try:
-        meta.create("replicated_table", "//tmp/t", attributes={"dynamic": True, "schema": _SCHEMA})
-    except YtError as error:
-        if "unsupported type" not in str(error):
-            raise
-        pytest.skip("the cluster has no replicated tables")
     for _ in range(2):
         create_tables(DIRECTORY, "pythia", replica_clusters, lambda name: clusters[name].client, force=True)
 
@@ -58,6 +51,3 @@ async def test_all_methods_work_on_replicated_tables(
         assert counts[0] == counts[1] != []
 
     eventually(check_replicas_agree)
-
-
-_SCHEMA = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "int64"}]
