@@ -31,7 +31,7 @@ from queue_agent.local_cluster.permissions import (
     Guarded,
     attribute_permission,
 )
-from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID
+from queue_agent.local_cluster.replicated_types import CHAOS_REPLICATED_TABLE, REPLICATED_TABLE, UPSTREAM_REPLICA_ID
 from queue_agent.local_cluster.resolver import Resolver, Target, missing_child, resolve_error
 from queue_agent.local_cluster.subjects import BUILTIN, ROOT, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.subtrees import CopyOptions, Subtrees
@@ -159,7 +159,7 @@ class Cypress(Guarded):
                 self._access.check(parent, "administer")
             node = self._owned(new_node(self._state, node_type, parent.id, name))
             user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
-            if node_type in ("table", REPLICATED_TABLE):
+            if node_type in ("table", REPLICATED_TABLE, CHAOS_REPLICATED_TABLE):
                 node = replace(node, table=table_state(node_type, attributes))
                 if UPSTREAM_REPLICA_ID in attributes:
                     upstream = checked_upstream(node, user_attributes.pop(UPSTREAM_REPLICA_ID))
@@ -167,7 +167,7 @@ class Cypress(Guarded):
             elif "value" in user_attributes:
                 node = replace(node, value=checked_value(node_type, user_attributes.pop("value")))
             self._state.put_node(node)
-            if node.table and node.table.dynamic:
+            if node.table and node.table.dynamic and node_type != CHAOS_REPLICATED_TABLE:
                 self._tablets.create(node, attributes)
             for key, value in user_attributes.items():
                 self._access.check_owner(key, value)

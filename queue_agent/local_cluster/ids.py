@@ -37,6 +37,7 @@ OBJECT_TYPES: Final = {
     "tablet": 702,
     "tablet_cell_bundle": 706,
     "table_replica": 709,
+    "chaos_replicated_table": 1206,
     **{f"schema:{kind}": 0x8000 | number for kind, number in (("account", 500), ("user", 501), ("group", 502))},
 }
 """Numbers of object types as they stand in ids and in RPC requests."""

@@ -10,7 +10,7 @@ from queue_agent.local_cluster.alteration import validate_dynamic_schema
 from queue_agent.local_cluster.attributes import instant
 from queue_agent.local_cluster.ids import OBJECT_TYPES
 from queue_agent.local_cluster.model import Node, TableState
-from queue_agent.local_cluster.replicated_types import NO_REPLICA, REPLICATED_TABLE
+from queue_agent.local_cluster.replicated_types import CHAOS_REPLICATED_TABLE, NO_REPLICA, REPLICATED_TABLE
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
@@ -24,7 +24,9 @@ SCALARS: Final = {
     "double_node": 0.0,
     "boolean_node": False,
 }
-CREATABLE: Final = frozenset({*SCALARS, "map_node", "list_node", "document", "table", REPLICATED_TABLE, "file", "link"})
+CREATABLE: Final = frozenset(
+    {*SCALARS, "map_node", "list_node", "document", "table", REPLICATED_TABLE, CHAOS_REPLICATED_TABLE, "file", "link"}
+)
 CREATION_ONLY: Final = frozenset(
     {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
 )
@@ -127,12 +129,17 @@ def checked_value(node_type: str, value: Any) -> Any:
     raise YtError(f"A value of type {node_type_of(value)} cannot be given to a node of type {node_type}")
 
 
-def table_state(node_type: str, attributes: Mapping[str, Any]) -> TableState:
-    """What a table that is created with these attributes is like; YtError if it cannot be so."""
+def table_state(node_type: str, attributes: Mapping[str, Any]) -> TableState | None:
+    """What a table that is created with these attributes is like; YtError if it cannot be so.
+
+    A chaos replicated table need not have a schema; None stands for that.
+    """
     dynamic = yson.as_boolean(attributes.get("dynamic", False))
     if not isinstance(dynamic, bool):
         raise YtError('Attribute "dynamic" must be a boolean')
     given = attributes.get("schema")
+    if node_type == CHAOS_REPLICATED_TABLE:
+        return None if given is None else TableState(parse_schema(given), dynamic=True)
     if given is None and dynamic:
         raise YtError('"schema" is mandatory for dynamic tables')
     if node_type == REPLICATED_TABLE and not dynamic:

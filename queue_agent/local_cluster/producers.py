@@ -95,6 +95,7 @@ class Producers(Guarded):
         *,
         first_sequence_number: int | None,
         user_meta: yson.Yson,
+        require_sync_replica: bool = True,
         transaction: TabletTransaction | None = None,
     ) -> dict[str, Any]:
         """Append the rows that the session has not written yet, and remember the last one, both or neither.
@@ -107,6 +108,7 @@ class Producers(Guarded):
             rows: with `$sequence_number` each, unless `first_sequence_number` says where they start.
             first_sequence_number: number of the first row; the others follow by one.
             user_meta: kept with the session; None leaves what is there.
+            require_sync_replica: refuse to write to a replicated queue of which no replica is synchronous.
             transaction: to be committed with; numbers it has pushed before count as written. None commits at once.
 
         Raises:
@@ -132,7 +134,10 @@ class Producers(Guarded):
         # A batch that was wholly written before, or is empty, must not lower the number.
         last = max([written, *numbers[-1:]])
         key = self._key(queue_path, session_id)
-        requests = [Insertion(queue, new), _session_row(producer, key, epoch, last, user_meta)]
+        requests = [
+            Insertion(queue, new, require_sync_replica=require_sync_replica),
+            _session_row(producer, key, epoch, last, user_meta),
+        ]
         self._writer.write(requests, transaction)
         pushed[place] = last
         return {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from queue_agent.local_cluster.model import Node
+from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID
 
 REPLICATED_TABLE: Final = "replicated_table"
@@ -53,3 +54,9 @@ class TableReplica:
     def value(self) -> dict[str, Any]:
         """As it is kept in its node."""
         return {name: getattr(self, name) for name in self.__slots__ if name not in ("id", "table_id")}
+
+
+def refuse_chaos(node: Node, path: str) -> None:
+    """YtError if somebody wants rows or tablets of a chaos replicated table, which is here but a node."""
+    if node.type == CHAOS_REPLICATED_TABLE:
+        raise YtError(f"{path} is a chaos replicated table: the local cluster has no chaos cells to serve its rows")

@@ -10,7 +10,7 @@ from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.query import KeyRange, QueryResult, SelectOptions, explain, select
-from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE
+from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, refuse_chaos
 from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import Retention
@@ -77,6 +77,7 @@ class DynamicTables(Guarded):
             YtError: there is nothing, or no dynamic table, or the user lacks the permission for it.
         """
         node = self._resolver.node(path)
+        refuse_chaos(node, path)
         if node.table is None:
             raise YtError(f"{path} is not a table but a {node.type}")
         if not node.table.dynamic:

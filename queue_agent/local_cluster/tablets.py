@@ -18,7 +18,7 @@ from queue_agent.local_cluster.mode_changes import check_becomes_dynamic, make_d
 from queue_agent.local_cluster.model import NO_CONTENT, Node, Tablet
 from queue_agent.local_cluster.nodes import checked_upstream
 from queue_agent.local_cluster.permissions import Guarded
-from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID
+from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID, refuse_chaos
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
@@ -142,6 +142,7 @@ class Tablets(Guarded):
         with self._state.change():
             node = self._resolver.node(path)
             old = node.table
+            refuse_chaos(node, path)
             if old is None:
                 raise YtError(f"{path} is not a table but a {node.type}")
             self._access.check(node, "write")
@@ -324,6 +325,7 @@ class Tablets(Guarded):
         node = self._resolver.node(path)
         if self._tree.transaction_id is not None:
             raise YtError("Operation cannot be performed in transaction")
+        refuse_chaos(node, path)
         if node.table is None:
             raise YtError(f"{path} is not a table but a {node.type}")
         if not node.table.dynamic:

@@ -392,3 +392,48 @@ def test_a_cluster_that_is_off_takes_part_again_when_it_is_back(local: ClusterTh
         local.ask(lambda cluster: cluster.faults.turn_on(), "hume")
     table.meta.insert_rows(table.path, ROWS)
     assert table.rows("hume") == ROWS
+
+
+def test_a_chaos_replicated_table_is_a_node_without_rows(client: YtClient, path: str) -> None:
+    chaos = f"{path}/chaos"
+    attributes = {"schema": QUEUE_SCHEMA, "replication_card_id": "1-2-3-4", "queue_agent_stage": "other"}
+    client.create("chaos_replicated_table", chaos, attributes=attributes)
+    assert client.get(f"{chaos}/@type") == "chaos_replicated_table"
+    assert client.get(f"{chaos}/@replication_card_id") == "1-2-3-4"
+    assert client.get(f"{chaos}/@queue_agent_stage") == "other"
+    assert chaos in client.get("//sys/@queue_agent_object_revisions")["queues"]
+    with refused(1, "chaos"):
+        client.insert_rows(chaos, [{"data": "a"}])
+    with refused(1, "chaos"):
+        client.mount_table(chaos)
+    client.create("chaos_replicated_table", f"{path}/bare", attributes={"replication_card_id": "1-2-3-4"})
+    with refused(1, "chaos"):
+        rows_of(client, f"* from [{path}/bare]")
+
+
+def test_rows_are_pushed_to_a_replicated_queue_with_or_without_a_synchronous_replica(
+    queue: Replicated, path: str
+) -> None:
+    client = queue.meta
+    client.create("queue_producer", f"{path}/p")
+    client.create_queue_producer_session(f"{path}/p", queue.path, "s")
+    rows = [{"data": "a", "$sequence_number": 1, "$tablet_index": 0}]
+    client.push_queue_producer(f"{path}/p", queue.path, "s", 0, rows)
+    assert [row["data"] for row in client.pull_queue(queue.path, 0, 0)] == ["a"]
+    queue.alter("hume", mode="async")
+    rows = [{"data": "b", "$sequence_number": 2, "$tablet_index": 0}]
+    with refused(1714):
+        client.push_queue_producer(f"{path}/p", queue.path, "s", 0, rows)
+    client.push_queue_producer(f"{path}/p", queue.path, "s", 0, rows, require_sync_replica=False)
+    wait_for(lambda: len(queue.rows("hume", "data")) == 2)
+
+
+def test_who_may_write_to_a_table_may_change_its_replicas(table: Replicated) -> None:
+    table.meta.set(f"{table.path}/@inherit_acl", False)
+    table.meta.set(f"{table.path}/@acl", [{"action": "allow", "subjects": ["everyone"], "permissions": ["read"]}])
+    guest = YtClient(config={**table.meta.config, "impersonation_user": "guest"})
+    assert guest.get(f"#{table.ids['hume']}/@mode") == "sync"
+    with refused(901):
+        guest.alter_table_replica(table.ids["hume"], mode="async")
+    with refused(901):
+        guest.insert_rows(table.path, ROWS)

@@ -148,6 +148,7 @@ async def _push(cluster: Cluster, parameters: _Push, body: Body) -> Any:
         body.rows,
         first_sequence_number=parameters.sequence_number,
         user_meta=parameters.user_meta,
+        require_sync_replica=parameters.require_sync_replica,
         transaction=tablet_transaction(cluster, parameters.transaction_id),
     )
 
