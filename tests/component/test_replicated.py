@@ -1,0 +1,154 @@
+"""An agent on replicated queues and consumers of local clusters: whom it asks, what it writes down, what it trims."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import pytest
+
+from queue_agent.local_cluster.runner import LocalClusters
+from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+
+QUEUE = "//tmp/q"
+CONSUMER = "//tmp/c"
+SCHEMA = [
+    {"name": "data", "type": "string"},
+    {"name": "$timestamp", "type": "uint64"},
+    {"name": "$cumulative_data_weight", "type": "int64"},
+]
+MODES = {"hume": "sync", "pythia": "async"}
+HANDLED = {"handle_replicated_objects": True, "controller": {"enable_automatic_trimming": True}}
+
+
+@dataclass
+class World:
+    """A meta-cluster, two clusters with replicas, and a replicated queue with a vital consumer."""
+
+    clusters: LocalClusters
+    users: Mapping[str, User]
+    session: aiohttp.ClientSession
+    stack: AsyncExitStack
+    ids: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def meta(self) -> User:
+        return self.users["meta"]
+
+    async def start(self) -> RunningAgent:
+        agent = running_agent(
+            self.session,
+            self.clusters.addresses,
+            queue_agent=HANDLED,
+            cypress_synchronizer={"write_replicated_table_mapping": True},
+        )
+        return await self.stack.enter_async_context(agent)
+
+    async def replicate(self, path: str, schema: Any, **attributes: Any) -> None:
+        """Make a replicated table and its replicas, at the same path on each cluster."""
+        whole = {"dynamic": True, "schema": schema, **attributes}
+        await self.meta.run("create", type="replicated_table", path=path, attributes=whole)
+        for name, mode in MODES.items():
+            replica = {"table_path": path, "cluster_name": name, "replica_path": path, "mode": mode, "enabled": True}
+            answer = await self.meta.run("create", type="table_replica", attributes=replica)
+            self.ids[f"{name}:{path}"] = answer["object_id"]
+            copy = {"dynamic": True, "schema": schema, "upstream_replica_id": answer["object_id"]}
+            await self.users[name].run("create", type="table", path=path, attributes=copy)
+            await self.users[name].run("mount_table", path=path)
+        await self.meta.run("mount_table", path=path)
+
+    async def alter(self, name: str, path: str = QUEUE, **changes: Any) -> None:
+        await self.meta.run("alter_table_replica", replica_id=self.ids[f"{name}:{path}"], **changes)
+
+    async def row_counts(self, name: str) -> tuple[int, int]:
+        """Trimmed and total, of the replica of the queue on a cluster."""
+        infos = await self.users[name].run("get_tablet_infos", path=QUEUE, tablet_indexes=[0])
+        [info] = infos["tablets"]
+        return info["trimmed_row_count"], info["total_row_count"]
+
+    async def has_rows(self, name: str, trimmed: int, total: int) -> None:
+        await eventually(lambda: self.row_counts(name), lambda counts: counts == (trimmed, total))
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with (
+        LocalClusters({"meta": 0, "hume": 0, "pythia": 0}) as clusters,
+        aiohttp.ClientSession() as session,
+        AsyncExitStack() as stack,
+    ):
+        users = {name: User(session, name, address) for name, address in clusters.addresses.items()}
+        world = World(clusters, users, session, stack)
+        await world.replicate(QUEUE, SCHEMA)
+        await world.meta.run("create", type="queue_consumer", path="//tmp/model")
+        [schema] = [(await world.meta.run("get", path="//tmp/model/@schema"))["value"]]
+        await world.replicate(CONSUMER, schema, treat_as_queue_consumer=True)
+        await world.meta.run("register_queue_consumer", queue_path=QUEUE, consumer_path=CONSUMER, vital=True)
+        await world.meta.insert(QUEUE, [{"data": "x"}] * 10)
+        yield world
+
+
+async def upper_row_index(agent: RunningAgent) -> Any:
+    """What the agent tells of the queue's partition; the error of its status if there is none."""
+    document = await agent.find_queue("meta", QUEUE)
+    if not document:
+        return None
+    return [part.get("upper_row_index") for part in document["partitions"]] or document["status"].get("error")
+
+
+async def unread(agent: RunningAgent) -> Any:
+    document = await agent.find_consumer("meta", CONSUMER)
+    partitions = document and document["partitions"]
+    return partitions and [part.get("unread_row_count") for part in partitions[f"meta:{QUEUE}"]]
+
+
+async def test_queue_and_consumer_are_looked_at_and_the_mapping_is_written(world: World) -> None:
+    agent = await world.start()
+    await eventually(lambda: upper_row_index(agent), lambda found: found == [10])
+    await eventually(lambda: unread(agent), lambda found: found == [10])
+    await world.meta.advance(CONSUMER, QUEUE, 0, 4)
+    await eventually(lambda: unread(agent), lambda found: found == [6])
+    node = await agent.orchid("queue_agent", "queues", f"meta:{QUEUE}")
+    row = node["replicated_table_mapping_row"]
+    assert row["object"] == f"meta:{QUEUE}"
+    replicas = row["meta"]["replicated_table_meta"]["replicas"]
+    assert {replica["cluster_name"]: replica["mode"] for replica in replicas.values()} == MODES
+    assert set(replicas) == {world.ids[f"{name}:{QUEUE}"] for name in MODES}
+
+
+async def test_another_synchronous_replica_is_asked_after_a_switch(world: World) -> None:
+    agent = await world.start()
+    await eventually(lambda: upper_row_index(agent), lambda found: found == [10])
+    await world.alter("pythia", mode="sync")
+    await world.alter("hume", mode="async", enabled=False)
+    await world.meta.insert(QUEUE, [{"data": "y"}] * 2)
+    assert await world.row_counts("hume") == (0, 10)
+    await eventually(lambda: upper_row_index(agent), lambda found: found == [12])
+
+
+async def test_the_tracker_and_the_agent_get_over_a_cluster_that_is_gone(world: World) -> None:
+    agent = await world.start()
+    await eventually(lambda: upper_row_index(agent), lambda found: found == [10])
+    for path in (QUEUE, CONSUMER):
+        await world.meta.set(f"{path}/@replicated_table_options/enable_replicated_table_tracker", True)
+    world.clusters.cluster("hume").faults.turn_off()
+    replica = f"#{world.ids[f'pythia:{QUEUE}']}/@mode"
+    await eventually(lambda: world.meta.run("get", path=replica), lambda answer: answer["value"] == "sync")
+    await world.meta.insert(QUEUE, [{"data": "y"}] * 2)
+    await eventually(lambda: upper_row_index(agent), lambda found: found == [12])
+    world.clusters.cluster("hume").faults.turn_on()
+    await eventually(lambda: world.row_counts("hume"), lambda counts: counts == (0, 12))
+
+
+async def test_without_a_synchronous_replica_the_queue_is_in_error(world: World) -> None:
+    agent = await world.start()
+    await world.alter("hume", mode="async")
+    words = f'Cannot get sync client for "meta:{QUEUE}" since there are no known sync replicas'
+    await eventually(
+        lambda: upper_row_index(agent), lambda found: isinstance(found, dict) and found["message"] == words
+    )
+    await world.alter("hume", mode="sync")
+    await eventually(lambda: upper_row_index(agent), lambda found: found == [10])
