@@ -291,3 +291,11 @@ async def test_registrations_are_read_from_the_state(cluster: YtCluster, user: U
     await user.create_consumer(CONSUMER, QUEUE)
     rows = await StateTables(cluster, "//sys/queue_agents").read()
     assert list(rows.registrations) == [Registration(REF, CrossClusterRef("hume", CONSUMER), vital=True)]
+
+
+async def test_the_host_of_a_tablet_is_the_leading_peer_of_its_cell(cluster: YtCluster, user: User) -> None:
+    await user.create_queue(QUEUE)
+    [cell] = (await user.run("list", path="//sys/tablet_cells"))["value"]
+    own = (await cluster.get_table(QUEUE)).tablets[0].host
+    peers = await cluster.get(f"//sys/tablet_cells/{cell}/@peers")
+    assert own == peers[0]["address"]

@@ -12,7 +12,7 @@ from yt.yson import to_yson_type
 
 from queue_agent.wire import yson
 from queue_agent.wire.guid import Guid
-from tests.conformance.harness import QUEUE_SCHEMA, Cli, ClusterThread, RawHttp, make_queue, make_sorted, refused
+from tests.conformance.harness import NAMES, QUEUE_SCHEMA, Cli, ClusterThread, RawHttp, make_queue, make_sorted, refused
 
 
 def test_own_attributes_take_any_value(client: YtClient, home: str) -> None:
@@ -299,3 +299,26 @@ def test_queues_and_consumers_are_listed_with_their_revisions(client: YtClient, 
     client.set(f"{queue}/@auto_trim_config", {"enable": True})
     changed = client.get("//sys/@queue_agent_object_revisions")
     assert changed["queues"][queue] > revisions["queues"][queue]
+
+
+def test_an_old_mark_of_a_vital_consumer_is_still_there(client: YtClient, home: str) -> None:
+    consumer = f"{home}/c"
+    client.create("queue_consumer", consumer)
+    assert not client.get(f"{consumer}/@vital_queue_consumer")
+    client.set(f"{consumer}/@vital_queue_consumer", True)
+    assert client.get(f"{consumer}/@vital_queue_consumer")
+    for name in ("target_queue", "owner_queue"):  # the first generation's are attributes like any other
+        client.set(f"{consumer}/@{name}", "x")
+        assert client.get(f"{consumer}/@{name}") == "x"
+
+
+def test_a_stage_is_looked_for_on_all_clusters(local: ClusterThread, client: YtClient, home: str) -> None:
+    queue = f"{home}/q"
+    make_queue(client, queue)
+    client.set(f"{queue}/@queue_agent_stage", "nowhere")
+    with refused(1, 'Queue agent stage "nowhere" is not found'):
+        client.get(f"{queue}/@queue_status")
+    client.set(f"{queue}/@queue_agent_stage", "elsewhere")
+    client.set(f"//sys/clusters/{NAMES[1]}/queue_agent/stages/elsewhere", {"addresses": ["127.0.0.1:1"]})
+    with refused(1, "Error executing Orchid request"):
+        client.get(f"{queue}/@queue_status")
