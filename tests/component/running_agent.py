@@ -17,7 +17,7 @@ from queue_agent.app import Addresses, run_agent
 from queue_agent.config import AgentConfig
 from queue_agent.ports import Clock
 
-DEADLINE_SECONDS: Final = 20.0
+DEADLINE_SECONDS: Final = 40.0
 _POLL_SECONDS: Final = 0.02
 _QUEUE_SCHEMA: Final = [
     {"name": "data", "type": "string"},

@@ -355,6 +355,6 @@ def test_the_machine_trims_when_all_is_well() -> None:
     plan = knowledge.plan()
     assert plan is not None
     plan = knowledge.confirm(knowledge.hold_young(plan))
-    assert {index: trim.target for index, trim in plan.trims.items()} == {0: 2, 1: None}
+    assert {index: trim.target for index, trim in plan.trims.items()} == {0: 2}
     truth.trim("0-0-0-1", 0, 2)
     assert truth.table.partitions[0].lower == 2
