@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import os
 import random
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import structlog
 
@@ -157,28 +158,24 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             if config.dynamic_config_manager.enable:
                 await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)
             group.create_task(
-                _named(
-                    CONNECTIONS,
-                    run_passes(
-                        connections.do_pass,
-                        lambda: Schedule(connections.period, config.queue_agent.pass_timeout),
-                        connections.pass_finished,
-                        jitter,
-                    ),
-                )
+                run_passes(
+                    connections.do_pass,
+                    lambda: Schedule(connections.period, config.queue_agent.pass_timeout),
+                    connections.pass_finished,
+                    jitter,
+                ),
+                context=_naming(CONNECTIONS),
             )
             group.create_task(
-                _named(
-                    SYNCHRONIZER,
-                    run_passes(
-                        synchronizer.do_pass,
-                        lambda: schedules.synchronizer,
-                        synchronizer.pass_finished,
-                        jitter,
-                        # What nobody looks at any more is no cause for alarm.
-                        disabled=lambda: board.put_alerts(SYNCHRONIZER, {}),
-                    ),
-                )
+                run_passes(
+                    synchronizer.do_pass,
+                    lambda: schedules.synchronizer,
+                    synchronizer.pass_finished,
+                    jitter,
+                    # What nobody looks at any more is no cause for alarm.
+                    disabled=lambda: board.put_alerts(SYNCHRONIZER, {}),
+                ),
+                context=_naming(SYNCHRONIZER),
             )
             agent = Agent(
                 config.stage,
@@ -194,14 +191,17 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
                 metrics,
                 lambda: dynamic.current.queue_agent.handle_replicated_objects,
             )
-            agent_passes = run_passes(agent.do_pass, lambda: schedules.agent, agent.pass_finished, jitter, written)
-            group.create_task(_named(AGENT, agent_passes))
+            group.create_task(
+                run_passes(agent.do_pass, lambda: schedules.agent, agent.pass_finished, jitter, written),
+                context=_naming(AGENT),
+            )
 
 
-async def _named(kind: str, passes: Coroutine[Any, Any, NoReturn]) -> NoReturn:
-    """Have the log lines of a task of its own say which passes they are about."""
-    structlog.contextvars.bind_contextvars(kind=kind)
-    await passes
+def _naming(kind: str) -> contextvars.Context:
+    """Log lines of a task in this context say which passes they are about."""
+    context = contextvars.copy_context()
+    context.run(structlog.contextvars.bind_contextvars, kind=kind)
+    return context
 
 
 async def _start_dynamic_config(
@@ -217,7 +217,7 @@ async def _start_dynamic_config(
         dynamic.pass_finished(pass_index, seconds, error)
         looked.set()
 
-    group.create_task(_named(DYNAMIC_CONFIG, run_passes(dynamic.do_pass, find_schedule, finished, jitter)))
+    group.create_task(run_passes(dynamic.do_pass, find_schedule, finished, jitter), context=_naming(DYNAMIC_CONFIG))
     await looked.wait()
 
 

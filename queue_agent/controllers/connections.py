@@ -68,9 +68,9 @@ class Connections:
         self._clock = clock
         self._origins = origins
         self._observer = observer
-        self._said: dict[str, Connection] = {}
-        self._names: dict[str, str | None] = {}
-        self._tables: dict[str, str | None] = {}
+        self._said: Mapping[str, Connection] = {}
+        self._names: Mapping[str, str | None] = {}
+        self._tables: Mapping[str, str | None] = {}
 
     @property
     def period(self) -> timedelta:
@@ -97,6 +97,7 @@ class Connections:
 
     async def do_pass(self, pass_index: int) -> None:
         """Ask all clusters once; one that does not answer leaves what it said before in force."""
+        said = dict(self._said)
         answers = await fan_out(self._read, self._clusters, limit=_CONCURRENT_CLUSTERS)
         for cluster, answer in answers.items():
             if isinstance(answer, ClusterError):
@@ -104,18 +105,22 @@ class Connections:
                 continue
             if cluster not in self._said and not (answer.read_tables or answer.write_tables):
                 log.info("cluster does not tell where its proxies keep registrations", cluster=cluster)
-            self._said[cluster] = answer
-        said = self._said.values()
-        facts = await self._read_tables({table for one in said for table in (*one.read_tables, *one.write_tables)})
-        self._names = {cluster: find_name_doubt(cluster, one) for cluster, one in self._said.items()}
+            said[cluster] = answer
+        facts = await self._read_tables(
+            {table for one in said.values() for table in (*one.read_tables, *one.write_tables)}
+        )
+        self._judge(said, facts)
+
+    def _judge(self, said: Mapping[str, Connection], facts: Mapping[CrossClusterRef, TableFacts]) -> None:
+        """All at once: whoever asks must not find a cluster known, and what is wrong with it not yet."""
         tables = {
-            cluster: find_registrations_doubt(cluster, self._registrations, one, facts)
-            for cluster, one in self._said.items()
+            cluster: find_registrations_doubt(cluster, self._registrations, one, facts) for cluster, one in said.items()
         }
         for cluster, doubt in tables.items():
             if doubt is not None and doubt != self._tables.get(cluster):
                 log.error("registrations may not be all", cluster=cluster, reason=doubt)
-        self._tables = tables
+        self._said, self._tables = said, tables
+        self._names = {cluster: find_name_doubt(cluster, one) for cluster, one in said.items()}
         self._alert()
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:

@@ -237,6 +237,11 @@ def _needs_finishing(name: str, tables: Mapping[str, FoundTable]) -> bool:
     """Whether a successor is to take its place; MigrationError if it is not certain that it is complete."""
     rebuilt, replaced = f"{name}{REBUILT_SUFFIX}", f"{name}{REPLACED_SUFFIX}"
     if rebuilt not in tables:
+        if name not in tables and replaced in tables:
+            raise MigrationError(
+                f"{replaced} exists, but neither {name} nor {rebuilt}: made anew, {name} would be empty. Move"
+                f" {replaced} to {name}, or elsewhere if its rows are needed no more. Then run this again"
+            )
         return False
     if name in tables:
         raise MigrationError(

@@ -9,6 +9,8 @@ from typing import Any
 
 import aiohttp
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.runner import LocalClusters
@@ -171,6 +173,21 @@ async def test_without_its_state_an_agent_goes_on_with_what_it_knows(world: Worl
             await world.goes_on(path)
     await eventually(world.agent.alerts, lambda alerts: alerts == {})
     assert (await world.agent.orchid("queue_agent", "pass_error"))["code"] == 0
+
+
+async def test_a_failed_pass_of_the_agent_is_named_in_the_log(world: World) -> None:
+    with capture_logs([structlog.contextvars.merge_contextvars]) as logs:
+        async with world.pythia.fault(Kind.ERROR, about="//sys/queue_agents/queues"):
+            await eventually(
+                world.agent.alerts,
+                lambda _: {"agent", "cypress_synchronizer"} <= {log.get("kind") for log in failures(logs)},
+            )
+    assert all("kind" in log for log in failures(logs))
+
+
+def failures(logs: list[Any]) -> list[Any]:
+    """The lines about passes that failed."""
+    return [log for log in logs if log["event"] == "pass failed"]
 
 
 async def test_a_dynamic_config_that_can_not_be_read_is_an_alert_for_as_long(world: World) -> None:

@@ -122,3 +122,19 @@ async def test_a_cluster_that_says_nothing_is_told_of_once(world: ConnectedWorld
     told = [log["cluster"] for log in logs if log["event"].startswith("cluster does not tell")]
     assert told == ["pythia", "hume"]
     assert await world.trims() == [("1-2-3-4", 0, 42)]
+
+
+async def test_a_cluster_is_not_taken_for_known_before_it_is_judged(world: ConnectedWorld) -> None:
+    world.hume.attributes["//sys"] = sys_attributes("hume", "//home/other", "//home/other")
+    get_attributes = world.pythia.get_attributes
+    doubts: list[bool] = []
+
+    async def get(path: str, names: Any) -> Any:
+        if path == OURS.path:
+            origin = world.origins.make(world.clock.now())
+            doubts.append(world.connections.find_doubt(["pythia", "hume"], origin) is not None)
+        return await get_attributes(path, names)
+
+    world.pythia.get_attributes = get  # type: ignore[method-assign] # in the middle of the pass
+    await world.connections.do_pass(0)
+    assert doubts == [True]

@@ -140,6 +140,25 @@ def test_a_successor_whose_predecessor_has_left_takes_its_place() -> None:
     assert is_at(apply_all(found, plan), LATEST_VERSION)
 
 
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        (("", REBUILT_SUFFIX), "Both consumer_registrations and"),
+        (("", REBUILT_SUFFIX, REPLACED_SUFFIX), "Both consumer_registrations and"),
+        ((REBUILT_SUFFIX,), "whether it holds all rows is not known"),
+        ((REPLACED_SUFFIX,), "made anew, consumer_registrations would be empty"),
+        (("", REPLACED_SUFFIX), "is in the way"),
+    ],
+)
+def test_what_a_rebuild_may_have_left_is_never_guessed_about(there: tuple[str, ...], words: str) -> None:
+    found = at_version(6)
+    tables = dict(found.tables or {})
+    old = tables.pop("consumer_registrations")
+    tables |= {f"consumer_registrations{suffix}": old for suffix in there}
+    with pytest.raises(MigrationError, match=words):
+        plan_migration(replace(found, tables=tables))
+
+
 def test_tables_move_to_their_own_bundle_once() -> None:
     found = replace(at_version(2), bundles=["sys", "yt-queue-agent"])
     moved = {step.name for step in plan_migration(found) if isinstance(step, MoveToBundle)}
