@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from queue_agent.config import ControllerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
-from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
 from queue_agent.core.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
 from queue_agent.core.observed import ConsumerOffset, ObjectRevisions
@@ -22,6 +20,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, Registration, StateRows
 from queue_agent.core.snapshots import ConsumerPartition, QueuePartition, QueueView, Role
 from queue_agent.errors import ClusterError, ClusterUnavailable
+from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 from tests.unit.controllers.test_agent import (
     CONSUMER,
     QUEUE,
@@ -30,7 +29,6 @@ from tests.unit.controllers.test_agent import (
     FakeQueue,
     FakeStore,
     World,
-    idle,
 )
 from tests.unit.core.test_multi_consumers import MULTI_SCHEMA
 
@@ -79,34 +77,27 @@ class WithoutMappings(FakeStore):
         return replace(await super().read(), mappings=None)
 
 
-@pytest.fixture
-async def group() -> AsyncIterator[asyncio.TaskGroup]:
-    async with asyncio.TaskGroup() as group:
-        yield group
-
-
-async def agent_pass(world: World, group: asyncio.TaskGroup) -> NotingBoard:
+async def agent_pass(world: World) -> NotingBoard:
     """One pass over the store of a world, with a board of its own."""
     board = NotingBoard(world)
-    fleets = Fleets(Fleet(group, idle), Fleet(group, idle), Fleet(group, idle))
-    await Agent("production", world.store, board, fleets, world.clock, world.origins, world.observer).do_pass(0)
-    assert fleets.queues.running == {QUEUE: Role.LEADING}
-    for fleet in (fleets.queues, fleets.consumers, fleets.multi_consumers):
-        await fleet.match({})
+    async with still_rounds() as rounds:
+        fleets = Fleets(still_fleet(rounds), still_fleet(rounds), still_fleet(rounds))
+        await Agent("production", world.store, board, fleets, world.clock, world.origins, world.observer).do_pass(0)
+        assert fleets.queues.running == {QUEUE: Role.LEADING}
     return board
 
 
 async def test_registrations_are_known_before_the_rows_that_may_turn_trimming_on(
-    world: World, group: asyncio.TaskGroup
+    world: World,
 ) -> None:
-    assert (await agent_pass(world, group)).notes == ["registrations", "rows"]
+    assert (await agent_pass(world)).notes == ["registrations", "rows"]
 
 
 async def test_a_mapping_of_replicated_tables_that_can_not_be_read_fails_no_pass(
-    world: World, group: asyncio.TaskGroup
+    world: World,
 ) -> None:
     world.store = WithoutMappings(world.store.queues, world.store.consumers, world.store.registrations)
-    assert (await agent_pass(world, group)).find_queue_row(QUEUE) is not None
+    assert (await agent_pass(world)).find_queue_row(QUEUE) is not None
 
 
 async def test_a_banned_queue_is_not_trimmed(world: World) -> None:
