@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 DirectoryPath = Annotated[str, StringConstraints(pattern=r"^//[^\[\]\s]+$", min_length=3)]
-"""A directory of a cluster; ends without a slash where it has been parsed by `without_final_slash`."""
+"""A directory of a cluster, as it can stand in a query."""
 
 
 class Settings(BaseModel):
