@@ -42,6 +42,8 @@ def altered_table_state(old: TableState, schema: yson.Yson | None, dynamic: bool
             new = replace(new, unique_keys=True)
     if becomes_dynamic:
         validate_dynamic_schema(new)
+    else:
+        validate_computed_columns(new)
     return TableState(new, becomes_dynamic, weak=old.weak and schema is None and not becomes_dynamic)
 
 

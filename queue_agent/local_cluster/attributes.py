@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from queue_agent.local_cluster.clock import MIN_TIMESTAMP, format_instant
 from queue_agent.local_cluster.content_attributes import CHUNK_TYPE, content_attributes, measure_content
-from queue_agent.local_cluster.lifetimes import checked_lifetime, effective_expiration
+from queue_agent.local_cluster.lifetimes import checked_lifetime, effective_expiration, touch_time
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
 from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node, TableState, Tablet
 from queue_agent.local_cluster.permissions import Permissions
 from queue_agent.local_cluster.replica_attributes import OF_ALL_OBJECTS, describe_replicas, replica_attributes
-from queue_agent.local_cluster.replica_tracking import DEFAULT_OPTIONS, checked_options
-from queue_agent.local_cluster.replicated_types import NO_REPLICA, REPLICATED_TABLE, TABLE_REPLICA, UPSTREAM_REPLICA_ID
+from queue_agent.local_cluster.replica_tracking import checked_options
+from queue_agent.local_cluster.replicated_types import NO_REPLICA, TABLE_REPLICA, UPSTREAM_REPLICA_ID
 from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
-from queue_agent.local_cluster.retention import RETENTION_ATTRIBUTES
-from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, SUBJECT_TYPES, Subjects, members
+from queue_agent.local_cluster.settable_attributes import (
+    PERMANENT,
+    REPLICATED_TABLE_OPTIONS,
+    SETTABLE,
+    Settable,
+    anything,
+    is_boolean,
+    is_consumer,
+    is_dynamic,
+    is_link,
+    is_queue,
+    is_replicated,
+    is_sorted_dynamic,
+    is_subject,
+    is_table,
+    is_user,
+)
+from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, Subjects, members
 from queue_agent.local_cluster.table_sizes import TableSize, measure_tablet
 from queue_agent.local_cluster.tablet_keys import key_to_yson
 from queue_agent.local_cluster.transaction_attributes import OPAQUE_OF_TRANSACTIONS, Computed, TransactionAttributes
@@ -29,12 +44,6 @@ from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
-
-DEFAULT_QUEUE_AGENT_STAGE: Final = "production"
-DEFAULT_MIN_REPLICATION_LOG_TTL: Final = 5 * 60 * 1000
-"""Milliseconds rows stay in the log of a replicated table that all replicas have."""
-
-_OPTIONS: Final = "replicated_table_options"
 
 OPAQUE: Final = frozenset(
     {
@@ -73,52 +82,6 @@ AGENT_ATTRIBUTES: Final[Mapping[str, AgentAttribute]] = {
 }
 
 
-def is_queue(node: Node) -> bool:
-    """Every dynamic table that is not sorted is a queue."""
-    return node.table is not None and node.table.dynamic and not node.table.schema.is_sorted
-
-
-def is_consumer(node: Node) -> bool:
-    """A dynamic sorted table somebody marked as one."""
-    return _is_sorted_dynamic(node) and node.attributes.get("treat_as_queue_consumer") is True
-
-
-def _is_sorted_dynamic(node: Node) -> bool:
-    return node.table is not None and node.table.dynamic and node.table.schema.is_sorted
-
-
-def _is_dynamic(node: Node) -> bool:
-    return node.table is not None and node.table.dynamic
-
-
-def _is_replicated(node: Node) -> bool:
-    return node.type == REPLICATED_TABLE
-
-
-def _has_content(node: Node) -> bool:
-    return node.table is not None or node.type == "file"
-
-
-def _is_table(node: Node) -> bool:
-    return node.table is not None
-
-
-def _is_link(node: Node) -> bool:
-    return node.type == "link"
-
-
-def _is_subject(node: Node) -> bool:
-    return node.type in SUBJECT_TYPES
-
-
-def _is_user(node: Node) -> bool:
-    return node.type == "user"
-
-
-def _any(_: Any) -> bool:
-    return True
-
-
 def _lock_mode(state: TreeState, node: Node) -> str:
     """Mode of the version seen: of the nearest transaction that, or some transaction below which, has locked it."""
     locks = [lock for lock in state.versions.locks_of(node.id) if lock.acquired]
@@ -133,74 +96,6 @@ def _lock_mode(state: TreeState, node: Node) -> str:
     return "none"
 
 
-def _one_of(*allowed: str) -> Callable[[Any], bool]:
-    return lambda value: value in allowed
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-@dataclass(frozen=True, slots=True)
-class Settable:
-    """A builtin attribute with a stored value."""
-
-    present: Callable[[Node], bool]
-    valid: Callable[[Any], bool]
-    default: Any = None
-    """Shown while nobody has set it; None: not shown then."""
-
-    only_unmounted: bool = False
-    lock: Literal["key", "whole", "outside"] = "key"
-    """What a transaction locks to set it: the attribute alone, or the node; `outside`: no transaction may set it."""
-
-
-SETTABLE: Final[Mapping[str, Settable]] = {
-    "account": Settable(_any, _is_text, "tmp", lock="outside"),
-    "owner": Settable(_any, _is_text, "root", lock="outside"),
-    "acl": Settable(_any, _is_list, [], lock="outside"),
-    "inherit_acl": Settable(_any, _is_bool, True, lock="outside"),
-    "opaque": Settable(_any, _is_bool, False, lock="outside"),
-    EXPIRATION_TIME: Settable(_any, _any),
-    EXPIRATION_TIMEOUT: Settable(_any, _any),
-    "optimize_for": Settable(_is_table, _one_of("lookup", "scan"), "scan"),
-    "compression_codec": Settable(_has_content, _is_text, "lz4"),
-    "erasure_codec": Settable(_has_content, _is_text, "none"),
-    "replication_factor": Settable(_has_content, lambda value: isinstance(value, int) and value > 0, 1, lock="outside"),
-    "primary_medium": Settable(_has_content, _is_text, "default", lock="outside"),
-    "tablet_cell_bundle": Settable(_is_table, _is_text, "default", only_unmounted=True, lock="outside"),
-    "atomicity": Settable(_is_dynamic, _one_of("full", "none"), "full", only_unmounted=True, lock="outside"),
-    "commit_ordering": Settable(is_queue, _one_of("weak", "strong"), "weak", only_unmounted=True, lock="outside"),
-    "in_memory_mode": Settable(_is_table, _one_of("none", "compressed", "uncompressed"), "none", lock="whole"),
-    "enable_shared_write_locks": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
-    **{name: Settable(_is_table, _is_count, lock="outside") for name in RETENTION_ATTRIBUTES},
-    _OPTIONS: Settable(_is_replicated, lambda value: isinstance(value, dict), DEFAULT_OPTIONS, lock="outside"),
-    "min_replication_log_ttl": Settable(_is_replicated, _is_count, DEFAULT_MIN_REPLICATION_LOG_TTL, lock="outside"),
-    "queue_agent_stage": Settable(_is_dynamic, _is_text, DEFAULT_QUEUE_AGENT_STAGE, lock="outside"),
-    "treat_as_queue_consumer": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
-    "treat_as_queue_producer": Settable(_is_sorted_dynamic, _is_bool, False, lock="outside"),
-    "vital_queue_consumer": Settable(is_consumer, _is_bool, False, lock="outside"),
-}
-
-
-_PERMANENT: Final = frozenset(
-    name for name, settable in SETTABLE.items() if settable.default is not None and name != "opaque"
-)
-"""Always there: they can be changed, not removed."""
-
-
 class Attributes:
     """Attributes of the nodes of one cluster."""
 
@@ -212,76 +107,79 @@ class Attributes:
         self._of_transactions = TransactionAttributes(state.versions)
         permissions = Permissions(state, resolver)
         self._of_nodes: Mapping[str, Computed] = {
-            "id": (_any, lambda node: node.id),
-            "type": (_any, lambda node: node.type),
+            "id": (anything, lambda node: node.id),
+            "type": (anything, lambda node: node.type),
             "key": (lambda node: node.parent_id is not None, lambda node: node.name),
-            "path": (_any, resolver.path_of),
+            "path": (anything, resolver.path_of),
             "parent_id": (lambda node: node.parent_id is not None, lambda node: node.parent_id),
-            "creation_time": (_any, lambda node: node.creation_time),
-            "modification_time": (_any, lambda node: node.modification_time),
-            "access_time": (_any, lambda node: node.modification_time),
-            "access_counter": (_any, lambda _: 0),
-            "revision": (_any, lambda node: yson.Uint64(node.revision)),
-            "attribute_revision": (_any, lambda node: yson.Uint64(node.attribute_revision)),
-            "content_revision": (_any, lambda node: yson.Uint64(node.content_revision)),
-            "ref_counter": (_any, lambda _: 1),
-            "native_cell_tag": (_any, lambda node: yson.Uint64(Guid.parse(node.id).first >> 48)),
-            "external": (_any, lambda _: False),
-            "lock_count": (_any, lambda node: len(state.versions.locks_of(node.id))),
-            "lock_mode": (_any, lambda node: _lock_mode(state, node)),
-            "locks": (_any, lambda node: [lock.describe() for lock in state.versions.locks_of(node.id)]),
-            "user_attribute_keys": (_any, self._user_names),
-            "user_attributes": (_any, lambda node: {name: node.attributes[name] for name in self._user_names(node)}),
-            "opaque_attribute_keys": (_any, lambda node: [name for name in self.names(node) if name in OPAQUE]),
+            "creation_time": (anything, lambda node: node.creation_time),
+            "modification_time": (anything, lambda node: node.modification_time),
+            "access_time": (anything, lambda node: node.modification_time),
+            "access_counter": (anything, lambda _: 0),
+            "revision": (anything, lambda node: yson.Uint64(node.revision)),
+            "attribute_revision": (anything, lambda node: yson.Uint64(node.attribute_revision)),
+            "content_revision": (anything, lambda node: yson.Uint64(node.content_revision)),
+            "ref_counter": (anything, lambda _: 1),
+            "native_cell_tag": (anything, lambda node: yson.Uint64(Guid.parse(node.id).first >> 48)),
+            "external": (anything, lambda _: False),
+            "lock_count": (anything, lambda node: len(state.versions.locks_of(node.id))),
+            "lock_mode": (anything, lambda node: _lock_mode(state, node)),
+            "locks": (anything, lambda node: [lock.describe() for lock in state.versions.locks_of(node.id)]),
+            "user_attribute_keys": (anything, self._user_names),
+            "user_attributes": (
+                anything,
+                lambda node: {name: node.attributes[name] for name in self._user_names(node)},
+            ),
+            "opaque_attribute_keys": (anything, lambda node: [name for name in self.names(node) if name in OPAQUE]),
             "count": (lambda node: node.type in MAPS or node.type == "list_node", self._count),
-            "target_path": (_is_link, lambda node: node.value),
-            "broken": (_is_link, self._is_broken),
-            "effective_expiration": (_any, lambda node: effective_expiration(state, node)),
-            "touch_time": (lambda node: node.id in committed.touched, self._touch_time),
-            "effective_acl": (_any, permissions.effective_acl),
-            "member_of": (_is_subject, lambda node: self._subjects.groups_of(node.name)),
-            "member_of_closure": (_is_subject, lambda node: sorted(self._subjects.closure(node.name))),
-            "builtin": (_is_subject, lambda node: node.name in BUILTIN),
+            "target_path": (is_link, lambda node: node.value),
+            "broken": (is_link, self._is_broken),
+            "effective_expiration": (anything, lambda node: effective_expiration(state, node)),
+            "touch_time": (lambda node: node.id in committed.touched, lambda node: touch_time(state, node)),
+            "effective_acl": (anything, permissions.effective_acl),
+            "member_of": (is_subject, lambda node: self._subjects.groups_of(node.name)),
+            "member_of_closure": (is_subject, lambda node: sorted(self._subjects.closure(node.name))),
+            "builtin": (is_subject, lambda node: node.name in BUILTIN),
             MEMBERS: (lambda node: node.type == "group", members),
-            "name": (_is_subject, lambda node: node.name),
-            "aliases": (_is_subject, lambda node: node.attributes.get("aliases", [])),
-            "banned": (_is_user, lambda node: node.attributes.get("banned", False)),
+            "name": (is_subject, lambda node: node.name),
+            "aliases": (is_subject, lambda node: node.attributes.get("aliases", [])),
+            "banned": (is_user, lambda node: node.attributes.get("banned", False)),
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
-            "schema": (_is_table, lambda node: _table(node).schema.to_yson()),
-            "schema_mode": (_is_table, lambda node: "weak" if _table(node).weak else "strong"),
-            "dynamic": (_is_table, lambda node: _table(node).dynamic),
-            "sorted": (_is_table, lambda node: _table(node).schema.is_sorted),
-            "key_columns": (_is_table, lambda node: [column.name for column in _table(node).schema.key_columns]),
+            "schema": (is_table, lambda node: _table(node).schema.to_yson()),
+            "schema_mode": (is_table, lambda node: "weak" if _table(node).weak else "strong"),
+            "dynamic": (is_table, lambda node: _table(node).dynamic),
+            "sorted": (is_table, lambda node: _table(node).schema.is_sorted),
+            "key_columns": (is_table, lambda node: [column.name for column in _table(node).schema.key_columns]),
             "sorted_by": (
-                lambda node: _is_table(node) and _table(node).schema.is_sorted,
+                lambda node: is_table(node) and _table(node).schema.is_sorted,
                 lambda node: [column.name for column in _table(node).schema.key_columns],
             ),
             UPSTREAM_REPLICA_ID: (
-                lambda node: _is_dynamic(node) and node.type == "table",
+                lambda node: is_dynamic(node) and node.type == "table",
                 lambda node: node.attributes.get(UPSTREAM_REPLICA_ID, NO_REPLICA),
             ),
-            "replicas": (_is_replicated, lambda node: describe_replicas(replication, node)),
-            "tablet_count": (_is_dynamic, lambda node: len(committed.tablets(node.id))),
-            "tablet_state": (_is_dynamic, lambda node: table_tablet_state(committed.tablets(node.id))),
+            "replicas": (is_replicated, lambda node: describe_replicas(replication, node)),
+            "tablet_count": (is_dynamic, lambda node: len(committed.tablets(node.id))),
+            "tablet_state": (is_dynamic, lambda node: table_tablet_state(committed.tablets(node.id))),
             "tablet_count_by_state": (
-                _is_dynamic,
+                is_dynamic,
                 lambda node: dict(Counter(tablet.state for tablet in committed.tablets(node.id))),
             ),
-            "tablets": (_is_dynamic, self._tablets),
-            "unmerged_row_count": (_is_sorted_dynamic, lambda node: self._size(node).row_count),
-            "tablet_statistics": (_is_dynamic, lambda node: self._size(node).statistics()),
+            "tablets": (is_dynamic, self._tablets),
+            "unmerged_row_count": (is_sorted_dynamic, lambda node: self._size(node).row_count),
+            "tablet_statistics": (is_dynamic, lambda node: self._size(node).statistics()),
             **content_attributes(committed),
-            "retained_timestamp": (_is_sorted_dynamic, lambda _: yson.Uint64(MIN_TIMESTAMP)),
-            "unflushed_timestamp": (_is_sorted_dynamic, lambda _: yson.Uint64(committed.timestamps.present)),
+            "retained_timestamp": (is_sorted_dynamic, lambda _: yson.Uint64(MIN_TIMESTAMP)),
+            "unflushed_timestamp": (is_sorted_dynamic, lambda _: yson.Uint64(committed.timestamps.present)),
             "pivot_keys": (
-                _is_sorted_dynamic,
+                is_sorted_dynamic,
                 lambda node: [_pivot_key(node, tablet) for tablet in committed.tablets(node.id)],
             ),
-            "tablet_error_count": (_is_dynamic, lambda _: 0),
-            "tablet_errors": (_is_dynamic, lambda _: []),
-            "remount_needed_tablet_count": (_is_dynamic, lambda _: 0),
+            "tablet_error_count": (is_dynamic, lambda _: 0),
+            "tablet_errors": (is_dynamic, lambda _: []),
+            "remount_needed_tablet_count": (is_dynamic, lambda _: 0),
             "last_commit_timestamp": (
-                _is_dynamic,
+                is_dynamic,
                 lambda node: yson.Uint64(
                     max((tablet.last_write_timestamp for tablet in committed.tablets(node.id)), default=0)
                 ),
@@ -351,17 +249,17 @@ class Attributes:
             raise YtError(f"Attribute key must be a string that is not empty, got {name!r}")
         if node.type in OBJECT_TYPES:
             return self._of_transactions.with_value(node, name, value)
-        if _is_subject(node) and name in ("name", "aliases", "banned"):
+        if is_subject(node) and name in ("name", "aliases", "banned"):
             return self._with_subject_value(node, name, value)
         if self._is_computed(node, name) or name in AGENT_ATTRIBUTES:
             raise YtError(f'Builtin attribute "{name}" cannot be set')
         settable = SETTABLE.get(name)
         if settable:
-            value = yson.as_boolean(value) if settable.valid is _is_bool else value
+            value = yson.as_boolean(value) if settable.valid is is_boolean else value
             self._check(node, name, value, settable)
         if name in (EXPIRATION_TIME, EXPIRATION_TIMEOUT):
             value = checked_lifetime(self._state, node, name, value)
-        elif name == _OPTIONS:
+        elif name == REPLICATED_TABLE_OPTIONS:
             value = checked_options(value)
         elif name == "acl":
             value = self._subjects.parse_acl(value)
@@ -381,13 +279,13 @@ class Attributes:
         """The node with no attributes but those that cannot be removed."""
         _refuse_fixed(node)
         kept = {
-            name: value for name, value in node.attributes.items() if name in _PERMANENT or name == UPSTREAM_REPLICA_ID
+            name: value for name, value in node.attributes.items() if name in PERMANENT or name == UPSTREAM_REPLICA_ID
         }
         return replace(node, attributes=kept)
 
     def check_removable(self, node: Node, name: str, *, inside: bool = False) -> None:
         """YtError unless an attribute of this name, or something inside it, could be removed."""
-        permanent = name in _PERMANENT and not inside
+        permanent = name in PERMANENT and not inside
         if self._is_computed(node, name) or name in AGENT_ATTRIBUTES or permanent:
             raise YtError(f'Attribute "{name}" cannot be removed')
 
@@ -430,7 +328,7 @@ class Attributes:
             return replace(node, name=node.name if value == node.name else self._subjects.check_name(value))
         if name == "aliases":
             value = self._subjects.check_aliases(node, value)
-        elif not _is_user(node) or not _is_bool(value):
+        elif not is_user(node) or not is_boolean(value):
             raise YtError(f'Attribute "banned" of {node.type} "{node.name}" cannot be set to {value!r}')
         elif value and node.name == ROOT:
             raise YtError(f'User "{ROOT}" cannot be banned')
@@ -467,9 +365,6 @@ class Attributes:
             "queues": {path: yson.Uint64(node.attribute_revision) for path, node in tables if is_queue(node)},
             "consumers": {path: yson.Uint64(node.attribute_revision) for path, node in tables if is_consumer(node)},
         }
-
-    def _touch_time(self, node: Node) -> str:
-        return format_instant(datetime.fromtimestamp(self._committed.touched[node.id], UTC))
 
     def _tablets(self, node: Node) -> list[dict[str, Any]]:
         return [self._describe(node, tablet) for tablet in self._committed.tablets(node.id)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -99,10 +100,12 @@ class Format:
 
     def read_complete_json_rows(self, data: bytes) -> tuple[list[dict[bytes, Any]], bytes]:
         """Rows at the beginning of JSON that goes on, and the rest that may be the beginning of another."""
-        end = len(data)
-        while end > 0 and end > len(data) - _UTF8_LENGTH and data[end - 1] & 0x80:
-            end -= 1  # a character may have been cut
-        text = _text(data[:end])
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            text = decoder.decode(data)
+        except UnicodeDecodeError as error:
+            raise _bad_json(error) from error
+        cut_character, _ = decoder.getstate()
         rows: list[dict[bytes, Any]] = []
         position = 0
         while (start := _skip_space(text, position)) < len(text):
@@ -114,7 +117,7 @@ class Format:
                 break
             rows.append(self._json_row(value))
             position = end_of_row
-        return rows, text[position:].encode() + data[end:]
+        return rows, text[position:].encode() + cut_character
 
     def _json_row(self, value: Any) -> dict[bytes, Any]:
         row = self._from_json(value, bytes)
@@ -236,9 +239,6 @@ def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is not a JSON value")
 
 
-_UTF8_LENGTH: Final = 4
-"""Bytes a character may take."""
-
 _JSON = json.JSONDecoder(parse_constant=_no_number)
 
 
@@ -246,7 +246,11 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise YtError(f"Error parsing JSON: {error}") from error
+        raise _bad_json(error) from error
+
+
+def _bad_json(error: ValueError) -> YtError:
+    return YtError(f"Error parsing JSON: {error}")
 
 
 def _skip_space(text: str, position: int) -> int:

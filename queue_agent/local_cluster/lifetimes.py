@@ -40,6 +40,11 @@ def effective_expiration(state: TreeState, node: Node) -> dict[str, Any]:
     }
 
 
+def touch_time(state: TreeState, node: Node) -> str:
+    """When somebody last wanted a node that expires."""
+    return format_instant(datetime.fromtimestamp(state.committed.touched[node.id], UTC))
+
+
 def _least(state: TreeState, node: Node, name: str) -> dict[str, Any] | None:
     holders = [holder for holder in _lineage(state, node) if name in holder.attributes]
     if not holders:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.alteration import validate_dynamic_schema
 from queue_agent.local_cluster.attributes import instant
+from queue_agent.local_cluster.computed_columns import validate_computed_columns
 from queue_agent.local_cluster.ids import OBJECT_TYPES
 from queue_agent.local_cluster.model import Node, TableState
 from queue_agent.local_cluster.replicated_types import CHAOS_REPLICATED_TABLE, NO_REPLICA, REPLICATED_TABLE
@@ -150,6 +151,8 @@ def table_state(node_type: str, attributes: Mapping[str, Any]) -> TableState | N
             # Keys of dynamic tables are unique anyway, a schema need not say so.
             schema = replace(schema, unique_keys=True)
         validate_dynamic_schema(schema)
+    else:
+        validate_computed_columns(schema)
     return TableState(schema, dynamic, weak=not dynamic and not schema.columns and not schema.strict)
 
 

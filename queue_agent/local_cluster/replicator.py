@@ -8,7 +8,6 @@ from typing import Final, NoReturn
 
 import structlog
 
-from queue_agent.local_cluster.attributes import DEFAULT_MIN_REPLICATION_LOG_TTL
 from queue_agent.local_cluster.clock import COUNTER_BITS
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.model import Node, Tablet
@@ -16,6 +15,7 @@ from queue_agent.local_cluster.replica_tracking import Candidate, TrackerOptions
 from queue_agent.local_cluster.replicated_types import TableReplica
 from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.segments import drop_trimmed
+from queue_agent.local_cluster.settable_attributes import DEFAULT_MIN_REPLICATION_LOG_TTL
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.table_replicas import TableReplicas
 from queue_agent.wire.error import YtError

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.chunk_blocks import ABSENT
 from queue_agent.local_cluster.column_types import SIMPLE_TYPES
+from queue_agent.local_cluster.computed_columns import compiled, validate_computed_columns
+from queue_agent.local_cluster.row_codec import computed_error
 from queue_agent.local_cluster.rows import SCHEMA_VIOLATION, value_parser
 from queue_agent.local_cluster.schema import Column, TableSchema
 from queue_agent.wire import yson
@@ -60,37 +62,51 @@ class BatchReader:
         self._limits = limits
         self._columns = [(column.name.encode(), column, _column_parser(column)) for column in schema.columns]
         self._keys = [column.name.encode() for column in schema.key_columns]
-        for column in schema.columns:
-            if column.expression is not None:
-                raise YtError(f'Column "{column.name}" is computed: such static tables cannot be written here')
+        validate_computed_columns(schema)
+        self._computed = [
+            (column.name.encode(), compiled(column.expression, schema.key_columns), _column_parser(column))
+            for column in schema.key_columns
+            if column.expression is not None
+        ]
 
     def read(self, rows: Sequence[Mapping[bytes, Any]]) -> Batch:
         """Check rows; what a row lacks of the schema's columns is null.
 
         Raises:
             YtError: 307 for a value of a wrong type, a null in a required column or a column a strict schema does not
-                name; 308 for a row or key that is too heavy.
+                name or it computes; 308 for a row or key that is too heavy.
         """
         columns: dict[bytes, Sequence[Any]] = {}
         named = 0
         for name, column, parse in self._columns:
-            values = [row.get(name, ABSENT) for row in rows]
+            values: Sequence[Any] = [row.get(name, ABSENT) for row in rows]
             absent = values.count(ABSENT)
             named += len(values) - absent
             if absent:
                 values = [None if value is ABSENT else value for value in values]
-            columns[name] = self._checked(column, values, parse)
+            if column.expression is None:
+                values = self._checked(column, values, parse)
+            elif absent < len(values):
+                raise computed_error(name)
+            columns[name] = values
         if named != sum(map(len, rows)):
             self._add_others(columns, rows)
+        if self._computed:
+            self._compute(columns)
         weight = self._weigh(columns, len(rows))
         return Batch(columns, len(rows), weight)
 
-    def _checked(self, column: Column, values: list[Any], parse: Callable[[Any], Any]) -> Sequence[Any]:
+    def _checked(self, column: Column, values: Sequence[Any], parse: Callable[[Any], Any]) -> Sequence[Any]:
         types = set(map(type, values))
         known = _AS_THEY_ARE.get(column.type, frozenset())
         if types <= known or (not column.required and types <= known | {type(None)}):
             return values
         return [parse(value) for value in values]
+
+    def _compute(self, columns: dict[bytes, Sequence[Any]]) -> None:
+        keys = list(zip(*(columns[name] for name in self._keys), strict=True))
+        for name, compute, parse in self._computed:
+            columns[name] = [parse(compute(key)) for key in keys]
 
     def _add_others(self, columns: dict[bytes, Sequence[Any]], rows: Sequence[Mapping[bytes, Any]]) -> None:
         others = dict.fromkeys(name for row in rows for name in row if name not in columns)

@@ -133,7 +133,7 @@ class RowCodec:
             known = {name for name, _ in self._key_plan}
             extra = next(name for name in mapping if name not in known)
             if extra in self._computed_names:
-                raise _computed(extra)
+                raise computed_error(extra)
             raise YtError(f'Column "{text_of_name(extra)}" is not a key column', SCHEMA_VIOLATION)
         return self._with_computed(values) if self._computed else tuple(values)
 
@@ -183,11 +183,12 @@ class RowCodec:
     def _refuse_unknown(self, mapping: Mapping[bytes, Yson]) -> NoReturn:
         name = next(name for name in mapping if name not in self._known)
         if name in self._computed_names:
-            raise _computed(name)
+            raise computed_error(name)
         raise YtError(f'No such column "{text_of_name(name)}"', SCHEMA_VIOLATION)
 
 
-def _computed(name: bytes) -> YtError:
+def computed_error(name: bytes) -> YtError:
+    """Somebody gives a value for a column that nobody gives values for."""
     return YtError(
         f'Column "{text_of_name(name)}" is computed automatically and should not be provided by user', SCHEMA_VIOLATION
     )

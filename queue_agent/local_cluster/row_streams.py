@@ -115,4 +115,4 @@ class _LineReader:
 
     def finish(self) -> list[InputRow]:
         rest = self._buffer.content()
-        return self._reader.read(rest) if rest else []
+        return self._reader.read(rest.removesuffix(self._reader.record_separator)) if rest else []

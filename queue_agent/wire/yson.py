@@ -48,7 +48,7 @@ def complete_length(data: bytes) -> int:
     length = 0
     try:
         for item in bindings.load(BytesIO(data), yson_type="list_fragment", raw=True):
-            if length + len(item) > len(data):  # the parser has put a `;` behind an item that had none
+            if not item.rstrip(b" \t\r\n").endswith(b";"):
                 break
             length += len(item)
     except YsonError:

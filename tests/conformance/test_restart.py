@@ -30,17 +30,24 @@ class Started:
         """All that clients can see of user data, in bytes."""
         names = ["id", "type", "revision", "attribute_revision", "content_revision", "creation_time", "schema"]
         names += ["modification_time", "user_attributes", "tablet_state", "tablet_count", "tablets", "target_path"]
+        names += ["chunk_ids", "row_count", "data_weight", "sorted", "md5", "expiration_time", "lock_count"]
         trees = [client.get("//tmp", attributes=[*names, "opaque", "acl"]) for client in (self.client, self.other)]
         tables = [
             list(client.search("//tmp", node_type="table", follow_links=False)) for client in (self.client, self.other)
         ]
         rows = [
-            [rows_of(client, f"* from [{path}]") for path in found if client.get(f"{path}/@tablet_state") == "mounted"]
+            [
+                rows_of(client, f"* from [{path}]")
+                for path in found
+                if client.get(f"{path}/@", attributes=["tablet_state"]) == {"tablet_state": "mounted"}
+            ]
             for client, found in zip((self.client, self.other), tables, strict=True)
         ]
+        static = [list(self.client.read_table(path)) for path in ("//tmp/static", "//tmp/was_static", "//tmp/frozen")]
+        file = self.client.read_file("//tmp/file").read()
         registrations = self.client.list_queue_consumer_registrations()
         values = [client.get("//tmp") for client in (self.client, self.other)]
-        return [yson.dumps(part) for part in (*trees, *values, *rows, registrations)]
+        return [yson.dumps(part) for part in (*trees, *values, *rows, *static, file, registrations)]
 
 
 @contextmanager
@@ -85,6 +92,13 @@ def fill(cluster: Started) -> None:
     client.copy("//tmp/moved", "//tmp/copied")
     client.move("//tmp/moved", "//tmp/moved2")
     client.remove("//tmp/gone")
+    columns = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "any"}]
+    client.create("table", "//tmp/static", attributes={"schema": columns, "expiration_time": "2999-01-01"})
+    client.write_table("//tmp/static", [{"key": key, "value": [key]} for key in range(20)])
+    client.write_table("<append=%true>//tmp/static", [{"key": key} for key in range(20, 25)])
+    client.copy("//tmp/static", "//tmp/was_static")
+    client.write_table("//tmp/was_static", [{"key": 5}])
+    client.write_file("//tmp/file", b"0123456789" * 1000, compute_md5=True)
     client.mount_table("//tmp/moved2", sync=True)
     client.mount_table("//tmp/copied", sync=True)
 

@@ -140,6 +140,20 @@ def test_descending_order_is_an_order_too(client: YtClient, path: str) -> None:
     assert numbers(client, f"{path}[2:]") == [1]
 
 
+def test_computed_columns_are_computed(client: YtClient, path: str) -> None:
+    hashed = {"name": "hash", "type": "int64", "sort_order": "ascending", "expression": "key % 4", "required": True}
+    with refused(1, "Non-key"):
+        table(client, path, [{"name": "hash", "type": "int64", "expression": "1"}])
+    table(client, path, [hashed, *KEYED])
+    keys = sorted(range(40), key=lambda key: (key % 4, key))
+    client.write_table(path, [{"key": key} for key in keys])
+    assert [(row["hash"], row["key"]) for row in read(client, path)] == [(key % 4, key) for key in keys]
+    with refused(307, "hash"):
+        client.write_table(path, [{"hash": 0, "key": 1}])
+    with refused(301):
+        client.write_table(path, [{"key": key} for key in reversed(keys)])
+
+
 def test_a_path_can_name_the_order(client: YtClient, path: str) -> None:
     table(client, path)
     client.write_table(TablePath(path, sorted_by=["a", "b"]), [{"a": 0, "b": 1}, {"a": 1, "b": 0}])

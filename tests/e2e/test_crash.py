@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
+import urllib.request
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -22,6 +24,7 @@ TABLE: Final = "//tmp/table"
 QUEUE: Final = "//tmp/queue"
 PRODUCER: Final = "//tmp/producer"
 SESSION: Final = "writer"
+STATIC: Final = "//tmp/static"
 
 COLUMNS: Final = {"writer": "int64", "batch": "int64", "position": "int64", "filling": "string"}
 SYSTEM_COLUMNS: Final = {"$timestamp": "uint64", "$cumulative_data_weight": "int64"}
@@ -123,6 +126,42 @@ class Pusher:
         assert contents(read_tablet(client, QUEUE, 0)) == self._written
 
 
+class Replacer:
+    """Writes a static table anew, and then something behind it."""
+
+    def __init__(self) -> None:
+        self.batch_count = 0
+        self._choices = random.Random(1)
+        self._written: list[Row] = []
+        self._pending: list[Row] | None = None
+
+    def write(self, client: YtClient) -> None:
+        rows = make_rows(self._choices, -2, self.batch_count, range(batch_size(self._choices, 0)))
+        append = self._choices.random() < 0.5
+        self._pending = [*self._written, *rows] if append else rows
+        # Chunks of so few bytes that there are several, kept one by one. Not by the client's own function: that begins
+        # a transaction, and interrupts the main thread when it cannot be pinged any more.
+        parameters = {
+            "path": f"<append=%{str(append).lower()}>{STATIC}",
+            "table_writer": {"desired_chunk_size": 1000},
+            "input_format": "json",
+        }
+        body = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        url = f"{client.config['proxy']['url']}/api/v4/write_table"
+        request = urllib.request.Request(url, body, {"X-YT-Parameters": json.dumps(parameters)}, method="PUT")
+        urllib.request.urlopen(request, timeout=30).close()
+        self._written, self._pending = self._pending, None
+        self.batch_count += 1
+
+    def check(self, client: YtClient) -> None:
+        rows = [dict(row) for row in client.read_table(STATIC)]
+        if self._pending is not None and rows == self._pending:
+            self._written = rows
+        self._pending = None
+        assert rows == self._written
+        assert client.get(f"{STATIC}/@row_count") == len(rows)
+
+
 def batch_size(choices: random.Random, at_least: int) -> int:
     return choices.choices((at_least, 5, 40, 300), (6, 6, 3, 1))[0]
 
@@ -160,6 +199,7 @@ def create_tables(client: YtClient) -> None:
     for path, tablet_count in ((TABLE, TABLET_COUNT), (QUEUE, 1)):
         client.create("table", path, attributes={"dynamic": True, "schema": schema, "tablet_count": tablet_count})
         client.mount_table(path)
+    client.create("table", STATIC)
     client.create("queue_producer", PRODUCER)
     client.mount_table(PRODUCER)
 
@@ -181,7 +221,7 @@ def assert_written(writers: Sequence[Writer], batch_counts: Sequence[int], too_e
 def test_acknowledged_batches_survive_being_killed_and_the_others_are_whole_or_absent(tmp_path: Path) -> None:
     options = ("--agents=0", f"--data-dir={tmp_path / 'data'}")
     choices = random.Random(17)
-    writers: list[Writer] = [Inserter(1), Inserter(2), Inserter(3), Pusher()]
+    writers: list[Writer] = [Inserter(1), Inserter(2), Inserter(3), Pusher(), Replacer()]
     for number in range(ROUNDS):
         with started(tmp_path, *options, clusters=("pythia",)) as playground, ExitStack() as stack:
             playground.wait_ready()
