@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from queue_agent.local_cluster.dsv import DsvOptions, DsvReader, dsv_header, write_dsv
+from queue_agent.local_cluster.row_output import ValueRows
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
@@ -140,6 +141,8 @@ class Format:
         if self.dsv:
             return write_dsv(self.dsv, rows)
         if self.name == "yson":
+            if isinstance(rows, ValueRows) and self.style == "binary" and not self.skip_null_values:
+                return rows.binary_yson()
             return yson.dumps_rows(map(_without_nulls, rows) if self.skip_null_values else rows, self.style)
         return b"".join(self.write_node(row) for row in rows)
 

@@ -9,7 +9,7 @@ from queue_agent.local_cluster.consumers import open_consumer
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.registrations import Reference, Registrations
-from queue_agent.local_cluster.rows import data_weight, row_mapper
+from queue_agent.local_cluster.row_output import ValueRows
 from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP
 from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transaction import Insertion, TabletTransaction
@@ -50,9 +50,7 @@ class Queues(Guarded):
         self._registrations = registrations
         self._directory = directory
 
-    def pull(
-        self, queue_path: RichPath, partition_index: int, offset: int, limits: BatchLimits
-    ) -> list[dict[str, Any]]:
+    def pull(self, queue_path: RichPath, partition_index: int, offset: int, limits: BatchLimits) -> ValueRows:
         """Rows of one partition from an offset on, or from the first row that is left behind it."""
         queue = self._registrations.reference(queue_path)
         tables = self._cluster_of(queue, "Queue").tables
@@ -66,7 +64,7 @@ class Queues(Guarded):
         partition_index: int,
         offset: int | None,
         limits: BatchLimits,
-    ) -> list[dict[str, Any]]:
+    ) -> ValueRows:
         """Like `pull` for a registered consumer; without an offset, from where the consumer stands."""
         reference = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
@@ -160,9 +158,7 @@ class Queues(Guarded):
         return cluster.acting_as(self._access.user)
 
 
-def pull_rows(
-    tables: DynamicTables, path: str, partition_index: int, offset: int, limits: BatchLimits
-) -> list[dict[str, Any]]:
+def pull_rows(tables: DynamicTables, path: str, partition_index: int, offset: int, limits: BatchLimits) -> ValueRows:
     """Rows of one partition for output, within limits; at least one if there is any.
 
     Only one segment is read: the next one takes another pull.
@@ -170,13 +166,6 @@ def pull_rows(
     if offset < 0:
         raise YtError(f"Cannot read table {path} at a negative offset {offset}")
     table = tables.open_ordered(path)
-    to_map = row_mapper(table.schema.query_columns())
-    rows: list[dict[str, Any]] = []
-    weight = 0
     end = tables.store_end(table, partition_index, offset)
-    for row in tables.read_ordered(table, partition_index, offset, end):
-        if len(rows) >= limits.row_count or weight >= limits.data_weight:
-            break
-        rows.append(to_map(row))
-        weight += data_weight(row)
-    return rows
+    rows = tables.read_ordered_batch(table, partition_index, offset, end, limits.row_count, limits.data_weight)
+    return ValueRows(table.schema.query_columns(), rows)

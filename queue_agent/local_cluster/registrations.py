@@ -96,7 +96,7 @@ class Registrations(Guarded):
     def check(self, queue: Reference, consumer: Reference, queue_path: RichPath, consumer_path: RichPath) -> None:
         """YtError 901 unless the consumer is registered with the queue."""
         found = self._directory.home.tables.lookup_rows(TABLE_PATH, [_key(queue, consumer)])
-        if not found:
+        if not found.rows:
             raise YtError(
                 f"Consumer {consumer} is not registered for queue {queue}",
                 ErrorCode.AUTHORIZATION,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -74,6 +74,13 @@ class SortedRow(NamedTuple):
     key: bytes
     timestamp: int
     value: bytes
+
+
+_KEYS_AT_ONCE = 256
+"""Looked up by one statement."""
+
+_PAGE_BYTES = 16384
+"""SQLite keeps only up to a quarter of a page of a row in its place; the rest takes a page of its own."""
 
 
 class SortedVersion(NamedTuple):
@@ -350,6 +357,22 @@ class Storage:
         ).fetchone()
         return SortedRow(key, *row) if row and row[1] is not None else None
 
+    def find_values(self, tablet: int, keys: Sequence[bytes], timestamp: int) -> dict[bytes, bytes | None]:
+        """What was visible of each key at that timestamp; None for those that did not exist."""
+        found: dict[bytes, bytes | None] = {}
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            wanted = keys[start : start + _KEYS_AT_ONCE]
+            found.update(
+                self._database.execute(
+                    f"WITH wanted (key) AS (VALUES {', '.join(['(?)'] * len(wanted))})"  # noqa: S608 - question marks are inserted
+                    " SELECT key, (SELECT value FROM sorted_rows"
+                    " WHERE tablet = ? AND key = wanted.key AND timestamp <= ? ORDER BY timestamp DESC LIMIT 1)"
+                    " FROM wanted",
+                    (*wanted, tablet, timestamp),
+                )
+            )
+        return found
+
     def sorted_rows(self, tablet: int, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[SortedRow]:
         """What was visible at a timestamp of keys with `lower <= key < upper` (None: to the end), in key order."""
         condition = "" if upper is None else " AND key < ?4"
@@ -367,6 +390,7 @@ def _open(file: Path | None) -> sqlite3.Connection:
     # One thread only, and transactions opened by hand: the module must not start any by itself.
     database = sqlite3.connect(file or ":memory:", timeout=_LOCK_SECONDS, isolation_level=None)
     try:
+        database.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a new file
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from itertools import count, islice
+from operator import itemgetter
+from typing import Any
 
-from queue_agent.local_cluster.keys import KeyEncoder, Row
+from queue_agent.local_cluster.keys import Row, Value
 from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.permissions import Guarded
-from queue_agent.local_cluster.query import KeyRange, QueryResult, SelectOptions, explain, select
+from queue_agent.local_cluster.query import QueryResult, SelectOptions, explain, select
+from queue_agent.local_cluster.query_source import QuerySource
 from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, refuse_chaos
 from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_codec import RowCodec
 from queue_agent.local_cluster.row_errors import parse_rows
-from queue_agent.local_cluster.rows import decode_values, row_mapper
+from queue_agent.local_cluster.row_output import ValueRows
+from queue_agent.local_cluster.rows import data_weight, decode_values, row_mapper
 from queue_agent.local_cluster.schema import (
     CUMULATIVE_DATA_WEIGHT,
     TIMESTAMP,
@@ -33,10 +38,13 @@ from queue_agent.wire.error import ErrorCode, YtError
 LATEST_TIMESTAMP = 0x3FFFFFFFFFFFFF00
 """Reads what is visible now."""
 
+_INDEXES_WEIGHT = 16
+"""Of the index of the tablet and that of the row, which are read with every row and not stored with any."""
+
 _LAST_COMMITTED = (0x3FFFFFFFFFFFFF01, 0x3FFFFFFFFFFFFF04)
 """Sync and async last committed: what is visible now, said in other ways."""
 
-MAX_ROW_INDEX = 2**62
+_MAX_ROW_INDEX = 2**62
 """Behind every row."""
 
 _DEFAULT_OPTIONS = SelectOptions()
@@ -55,10 +63,6 @@ class Table:
     def path(self) -> str:
         """Made when asked for: most commands never say it."""
         return self.path_of(self.node)
-
-
-_Find: TypeAlias = Callable[[Tablet, bytes, Row, int], dict[str, Any] | None]
-"""Gives the row of a key, encoded and as values, at a timestamp."""
 
 
 class DynamicTables(Guarded):
@@ -115,71 +119,84 @@ class DynamicTables(Guarded):
         keys: Sequence[Mapping[bytes, Any]],
         *,
         column_names: Sequence[str] | None = None,
-        versioned: bool = False,
+        keep_missing_rows: bool = False,
+        timestamp: int | None = None,
+    ) -> ValueRows:
+        """Rows of a sorted table by whole keys, in the order of the keys; None for missing ones, if wanted."""
+        tables, table, positions = self._open_for_lookup(path, column_names)
+        located = tables._located(table, keys)
+        by_tablet: defaultdict[int, list[bytes]] = defaultdict(list)
+        for tablet, key, _ in located:
+            by_tablet[tablet.number].append(key)
+        read_timestamp = checked_timestamp(timestamp)
+        found: dict[bytes, bytes | None] = {}
+        for number, encoded in by_tablet.items():
+            found.update(tables._state.storage.find_values(number, encoded, read_timestamp))
+        stored = [found[key] for _, key, _ in located]
+        if not keep_missing_rows:
+            stored = [value for value in stored if value is not None]
+        rows = [None if value is None else decode_values(value) for value in stored]
+        columns: Sequence[Column] = table.schema.columns
+        if column_names is not None:
+            columns = [columns[position] for position in positions]
+            rows = [None if row is None else tuple([row[position] for position in positions]) for row in rows]
+        return ValueRows(columns, rows)
+
+    def lookup_versions(
+        self,
+        path: str,
+        keys: Sequence[Mapping[bytes, Any]],
+        *,
+        column_names: Sequence[str] | None = None,
         retention: Retention | None = None,
         keep_missing_rows: bool = False,
         timestamp: int | None = None,
     ) -> list[dict[str, Any] | None]:
-        """Rows of a sorted table by whole keys, in the order of the keys; None for missing ones, if wanted.
+        """Like `lookup_rows`, with all the versions there are.
 
-        A versioned row has attributes `write_timestamps` and `delete_timestamps`, newest first, and a list of
-        versions (attribute `timestamp`) for every value column; a row that is deleted is one too. `retention` says
-        which versions not to show.
+        A row has attributes `write_timestamps` and `delete_timestamps`, newest first, and a list of versions
+        (attribute `timestamp`) for every value column; a row that is deleted is one too. `retention` says which
+        versions not to show.
         """
-        table = self.open_sorted(path, "read")
-        if (serving := self._replication.serving(table)) is not None:
-            tables, copy = serving
-            return tables.lookup_rows(
-                copy.path,
-                keys,
-                column_names=column_names,
-                versioned=versioned,
-                retention=retention,
-                keep_missing_rows=keep_missing_rows,
-                timestamp=timestamp,
-            )
-        known = {column.name for column in table.schema.columns}
-        for name in column_names or ():
-            if name not in known:
-                raise YtError(f'No such column "{name}"')
-        tablets = self.sorted_tablets(table)
-        read_timestamp = checked_timestamp(timestamp)
-        find = self._versioned_finder(table, retention) if versioned else self._finder(table)
+        tables, table, _ = self._open_for_lookup(path, column_names)
+        read_timestamp, now = checked_timestamp(timestamp), tables._state.timestamps.present
         result: list[dict[str, Any] | None] = []
-        for values in parse_rows(table, keys, table.codec.parse_key):
-            key = table.codec.encode_key(values)
-            tablet = self._checked_readable(table, tablets.of_key(key))
-            row = find(tablet, key, values, read_timestamp)
-            if row is None:
-                if keep_missing_rows:
-                    result.append(None)
-                continue
-            if column_names is not None:
-                chosen = {name: row[name] for name in column_names}
-                row = yson.with_attributes(chosen, yson.attributes_of(row)) if versioned else chosen
-            result.append(row)
-        return result
-
-    def _finder(self, table: Table) -> _Find:
-        to_map = row_mapper(table.schema.columns)
-
-        def find(tablet: Tablet, key: bytes, _: Row, timestamp: int) -> dict[str, Any] | None:
-            found = self._state.storage.find_version(tablet.number, key, timestamp)
-            return None if found is None else to_map(decode_values(found.value))
-
-        return find
-
-    def _versioned_finder(self, table: Table, retention: Retention | None) -> _Find:
-        now = self._state.timestamps.present
-
-        def find(tablet: Tablet, key: bytes, values: Row, timestamp: int) -> dict[str, Any] | None:
-            versions = self._state.storage.versions(tablet.number, key, timestamp)
+        for tablet, key, values in tables._located(table, keys):
+            versions = tables._state.storage.versions(tablet.number, key, read_timestamp)
             if retention is not None:
                 expired = retention.expired([version.timestamp for version in versions], now, None)
                 versions = [version for version in versions if version.timestamp not in expired]
-            return versioned_row(table.schema, values, versions) if versions else None
+            if versions:
+                row = versioned_row(table.schema, values, versions)
+                if column_names is not None:
+                    row = yson.with_attributes({name: row[name] for name in column_names}, yson.attributes_of(row))
+                result.append(row)
+            elif keep_missing_rows:
+                result.append(None)
+        return result
 
-        return find
+    def _open_for_lookup(
+        self, path: str, column_names: Sequence[str] | None
+    ) -> tuple[DynamicTables, Table, Sequence[int]]:
+        """The table that serves, where it is, and where the columns asked for stand in it."""
+        table = self.open_sorted(path, "read")
+        if (serving := self._replication.serving(table)) is not None:
+            tables, copy = serving
+            return tables._open_for_lookup(copy.path, column_names)
+        known = {column.name: position for position, column in enumerate(table.schema.columns)}
+        for name in column_names or ():
+            if name not in known:
+                raise YtError(f'No such column "{name}"')
+        return self, table, [known[name] for name in dict.fromkeys(column_names or ())]
+
+    def _located(self, table: Table, keys: Sequence[Mapping[bytes, Any]]) -> list[tuple[Tablet, bytes, Row]]:
+        """Keys as clients give them, with their tablets: encoded, and as values."""
+        tablets = self.sorted_tablets(table)
+        located = []
+        for values in parse_rows(table, keys, table.codec.parse_key):
+            key = table.codec.encode_key(values)
+            located.append((self._checked_readable(table, tablets.of_key(key)), key, values))
+        return located
 
     def find_row(self, table: Table, key: Row, timestamp: int | None = None) -> Row | None:
         """One row of a sorted table, values in the order of the schema; the latest unless a timestamp is given."""
@@ -215,13 +232,13 @@ class DynamicTables(Guarded):
         """What `select` would read for a query."""
         return explain(query, self._query_source(None), options)
 
-    def _query_source(self, timestamp: int | None) -> Callable[[str], _Source]:
+    def _query_source(self, timestamp: int | None) -> Callable[[str], QuerySource]:
         read_timestamp = checked_timestamp(timestamp)
 
-        def source(path: str) -> _Source:
+        def source(path: str) -> QuerySource:
             table = self.open(path, "read")
             tables, copy = self._replication.serving(table) or (self, table)
-            return _Source(tables, copy, read_timestamp)
+            return QuerySource(tables, copy, read_timestamp)
 
         return source
 
@@ -277,19 +294,47 @@ class DynamicTables(Guarded):
                 self._state.put_tablet(trimmed)
                 drop_trimmed(self._state, trimmed)
 
-    def read_ordered(self, table: Table, index: int, lower: int, upper: int = MAX_ROW_INDEX) -> Iterator[Row]:
-        """Available rows of one tablet with `lower <= row index < upper`, values in the order of the query columns."""
+    def read_ordered(self, table: Table, index: int, lower: int, upper: int | None = None) -> Iterator[Row]:
+        """Available rows of one tablet by index, values in the order of the query columns.
+
+        Args:
+            table: ordered.
+            index: of the tablet.
+            lower: of the first row.
+            upper: behind the last row; None reads to the end.
+        """
         if (serving := self._replication.serving(table)) is not None:
             yield from serving[0].read_ordered(serving[1], index, lower, upper)
             return
         tablet = self._readable_tablet(table, index)
-        system = [(position + 2, name == TIMESTAMP) for position, name in system_positions(table.schema)]
-        rows = self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
+        arrange = _query_order(table.schema)
+        first, end = max(lower, tablet.trimmed_row_count), _MAX_ROW_INDEX if upper is None else upper
+        rows = self._state.storage.ordered_rows(tablet.number, first, end)
         for row_index, timestamp, cumulative_data_weight, value in rows:
-            values: list[Any] = [index, row_index, *decode_values(value)]
-            for position, is_timestamp in system:
-                values.insert(position, timestamp if is_timestamp else cumulative_data_weight)
-            yield tuple(values)
+            yield arrange((index, row_index, timestamp, cumulative_data_weight, *decode_values(value)))
+
+    def read_ordered_batch(
+        self, table: Table, index: int, lower: int, upper: int, row_count: int, max_data_weight: int
+    ) -> list[Row]:
+        """Like `read_ordered`, up to so many rows; the row that crosses the weight is still part of it."""
+        if (serving := self._replication.serving(table)) is not None:
+            return serving[0].read_ordered_batch(serving[1], index, lower, upper, row_count, max_data_weight)
+        tablet = self._readable_tablet(table, index)
+        arrange = _query_order(table.schema)
+        stored = self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
+        rows: list[Row] = []
+        weight = weight_before = 0
+        for row_index, timestamp, cumulative_data_weight, value in islice(stored, max(row_count, 0)):
+            if weight >= max_data_weight:
+                break
+            row = arrange((index, row_index, timestamp, cumulative_data_weight, *decode_values(value)))
+            if rows:
+                weight += cumulative_data_weight - weight_before + _INDEXES_WEIGHT
+            else:
+                weight = data_weight(row)
+            weight_before = cumulative_data_weight
+            rows.append(row)
+        return rows
 
     def store_end(self, table: Table, index: int, row_index: int) -> int:
         """Where the segment ends that holds a row of a tablet, or would if rows were not trimmed."""
@@ -342,37 +387,11 @@ class DynamicTables(Guarded):
         return tablet
 
 
-class _Source:
-    """A dynamic table as queries see it."""
-
-    def __init__(self, tables: DynamicTables, table: Table, timestamp: int) -> None:
-        self._tables = tables
-        self._table = table
-        self._timestamp = timestamp
-        self.columns: Sequence[Column] = table.schema.query_columns()
-        self.key_width = len(table.schema.key_columns) if table.schema.is_sorted else 2
-
-    def scan(self, ranges: Sequence[KeyRange]) -> Iterator[Row]:
-        """Rows in the ranges; YtError 1702 if a tablet they touch is not mounted."""
-        if self._table.schema.is_sorted:
-            return self._scan_sorted(ranges)
-        return self._scan_ordered(ranges)
-
-    def _scan_sorted(self, ranges: Sequence[KeyRange]) -> Iterator[Row]:
-        encoder = KeyEncoder(self._table.schema.key_columns)
-        for key_range in ranges:
-            lower, upper = key_range.encoded(encoder)
-            yield from self._tables.read_sorted(self._table, lower, upper, self._timestamp)
-
-    def _scan_ordered(self, ranges: Sequence[KeyRange]) -> Iterator[Row]:
-        for index in range(self._tables.tablet_count(self._table)):
-            for key_range in ranges:
-                bounds = key_range.row_indexes(index)
-                if bounds is not None:
-                    lower, upper = bounds
-                    yield from self._tables.read_ordered(
-                        self._table, index, lower, MAX_ROW_INDEX if upper is None else upper
-                    )
+def _query_order(schema: TableSchema) -> Callable[[tuple[Value, ...]], Row]:
+    """Brings indexes of tablet and row, timestamp, cumulative weight, stored values to the order of query columns."""
+    system = {TIMESTAMP: 2, CUMULATIVE_DATA_WEIGHT: 3}
+    stored = count(4)
+    return itemgetter(0, 1, *(system.get(column.name) or next(stored) for column in schema.columns))
 
 
 def system_positions(schema: TableSchema) -> list[tuple[int, str]]:

@@ -25,7 +25,7 @@ from queue_agent.local_cluster.commands.command import (
 from queue_agent.local_cluster.query import SelectOptions
 from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_locks import LOCK_TYPES, LockName
-from queue_agent.local_cluster.rows import row_mapper
+from queue_agent.local_cluster.row_output import ValueRows
 from queue_agent.local_cluster.tablet_transaction import Atomicity
 from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID
@@ -129,15 +129,23 @@ async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Row
         raise YtError('Columns cannot be specified with table path, use "column_names" instead')
     if selectors or "ranges" in attributes:
         raise YtError("Ranges cannot be specified")
+    timestamp = _read_timestamp(cluster, parameters)
+    path, column_names, keep_missing = parameters.path.bare, parameters.column_names, parameters.keep_missing_rows
+    if parameters.versioned:
+        retention = Retention.of(parameters.retention_config or {})
+        return Rows(
+            cluster.tables.lookup_versions(
+                path,
+                body.rows,
+                column_names=column_names,
+                retention=retention,
+                keep_missing_rows=keep_missing,
+                timestamp=timestamp,
+            )
+        )
     return Rows(
         cluster.tables.lookup_rows(
-            parameters.path.bare,
-            body.rows,
-            column_names=parameters.column_names,
-            versioned=parameters.versioned,
-            retention=Retention.of(parameters.retention_config or {}),
-            keep_missing_rows=parameters.keep_missing_rows,
-            timestamp=_read_timestamp(cluster, parameters),
+            path, body.rows, column_names=column_names, keep_missing_rows=keep_missing, timestamp=timestamp
         )
     )
 
@@ -157,7 +165,7 @@ async def _select_rows(cluster: Cluster, parameters: _Select, _: Body) -> Rows:
         timestamp=_read_timestamp(cluster, parameters),
     )
     statistics = asdict(result.statistics) if parameters.enable_statistics else {}
-    return Rows(map(row_mapper(result.columns), result.rows), statistics)
+    return Rows(ValueRows(result.columns, result.rows), statistics)
 
 
 async def _explain_query(cluster: Cluster, parameters: _Explain, _: Body) -> Any:

@@ -184,7 +184,7 @@ class World:
 
     def read(self) -> None:
         transaction, key = self.transaction(), self.key()
-        rows = self.tables.lookup_rows(TABLE, [{b"key": key}], timestamp=transaction.real.read_timestamp)
+        rows = list(self.tables.lookup_rows(TABLE, [{b"key": key}], timestamp=transaction.real.read_timestamp))
         then = self.model.moments[transaction.start].get(key)
         assert rows == ([] if then is None else [{"key": key, **then}])
         self.check_rows(self.model.moments[transaction.start], transaction.real.start_timestamp)

@@ -46,3 +46,17 @@ def test_written_columns_come_back(columns: int) -> None:
     assert [position for position in range(256) if version.has_written(position)] == [
         position for position in range(256) if columns >> position & 1
     ]
+
+
+def test_many_keys_are_found_as_each_of_them_is(tmp_path: Path) -> None:
+    storage = Storage(tmp_path / "cluster")
+    keys = [b"%d" % number for number in range(1000)]
+    for timestamp, step in ((10, 2), (20, 3)):
+        storage.put_versions(7, timestamp, [(key, key * timestamp, None) for key in keys[::step]])
+    storage.put_versions(7, 15, [(key, None, None) for key in keys[::5]])
+
+    for timestamp in (5, 10, 15, 20):
+        found = storage.find_values(7, [*keys, keys[0]], timestamp)
+        alone = {key: storage.find_version(7, key, timestamp) for key in keys}
+        assert found == {key: version and version.value for key, version in alone.items()}
+    storage.close()
