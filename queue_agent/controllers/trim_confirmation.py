@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.fan_out import fan_out
-from queue_agent.core.attributes import QUEUE_ATTRIBUTES, build_queue_row
+from queue_agent.core.attributes import QUEUE_ATTRIBUTES, build_mapping_row, build_queue_row
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_consumer_row_error
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.replication import find_consumer_access
+from queue_agent.core.replication import find_consumer_access, find_queue_access
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.trim import TrimPlan
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
@@ -32,19 +32,22 @@ class TrimConfirmer:
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
 
-    async def confirm(self, plan: TrimPlan, planned_row: QueueRow, origin: Origin) -> TrimPlan:
+    async def confirm(
+        self, plan: TrimPlan, planned_row: QueueRow, origin: Origin, replica_row: QueueRow | None = None
+    ) -> TrimPlan:
         """The plan as far as it holds by what is asked now.
 
         Args:
-            plan: of a queue that is a plain table.
+            plan: of a queue that is a plain table, or of a replica.
             planned_row: the queue's row it was made from.
             origin: of errors.
+            replica_row: the replica's, if it is of one.
         """
         if not partitions_to_trim(plan):
             return plan
         context, queue = self._context, plan.queue
         try:
-            look = await self._look(plan, planned_row, origin)
+            look = await self._look(plan, planned_row, replica_row, origin)
         except ClusterError as caught:
             error = origin.error(
                 f'Trimming iteration skipped since queue "{queue}" could not be looked at again',
@@ -65,7 +68,7 @@ class TrimConfirmer:
         )
         if doubt is not None:
             return plan.blocked(ConstraintKind.ERROR, doubt)
-        return confirm_plan(plan, planned_row, registrations, look, origin)
+        return confirm_plan(plan, planned_row, registrations, look, origin, replica_row)
 
     def _find_connection_doubt(
         self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin
@@ -75,22 +78,42 @@ class TrimConfirmer:
             return None
         return connections.find_doubt({queue.cluster, *(consumer.cluster for consumer in consumers)}, origin)
 
-    async def _look(self, plan: TrimPlan, planned_row: QueueRow, origin: Origin) -> FreshLook:
+    async def _look(
+        self, plan: TrimPlan, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
+    ) -> FreshLook:
         """Offsets first, then the end of the partitions, and what is about the table itself last."""
         queue, indexes = plan.queue, partitions_to_trim(plan)
-        cluster = get_cluster(self._context.clusters, queue.cluster)
-        consumers = vital_consumers(self._context.board.registrations_of_queue(queue))
+        clusters, board = self._context.clusters, self._context.board
+        cluster = get_cluster(clusters, queue.cluster)
+        access = find_queue_access(planned_row, board.find_mapping(queue), origin)
+        if isinstance(access, ErrorInfo):
+            raise ClusterError(access.message)
+        consumers = vital_consumers(board.registrations_of_queue(queue))
         next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
-        infos = await cluster.get_tablet_infos(queue.path, indexes)
+        tablets = get_cluster(clusters, access.tablets.cluster)
+        infos = await tablets.get_tablet_infos(access.tablets.path, indexes)
+        replica_rows = [] if replica_row is None else await self._rows_of(replica_row, origin)
         attributes = await cluster.get_attributes(queue.path, QUEUE_ATTRIBUTES)
-        state_row = self._context.board.find_queue_row(queue)
-        if state_row is None:
-            raise ClusterError(f'Queue "{queue}" has left the state tables')
         return FreshLook(
-            rows=[build_queue_row(queue, attributes, planned_row, origin), state_row],
+            rows=[build_queue_row(queue, attributes, planned_row, origin), self._state_row(queue)],
             upper_row_indexes={index: info.total_row_count for index, info in infos.items()},
             next_row_indexes=next_row_indexes,
+            mapping=build_mapping_row(queue, attributes, origin),
+            replica_rows=replica_rows,
         )
+
+    async def _rows_of(self, planned_row: QueueRow, origin: Origin) -> Sequence[QueueRow]:
+        """The row of a replica as its attributes and the state tables have it now."""
+        ref = planned_row.queue
+        cluster = get_cluster(self._context.clusters, ref.cluster)
+        attributes = await cluster.get_attributes(ref.path, QUEUE_ATTRIBUTES)
+        return [build_queue_row(ref, attributes, planned_row, origin), self._state_row(ref)]
+
+    def _state_row(self, queue: CrossClusterRef) -> QueueRow:
+        row = self._context.board.find_queue_row(queue)
+        if row is None:
+            raise ClusterError(f'Queue "{queue}" has left the state tables')
+        return row
 
     async def _read_offsets(
         self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], partition_count: int, origin: Origin

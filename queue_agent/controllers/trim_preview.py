@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -15,6 +15,9 @@ from queue_agent.controllers.trim_confirmation import TrimConfirmer
 from queue_agent.core.error_info import Origin
 from queue_agent.core.queue_snapshots import DATA_WEIGHT_COLUMN
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.replica_trims import plan_replica_trims
+from queue_agent.core.replication import REPLICATED
+from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.core.trim import TrimPlan, find_trim_error, plan_trims
 from queue_agent.core.trim_preview import TrimPreview, disabled_partitions, preview_partitions, weight_rows
@@ -47,13 +50,15 @@ class TrimPreviewer:
         policy = (snapshot.row.auto_trim_config or {}) if policy is None else policy
         origin = self._origins.make(context.clock.now())
         registrations = context.board.registrations_of_queue(ref)
-        plan = plan_trims(snapshot, policy, registrations, context.board.all_consumers, {}, origin)
+        plan = self._plan(snapshot, policy, registrations, origin)
         if plan is None:
             partitions = [] if snapshot.view is None else disabled_partitions(snapshot.view.partitions)
             return TrimPreview(ref, policy, context.trimming_mode, None, partitions)
-        if snapshot.row.object_id is not None and plan.error is None:
-            plan = await self._hold_back(snapshot.row.object_id, plan, origin)
-            plan = await TrimConfirmer(context).confirm(plan, snapshot.row, origin)
+        replica_row = None if plan.replica is None else context.board.find_queue_row(plan.replica)
+        object_id = (replica_row or snapshot.row).object_id
+        if object_id is not None and plan.error is None:
+            plan = await self._hold_back(object_id, plan, origin)
+            plan = await TrimConfirmer(context).confirm(plan, snapshot.row, origin, replica_row)
         weights = await self._read_weights(snapshot, plan)
         return TrimPreview(
             ref,
@@ -63,8 +68,25 @@ class TrimPreviewer:
             preview_partitions(plan, weights),
         )
 
+    def _plan(
+        self,
+        snapshot: QueueSnapshot,
+        policy: Mapping[str, Any],
+        registrations: Sequence[Registration],
+        origin: Origin,
+    ) -> TrimPlan | None:
+        """Of a replicated queue that of its first synchronous replica."""
+        board = self._context.board
+        if snapshot.row.object_type != REPLICATED:
+            return plan_trims(snapshot, policy, registrations, board.all_consumers, {}, origin)
+        mapping = board.find_mapping(snapshot.ref)
+        plans = plan_replica_trims(
+            snapshot, policy, mapping, board.all_queues, registrations, board.all_consumers, origin
+        )
+        return None if plans is None else plans.shown
+
     async def _hold_back(self, object_id: str, plan: TrimPlan, origin: Origin) -> TrimPlan:
-        cluster = get_cluster(self._context.clusters, plan.queue.cluster)
+        cluster = get_cluster(self._context.clusters, plan.table.cluster)
         return await RowAgesReader(_CHUNK_COUNT).hold_back(cluster, object_id, plan, origin)
 
     async def _read_weights(self, snapshot: QueueSnapshot, plan: TrimPlan) -> Mapping[tuple[int, int], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,13 +15,16 @@ from queue_agent.controllers.row_ages import RowAgesReader
 from queue_agent.controllers.trim_confirmation import TrimConfirmer
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.replica_trims import plan_replica_trims
+from queue_agent.core.replication import REPLICATED
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueuePartition, QueueSnapshot
-from queue_agent.core.trim import TrimPlan, find_trim_error, plan_trims
+from queue_agent.core.trim import TrimPlan, find_trim_error, join_session_errors, plan_trims
 from queue_agent.core.trim_config import TrimmingMode
-from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim
 from queue_agent.core.trim_inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trim_journal import TrimRecord
+from queue_agent.errors import ClusterError
 from queue_agent.ports import Cluster
 
 log = structlog.get_logger(__name__)
@@ -50,9 +54,9 @@ class Trimmer:
     def __init__(self, ref: CrossClusterRef, context: ControllerContext) -> None:
         self._ref = ref
         self._context = context
-        self._ages = RowAgesReader()
+        self._ages: defaultdict[CrossClusterRef, RowAgesReader] = defaultdict(RowAgesReader)
         self._confirmer = TrimConfirmer(context)
-        self._refusals: dict[int, int] = {}
+        self._refusals: dict[tuple[CrossClusterRef, int], int] = {}
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
         self._declined: QueueRow | None = None
@@ -78,6 +82,8 @@ class Trimmer:
             mode: whether to trim or to observe.
             origin: of errors.
         """
+        if snapshot.row.object_type == REPLICATED:
+            return await self._do_replicas(snapshot, mode, origin)
         board = self._context.board
         registrations = board.registrations_of_queue(self._ref)
         inputs = find_trim_inputs(snapshot, registrations, board.all_consumers)
@@ -88,22 +94,72 @@ class Trimmer:
         if plan is None:
             self._idle, self._declined = None, snapshot.row
             return TrimOutcome(None, None)
-        trims, failures = plan.trims, {}
-        object_id = snapshot.row.object_id
-        is_idle = all(trim.target is None for trim in trims.values())
-        if object_id is not None and not is_idle:
-            cluster = get_cluster(self._context.clusters, self._ref.cluster)
-            plan = await self._ages.hold_back(cluster, object_id, plan, origin)
-            plan = await self._confirmer.confirm(plan, snapshot.row, origin)
-            trims = plan.trims
-            # The configuration may have changed meanwhile.
-            if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
-                failures = await self._trim(cluster, object_id, plan, trims, origin)
+        is_idle = all(trim.target is None for trim in plan.trims.values())
+        plan, failures = await self._carry_out(plan, snapshot.row, None, mode, origin)
+        trims = plan.trims
         if mode is TrimmingMode.OBSERVE:
             self._tell_observed(trims)
         outcome = TrimOutcome(trims, find_trim_error(plan, failures, origin))
         self._idle = (inputs, outcome) if inputs is not None and is_idle and outcome.error is None else None
         return outcome
+
+    async def _do_replicas(self, snapshot: QueueSnapshot, mode: TrimmingMode, origin: Origin) -> TrimOutcome:
+        """An iteration of a replicated queue: each replica is trimmed by itself, whatever becomes of the others."""
+        board = self._context.board
+        plans = plan_replica_trims(
+            snapshot,
+            snapshot.row.auto_trim_config,
+            board.find_mapping(self._ref),
+            board.all_queues,
+            board.registrations_of_queue(self._ref),
+            board.all_consumers,
+            origin,
+        )
+        if plans is None:
+            return TrimOutcome(None, None)
+        if plans.error is not None:
+            return TrimOutcome(plans.shown.trims, plans.error)
+        carried_out = await fan_out(
+            lambda plan_ref: self._carry_out(
+                plans.by_replica[plan_ref], snapshot.row, board.all_queues[plan_ref].row, mode, origin
+            ),
+            plans.by_replica,
+            limit=_CONCURRENT_TRIMS,
+        )
+        errors: dict[CrossClusterRef, ErrorInfo] = {}
+        shown = plans.shown
+        for ref, answer in carried_out.items():
+            if isinstance(answer, ClusterError):
+                errors[ref] = origin.cluster_error(answer)
+                continue
+            plan, failures = answer
+            if ref == plans.shown.table:
+                shown = plan
+            error = find_trim_error(plan, failures, origin)
+            if error is not None:
+                errors[ref] = error
+        if mode is TrimmingMode.OBSERVE:
+            self._tell_observed(shown.trims)
+        return TrimOutcome(shown.trims, join_session_errors(errors, origin))
+
+    async def _carry_out(
+        self, plan: TrimPlan, row: QueueRow, replica_row: QueueRow | None, mode: TrimmingMode, origin: Origin
+    ) -> tuple[TrimPlan, Mapping[int, ErrorInfo]]:
+        """Confirm a plan and trim by it.
+
+        Returns:
+            What the plan has come to, and the requests that failed, by partition index.
+        """
+        object_id = (replica_row or row).object_id
+        if object_id is None or all(trim.target is None for trim in plan.trims.values()):
+            return plan, {}
+        cluster = get_cluster(self._context.clusters, plan.table.cluster)
+        plan = await self._ages[plan.table].hold_back(cluster, object_id, plan, origin)
+        plan = await self._confirmer.confirm(plan, row, origin, replica_row)
+        # The configuration may have changed meanwhile.
+        if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
+            return plan, await self._trim(cluster, object_id, plan, plan.trims, origin)
+        return plan, {}
 
     async def _trim(
         self, cluster: Cluster, object_id: str, plan: TrimPlan, trims: Mapping[int, PartitionTrim], origin: Origin
@@ -117,28 +173,29 @@ class Trimmer:
             fields = {"partition_index": index, "trimmed_row_count": targets[index], "object_id": object_id}
             if outcome is not None:
                 # As long as a tablet refuses for the same reason, once is enough.
-                if self._refusals.get(index) != outcome.code:
+                if self._refusals.get((plan.table, index)) != outcome.code:
                     log.warning("partition not trimmed", **fields, error=str(outcome))
-                self._refusals[index] = outcome.code
+                self._refusals[plan.table, index] = outcome.code
                 failures[index] = origin.cluster_error(outcome)
                 continue
             log.debug("partition trimmed", **fields, constraint=trims[index].constraint.to_map())
-            if self._refusals.pop(index, None) is not None:
+            if self._refusals.pop((plan.table, index), None) is not None:
                 log.info("partition trimmed again", **fields)
             partition = plan.partitions[index].partition
             assert isinstance(partition, QueuePartition), "only what can be read has a target"
-            self._note(object_id, index, partition.lower_row_index, targets[index], trims[index].constraint, origin)
+            self._note(plan.table, object_id, index, partition.lower_row_index, trims[index], origin)
         return failures
 
     def _note(
         self,
+        table: CrossClusterRef,
         object_id: str,
         index: int,
         lower_row_index: int,
-        trimmed_row_count: int,
-        constraint: TrimConstraint,
+        trim: PartitionTrim,
         origin: Origin,
     ) -> None:
+        assert trim.target is not None, "it was done"
         context = self._context
         if context.journal is None or not context.config.trim_journal:
             return
@@ -146,12 +203,12 @@ class Trimmer:
             TrimRecord(
                 instant=context.clock.now(),
                 agent=f"{origin.host}:{origin.pid}",
-                queue=self._ref,
+                queue=table,
                 object_id=object_id,
                 partition_index=index,
                 lower_row_index=lower_row_index,
-                trimmed_row_count=trimmed_row_count,
-                constraint=constraint,
+                trimmed_row_count=trim.target,
+                constraint=trim.constraint,
             )
         )
 

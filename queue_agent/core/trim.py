@@ -21,6 +21,7 @@ from queue_agent.core.snapshots import (
     QueueMissing,
     QueuePartition,
     QueueSnapshot,
+    QueueView,
 )
 from queue_agent.core.trim_ages import RowAges
 from queue_agent.core.trim_bounds import (
@@ -39,6 +40,8 @@ TRIM_FAILED = "queue_agent_queue_controller_trim_failed"
 """Category of the alert."""
 
 TRIM_FAILED_CODE = 3036
+
+_ONE_SESSION_FAILED = "Error trimming 1 queue replicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,14 @@ class TrimPlan:
     error: ErrorInfo | None = None
     """For which nothing at all is trimmed."""
 
+    replica: CrossClusterRef | None = None
+    """The table to trim in place of a replicated queue."""
+
+    @property
+    def table(self) -> CrossClusterRef:
+        """Whose rows are to go."""
+        return self.replica or self.queue
+
     @property
     def trims(self) -> Mapping[int, PartitionTrim]:
         """By partition index."""
@@ -123,8 +134,9 @@ def plan_trims(
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
     exports: Mapping[str, ExportProgress],
     origin: Origin,
+    replica: QueueSnapshot | None = None,
 ) -> TrimPlan | None:
-    """Say what to trim of a queue that is a plain table.
+    """Say what to trim of a queue that is a plain table, or of one replica of a replicated queue.
 
     If the plan's config has a lifetime, it is a plan only together with the ages of rows.
 
@@ -135,20 +147,23 @@ def plan_trims(
         consumers: latest snapshots, of the vital consumers at least.
         exports: progress of each static export of the queue by its name.
         origin: of errors.
+        replica: of this pass or the one before, of a table that holds rows of the queue; None: the queue does itself.
 
     Returns:
         None if the policy is not to trim.
     """
     queue = snapshot.ref
+    replica_ref = None if replica is None else replica.ref
+    table = snapshot if replica is None else replica
     view = snapshot.view
     if view is None:
         assert snapshot.error is not None
         error = origin.error("Trimming iteration skipped due to queue error", inner_errors=[snapshot.error])
-        return TrimPlan(queue, error=error)
+        return TrimPlan(queue, error=error, replica=replica_ref)
 
     def blocked(kind: ConstraintKind, error: ErrorInfo) -> TrimPlan:
         partitions = {index: PartitionPlan(partition, ()) for index, partition in enumerate(view.partitions)}
-        return TrimPlan(queue, partitions=partitions).blocked(kind, error)
+        return TrimPlan(queue, partitions=partitions, replica=replica_ref).blocked(kind, error)
 
     try:
         config = AutoTrimConfig.parse(policy)
@@ -157,37 +172,43 @@ def plan_trims(
         return blocked(ConstraintKind.ERROR, error)
     if not config.enable:
         return None
-    if snapshot.row.object_type in REPLICATED_TYPES:
-        # Each replica would have to be trimmed, and none beyond what all the others have got, which HTTP does not tell.
+    if snapshot.row.object_type in REPLICATED_TYPES and replica is None:
+        # Of chaos tables no replica may be trimmed beyond what all the others have got, which HTTP does not tell.
         error = origin.error(f'Trimming queues of type "{snapshot.row.object_type}" is not supported by this agent')
         return blocked(ConstraintKind.ERROR, error)
-    if snapshot.row.object_id is None:
-        error = origin.error(f'Object id is not known for queue replica "{queue}", trimming iteration skipped')
+    if table.row.object_id is None:
+        error = origin.error(f'Object id is not known for queue replica "{table.ref}", trimming iteration skipped')
         return blocked(ConstraintKind.ERROR, error)
-    if snapshot.exports_error is not None:
-        error = origin.error("Failed to get aggregate queue exports progress", inner_errors=[snapshot.exports_error])
-        return blocked(ConstraintKind.EXPORT, error)
+    exports_error = _find_exports_error(snapshot, replica, origin)
+    if exports_error is not None:
+        return blocked(ConstraintKind.EXPORT, exports_error)
+    replica_error = None if replica is None else _find_replica_error(snapshot, view, replica, origin)
+    if replica_error is not None:
+        return replace(
+            blocked(ConstraintKind.ERROR, replica_error), error=_session_error(table.ref, replica_error, origin)
+        )
+    assert table.view is not None, "a replica without is an error"
     standings = {
         registration.consumer: _standing(queue, registration.consumer, consumers.get(registration.consumer), origin)
         for registration in sorted(registrations)
         if registration.vital
     }
     partitions = {
-        index: _plan_partition(index, partition, config, standings, exports, origin)
+        index: _plan_partition(index, partition, table.view.partitions[index], config, standings, exports, origin)
         for index, partition in enumerate(view.partitions)
     }
-    if config.retained_lifetime_duration is not None and not view.has_timestamp_column:
+    if config.retained_lifetime_duration is not None and not table.view.has_timestamp_column:
         partitions = {index: _hold_ageless(index, one, origin) for index, one in partitions.items()}
-    plan = TrimPlan(queue, config, partitions)
+    plan = TrimPlan(queue, config, partitions, replica=replica_ref)
     if not standings and not exports:
         error = origin.error(
             f'Attempted trimming iteration on queue "{queue}" with no vital consumers and no configured static '
             "table exports"
         )
         plan = plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
-        return replace(plan, error=_session_error(queue, error, origin))
+        return replace(plan, error=_session_error(plan.table, error, origin))
     failed = next((standing for standing in standings.values() if isinstance(standing, ErrorInfo)), None)
-    return plan if failed is None else replace(plan, error=_session_error(queue, failed, origin))
+    return plan if failed is None else replace(plan, error=_session_error(plan.table, failed, origin))
 
 
 def find_trim_error(plan: TrimPlan, failures: Mapping[int, ErrorInfo], origin: Origin) -> ErrorInfo | None:
@@ -212,7 +233,7 @@ def find_trim_error(plan: TrimPlan, failures: Mapping[int, ErrorInfo], origin: O
         for index, error in sorted(errors.items())
     ]
     error = origin.error(f"Failed to trim {len(inner)} partitions", inner_errors=inner)
-    return _session_error(plan.queue, error, origin)
+    return _session_error(plan.table, error, origin)
 
 
 def trim_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
@@ -234,37 +255,84 @@ def ages_error(index: int, limit: int, cause: ErrorInfo, origin: Origin) -> Erro
     )
 
 
-def _session_error(queue: CrossClusterRef, error: ErrorInfo, origin: Origin) -> ErrorInfo:
+def join_session_errors(errors: Mapping[CrossClusterRef, ErrorInfo], origin: Origin) -> ErrorInfo | None:
+    """One error for those of `find_trim_error` of several replicas; None if there are none."""
+    sessions = [
+        error if error.message == _ONE_SESSION_FAILED else _session_error(replica, error, origin)
+        for replica, error in sorted(errors.items())
+    ]
+    if not sessions:
+        return None
+    inner = [named for session in sessions for named in session.inner_errors]
+    return origin.error(f"Error trimming {len(inner)} queue replicas", inner_errors=inner)
+
+
+def _session_error(table: CrossClusterRef, error: ErrorInfo, origin: Origin) -> ErrorInfo:
     """A queue that is a plain table is its own only replica."""
-    named = ErrorInfo(error.message, error.code, {**error.attributes, "replica": str(queue)}, error.inner_errors)
-    return origin.error("Error trimming 1 queue replicas", inner_errors=[named])
+    named = ErrorInfo(error.message, error.code, {**error.attributes, "replica": str(table)}, error.inner_errors)
+    return origin.error(_ONE_SESSION_FAILED, inner_errors=[named])
+
+
+def _find_exports_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:
+    """Why it is not known how far the exports of a queue are, if it has any; exports are those of replicas."""
+    if snapshot.exports_error is not None:
+        return origin.error("Failed to get aggregate queue exports progress", inner_errors=[snapshot.exports_error])
+    if replica is not None and replica.exports_error is not None:
+        inner = origin.error(
+            f"Failed to get queue exports progress for {replica.ref}", inner_errors=[replica.exports_error]
+        )
+        return origin.error(
+            "Trimming iteration skipped due to missing exports progress for some replicas", inner_errors=[inner]
+        )
+    return None
+
+
+def _find_replica_error(
+    snapshot: QueueSnapshot, view: QueueView, replica: QueueSnapshot, origin: Origin
+) -> ErrorInfo | None:
+    """Why a replica can not be trimmed by what is known of the queue as a whole."""
+    if replica.view is None:
+        assert replica.error is not None
+        return origin.error("Trimming iteration skipped due to queue replica error", inner_errors=[replica.error])
+    count, replica_count = len(view.partitions), len(replica.view.partitions)
+    if count != replica_count:
+        return origin.error(
+            f'Cannot perform trimming iteration, control queue "{snapshot.ref}" and replica queue "{replica.ref}" do'
+            f" not have the same number of partitions: {count} vs {replica_count}, respectively; this is probably a"
+            " misconfiguration"
+        )
+    return None
 
 
 def _plan_partition(
     index: int,
     partition: QueuePartition | FailedQueuePartition,
+    stored: QueuePartition | FailedQueuePartition,
     config: AutoTrimConfig,
     standings: Mapping[CrossClusterRef, ConsumerQueueView | QueueMissing | ErrorInfo],
     exports: Mapping[str, ExportProgress],
     origin: Origin,
 ) -> PartitionPlan:
-    plan = PartitionPlan(partition, ())
-    is_mounted = partition.tablet_state == "mounted"
+    """The plan for a partition, whose rows are stored in one of the queue itself or in one of a replica."""
+    plan = PartitionPlan(stored, ())
+    is_mounted = stored.tablet_state == "mounted"
     if not is_mounted:
         reason = origin.error(
-            f'Not trimming partition {index} since its tablet is in state "{partition.tablet_state}" and is not mounted'
+            f'Not trimming partition {index} since its tablet is in state "{stored.tablet_state}" and is not mounted'
         )
         plan = plan.held(unknown(ConstraintKind.NOT_MOUNTED, reason))
-    elif isinstance(partition, FailedQueuePartition):
-        plan = plan.held(unknown(ConstraintKind.ERROR, partition.error), partition.error)
+    else:
+        failed = next((one for one in (partition, stored) if isinstance(one, FailedQueuePartition)), None)
+        if failed is not None:
+            plan = plan.held(unknown(ConstraintKind.ERROR, failed.error), failed.error)
     for consumer, standing in standings.items():
         bounds = _consumer_bounds(index, partition, consumer, standing, origin)
         # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
         plan = plan.held(bounds, bounds.reason if is_mounted and isinstance(standing, ConsumerQueueView) else None)
     for name, progress in sorted(exports.items()):
         plan = plan.held(exported_by(name, progress, index))
-    if config.retained_rows is not None and isinstance(partition, QueuePartition):
-        plan = plan.held(keep_last_rows(partition.upper_row_index, config.retained_rows))
+    if config.retained_rows is not None and isinstance(stored, QueuePartition):
+        plan = plan.held(keep_last_rows(stored.upper_row_index, config.retained_rows))
     return plan
 
 

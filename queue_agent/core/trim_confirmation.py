@@ -9,7 +9,8 @@ from typing import Any
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_queue_row_error
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import QueueRow, Registration
+from queue_agent.core.replication import replicas_of
+from queue_agent.core.rows import MappingRow, QueueRow, Registration
 from queue_agent.core.trim import TrimPlan
 from queue_agent.core.trim_bounds import read_by
 from queue_agent.core.trim_config import AutoTrimConfig
@@ -29,6 +30,12 @@ class FreshLook:
     next_row_indexes: Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]
     """Of each vital consumer by partition index, absent where it has read nothing; or why they are not known."""
 
+    mapping: MappingRow | None = None
+    """Of a replicated queue: its replicas, by its attributes."""
+
+    replica_rows: Collection[QueueRow] = ()
+    """Of a replicated queue: the rows of the replica to trim, like `rows`."""
+
 
 def partitions_to_trim(plan: TrimPlan) -> list[int]:
     """Indexes of those that have a target."""
@@ -41,7 +48,12 @@ def vital_consumers(registrations: Collection[Registration]) -> list[CrossCluste
 
 
 def confirm_plan(
-    plan: TrimPlan, planned_row: QueueRow, registrations: Collection[Registration], look: FreshLook, origin: Origin
+    plan: TrimPlan,
+    planned_row: QueueRow,
+    registrations: Collection[Registration],
+    look: FreshLook,
+    origin: Origin,
+    replica_row: QueueRow | None = None,
 ) -> TrimPlan:
     """The plan as far as it still holds: no target is higher than before.
 
@@ -51,11 +63,20 @@ def confirm_plan(
         registrations: those of the queue, as of now.
         look: at everything it depends on; `upper_row_indexes` of the partitions to trim at least.
         origin: of errors.
+        replica_row: the row the plan was made from of the replica to trim, if the queue is replicated.
     """
-    for row in look.rows:
-        error = _find_change(planned_row, row, origin)
+    pairs = [(planned_row, row) for row in look.rows]
+    if replica_row is not None:
+        pairs += [(replica_row, row) for row in look.replica_rows]
+    for planned, found in pairs:
+        error = _find_change(planned, found, look.mapping, origin)
         if error is not None:
             return plan.blocked(ConstraintKind.ERROR, error)
+    if plan.replica is not None and not _is_replica(plan.replica, look.mapping):
+        error = origin.error(
+            f'Trimming iteration skipped since "{plan.replica}" is no replica of queue "{plan.queue}" any more'
+        )
+        return plan.blocked(ConstraintKind.ERROR, error)
     vital = vital_consumers(registrations)
     if not vital and not _is_exported(plan):
         error = origin.error(f'Trimming iteration skipped since queue "{plan.queue}" has no vital consumers any more')
@@ -79,9 +100,13 @@ def _is_exported(plan: TrimPlan) -> bool:
     return any(bounds.kind is ConstraintKind.EXPORT for one in plan.partitions.values() for bounds in one.bounds)
 
 
-def _find_change(planned: QueueRow, found: QueueRow, origin: Origin) -> ErrorInfo | None:
+def _is_replica(table: CrossClusterRef, mapping: MappingRow | None) -> bool:
+    return mapping is not None and any(replica.table == table for replica in replicas_of(mapping))
+
+
+def _find_change(planned: QueueRow, found: QueueRow, mapping: MappingRow | None, origin: Origin) -> ErrorInfo | None:
     """What makes a plan void, though it was right for the row it was made from."""
-    error = find_queue_row_error(found, origin)
+    error = find_queue_row_error(found, origin, mapping)
     if error is not None:
         return origin.error(
             f'Trimming iteration skipped due to attributes of queue "{found.queue}"', inner_errors=[error]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.replication import REPLICATED_TYPES
 from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import ConsumerQueueView, ConsumerSnapshot, QueueSnapshot
 
@@ -42,7 +43,7 @@ def find_trim_inputs(
     registrations: Collection[Registration],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
 ) -> TrimInputs | None:
-    """The inputs of the plan by the queue's own policy; None if anything is not known.
+    """The inputs of the plan by the queue's own policy; None if anything is not known, or the queue is replicated.
 
     Args:
         snapshot: of the queue.
@@ -50,7 +51,7 @@ def find_trim_inputs(
         consumers: latest snapshots.
     """
     view_of_queue = snapshot.view
-    if view_of_queue is None or snapshot.exports_error is not None:
+    if view_of_queue is None or snapshot.exports_error is not None or snapshot.row.object_type in REPLICATED_TYPES:
         return None
     vital = sorted(registration for registration in registrations if registration.vital)
     partitions: list[Sequence[Any]] = [view_of_queue.partitions]

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.trim_command import fetch_plan, parse_queue
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 
 QUEUE = "//tmp/q"
@@ -152,3 +153,50 @@ async def test_without_a_synchronous_replica_the_queue_is_in_error(world: World)
     )
     await world.alter("hume", mode="sync")
     await eventually(lambda: upper_row_index(agent), lambda found: found == [10])
+
+
+async def test_what_is_read_goes_from_all_replicas_as_far_as_they_have_it(world: World) -> None:
+    await world.has_rows("pythia", 0, 10)
+    await world.alter("pythia", enabled=False)
+    await world.meta.insert(QUEUE, [{"data": "y"}] * 5)
+    await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.meta.advance(CONSUMER, QUEUE, 0, 4)
+    agent = await world.start()
+    await world.has_rows("hume", 4, 15)
+    await world.has_rows("pythia", 4, 10)
+    await world.meta.advance(CONSUMER, QUEUE, 0, 12)
+    await world.has_rows("hume", 12, 15)
+    await world.has_rows("pythia", 10, 10)
+    await world.alter("pythia", enabled=True)
+    await world.has_rows("pythia", 12, 15)
+    document = await agent.find_queue("meta", QUEUE)
+    assert document["partitions"][0]["trim"]["constraint"]["subject"] == f"meta:{CONSUMER}"
+    await eventually(
+        lambda: fetch_plan(agent.origin, parse_queue(f"meta:{QUEUE}"), {"enable": True, "retained_rows": 1}),
+        lambda plan: plan["error"] is None and plan["partitions"][0]["lower_row_index"] == 12,
+    )
+
+
+async def test_a_replica_that_can_not_be_reached_is_the_only_one_not_trimmed(world: World) -> None:
+    agent = await world.start()
+    await world.has_rows("pythia", 0, 10)
+    await eventually(lambda: unread(agent), lambda found: found == [10])
+    await world.users["pythia"].run("unmount_table", path=QUEUE)
+    await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.meta.advance(CONSUMER, QUEUE, 0, 6)
+    await world.has_rows("hume", 6, 10)
+    await world.users["pythia"].run("mount_table", path=QUEUE)
+    await world.has_rows("pythia", 6, 10)
+
+
+async def test_a_table_that_is_no_replica_any_more_keeps_its_rows(world: World) -> None:
+    agent = await world.start()
+    await eventually(lambda: unread(agent), lambda found: found == [10])
+    await world.has_rows("pythia", 0, 10)
+    await world.meta.run("remove", path=f"#{world.ids[f'pythia:{QUEUE}']}")
+    await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.meta.advance(CONSUMER, QUEUE, 0, 6)
+    await world.has_rows("hume", 6, 10)
+    await world.meta.advance(CONSUMER, QUEUE, 0, 8)
+    await world.has_rows("hume", 8, 10)
+    assert await world.row_counts("pythia") == (0, 10)

@@ -1,4 +1,4 @@
-"""Replicated queues and consumers, against fakes of the ports: the local cluster has no such tables."""
+"""Replicated queues and consumers, against fakes of the ports; chaos replicated ones only here."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_without_a_synchronous_replica_the_queue_is_in_error(world: Replic
     assert world.status()["error"]["message"] == words
 
 
-async def test_a_replicated_queue_is_never_trimmed_and_says_so(world: ReplicatedWorld) -> None:
+async def test_a_replicated_queue_is_not_trimmed_while_a_replica_is_not_known(world: ReplicatedWorld) -> None:
     world.hume.offsets[CONSUMER.path, QUEUE] = {0: 9}
     await world.passes()
     queue = world.queue()
@@ -158,7 +158,7 @@ async def test_a_replicated_queue_is_never_trimmed_and_says_so(world: Replicated
     assert world.pythia.trims == world.hume.trims == []
     alert = world.trim_alert()
     assert alert is not None
-    assert 'Trimming queues of type "replicated_table" is not supported by this agent' in str(alert)
+    assert 'missing snapshot for queue replica "hume://tmp/replica"' in str(alert)
 
 
 async def test_replicated_objects_that_are_not_handled_say_so(world: ReplicatedWorld) -> None:
