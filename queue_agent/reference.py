@@ -11,14 +11,16 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from queue_agent.config import AgentConfig, ConfigModel
-from queue_agent.local_cluster.commands import COMMANDS
+from queue_agent.local_cluster.manual.page import render_reference
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
+COMMANDS_MARK: Final = "## Its commands"
+"""What is below this line of the page on the local cluster is generated; what is above it people write."""
 
 
 def pages() -> Mapping[str, str]:
-    """Content of every generated page by its file name in `docs/`."""
-    return {"configuration.md": _configuration(), "local-cluster-commands.md": _commands()}
+    """Content of every page that is generated, or ends with something generated, by its file name in `docs/`."""
+    return {"configuration.md": _configuration(), "local-cluster.md": _local_cluster()}
 
 
 def write_pages() -> None:
@@ -73,20 +75,12 @@ def _default(field: FieldInfo) -> str:
     return f"`{default}`" if default is not None else "none"
 
 
-def _commands() -> str:
-    lines = [
-        "# Commands of the local cluster",
-        "",
-        "Generated from the code (`make docs`). Parameters that are not listed are ignored, as a real proxy ignores",
-        "what it does not know; a command that is not listed is answered with 404.",
-        "",
-        "| command | input | output | parameters |",
-        "| --- | --- | --- | --- |",
-    ]
-    for command in COMMANDS.values():
-        parameters = ", ".join(f"`{field.alias or name}`" for name, field in command.parameters.model_fields.items())
-        lines.append(f"| `{command.name}` | {command.input_type} | {command.output_type} | {parameters} |")
-    return "\n".join([*lines, ""])
+def _local_cluster() -> str:
+    """The page as people write it up to the mark, and the reference of the commands behind it."""
+    written, mark, _ = (DOCS / "local-cluster.md").read_text().partition(COMMANDS_MARK)
+    if not mark:
+        raise ValueError(f"docs/local-cluster.md has lost its line {COMMANDS_MARK!r}")
+    return f"{written}{mark}\n\n{render_reference()}"
 
 
 def _one_line(text: str) -> str:

@@ -73,6 +73,32 @@ def parse_selection(path: RichPath) -> Selection:
     return Selection(unique) if ranges is None else Selection(unique, ranges)
 
 
+def selection_attributes(path: RichPath) -> dict[str, Any]:
+    """What stands behind a path as the attributes that mean the same; empty if nothing does."""
+    columns, ranges = _parse_selectors(path.columns_and_ranges) if path.columns_and_ranges else (None, None)
+    attributes: dict[str, Any] = {}
+    if columns is not None:
+        attributes["columns"] = [name.decode() for name in columns]
+    if ranges is not None:
+        attributes["ranges"] = [_range_attributes(item) for item in ranges]
+    return attributes
+
+
+def _range_attributes(item: ReadRange) -> dict[str, Any]:
+    limits = {"lower_limit": item.lower, "upper_limit": item.upper}
+    return {name: _limit_attributes(limit) for name, limit in limits.items() if not limit.is_trivial}
+
+
+def _limit_attributes(limit: ReadLimit) -> dict[str, Any]:
+    values = {
+        "key": None if limit.key is None else list(limit.key),
+        "row_index": limit.row_index,
+        "chunk_index": limit.chunk_index,
+        "tablet_index": limit.tablet_index,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _range(value: Any) -> ReadRange:
     if not isinstance(value, Mapping):
         raise YtError(f"Range of a path must be a map, got {value!r}")

@@ -360,3 +360,18 @@ def test_commands_are_described_as_a_real_cluster_does(raw: RawHttp) -> None:
                 "is_heavy": is_heavy,
             }
     assert all(len(item) == 5 for item in described.values())
+
+
+def test_a_path_is_taken_apart(raw: RawHttp) -> None:
+    parsed = raw.command("GET", "parse_ypath", {"path": "<append=%true>hume://tmp/t{a,b}[#1:#5,x]"}).value["path"]
+    assert str(parsed) == "//tmp/t"
+    assert parsed.attributes == {
+        "append": True,
+        "cluster": "hume",
+        "columns": ["a", "b"],
+        "ranges": [
+            {"lower_limit": {"row_index": 1}, "upper_limit": {"row_index": 5}},
+            {"lower_limit": {"key": ["x"]}, "upper_limit": {"key": ["x", yson.with_attributes(None, {"type": "max"})]}},
+        ],
+    }
+    assert raw.command("GET", "parse_ypath", {"path": "//tmp/t"}).value == {"path": "//tmp/t"}

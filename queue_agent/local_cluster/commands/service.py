@@ -13,6 +13,7 @@ from queue_agent.local_cluster.commands.command import (
     light,
     unsigned,
 )
+from queue_agent.local_cluster.read_ranges import selection_attributes
 from queue_agent.wire import yson
 
 
@@ -39,7 +40,8 @@ async def _discover_proxies(cluster: Cluster, parameters: _DiscoverProxies, _: B
 
 async def _parse_ypath(_: Cluster, parameters: _ParsePath, __: Body) -> Any:
     path = parameters.path
-    return {"path": yson.with_attributes(path.path, path.attributes) if path.attributes else path.path}
+    attributes = {**path.attributes, **selection_attributes(path)}
+    return {"path": yson.with_attributes(path.bare, attributes) if attributes else path.bare}
 
 
 async def _get_supported_features(_: Cluster, __: _None, ___: Body) -> Any:

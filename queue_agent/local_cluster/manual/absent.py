@@ -1,0 +1,100 @@
+"""Commands of a real cluster that are not there: 404, and clients say that they are not supported."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ABSENT: Final[dict[str, tuple[str, ...]]] = {
+    "Operations and jobs: `yt merge`, `sort`, `erase`, `map`, `reduce`, `map-reduce`, `remote-copy`, `vanilla`": (
+        "start_operation",
+        "abort_operation",
+        "suspend_operation",
+        "resume_operation",
+        "complete_operation",
+        "update_operation_parameters",
+        "get_operation",
+        "list_operations",
+        "list_jobs",
+        "get_job",
+        "get_job_input",
+        "get_job_input_paths",
+        "get_job_spec",
+        "get_job_stderr",
+        "get_job_fail_context",
+        "abort_job",
+        "abandon_job",
+        "dump_job_context",
+        "poll_job_shell",
+    ),
+    "Query Tracker": (
+        "start_query",
+        "abort_query",
+        "alter_query",
+        "get_query",
+        "get_query_result",
+        "list_queries",
+        "read_query_result",
+        "get_query_tracker_info",
+    ),
+    "Balancing of tablets": (
+        "reshard_table_automatic",
+        "balance_tablet_cells",
+        "suspend_tablet_cells",
+        "resume_tablet_cells",
+    ),
+    "Chaos replication, backups": (
+        "alter_replication_card",
+        "update_replication_progress",
+        "pull_rows",
+        "create_table_backup",
+        "restore_table_backup",
+    ),
+    "Other ways to read and write": (
+        "read_blob_table",
+        "get_table_columnar_statistics",
+        "partition_tables",
+        "read_table_partition",
+        "write_table_fragment",
+        "start_distributed_write_session",
+        "finish_distributed_write_session",
+        "locate_skynet_share",
+        "read_journal",
+        "write_journal",
+        "truncate_journal",
+    ),
+    "Cells, accounts, pools, maintenance": (
+        "externalize",
+        "internalize",
+        "transfer_account_resources",
+        "transfer_pool_resources",
+        "build_snapshot",
+        "build_master_snapshots",
+        "switch_leader",
+        "add_maintenance",
+        "remove_maintenance",
+        "get_version",
+    ),
+}
+"""By what they are about."""
+
+NEVER_ANSWERED: Final[dict[int, str]] = {
+    902: "accounts have no limits",
+    1703: "writes cannot be disabled as a whole",
+    1707: "there is nothing that could not be ready",
+    1712: "rows are never blocked: a conflict is told at once",
+    1713: "rows are never blocked",
+    1715: "commands on replicated tables that make no sense fail with 1",
+    1720: "bundles have no limits",
+    1721: "a cell that is not there fails a mount with 500",
+    1722: "replicas are asked at commit: 1714 and 1736 tell what is missing",
+    1723: "see 1722",
+    1724: "see 1722",
+    1725: "nothing is throttled",
+    1732: "see 1722",
+    1735: "everything is at hand",
+    1738: "schemas that do not go together fail with 1",
+    1744: "tablets are in no state in between",
+    11003: "a transaction that is over is not there any more: 11000",
+    11008: "an atomicity that is not the table's fails with 1",
+}
+"""Codes a client may know of, and why it does not get them here."""
