@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.fan_out import fan_out
+from queue_agent.controllers.replica_alignment import confirm_alignment
 from queue_agent.core.attributes import QUEUE_ATTRIBUTES, build_mapping_row, build_queue_row
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_consumer_row_error
@@ -47,6 +48,10 @@ class TrimConfirmer:
             return plan
         context, queue = self._context, plan.queue
         try:
+            if plan.replica is not None:
+                plan = await self._aligned(plan, planned_row, origin)
+                if not partitions_to_trim(plan):
+                    return plan
             look = await self._look(plan, planned_row, replica_row, origin)
         except ClusterError as caught:
             error = origin.error(
@@ -85,13 +90,10 @@ class TrimConfirmer:
         queue, indexes = plan.queue, partitions_to_trim(plan)
         clusters, board = self._context.clusters, self._context.board
         cluster = get_cluster(clusters, queue.cluster)
-        access = find_queue_access(planned_row, board.find_mapping(queue), origin)
-        if isinstance(access, ErrorInfo):
-            raise ClusterError(access.message)
+        table = self._find_tablets(planned_row, origin)
         consumers = vital_consumers(board.registrations_of_queue(queue))
         next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
-        tablets = get_cluster(clusters, access.tablets.cluster)
-        infos = await tablets.get_tablet_infos(access.tablets.path, indexes)
+        infos = await get_cluster(clusters, table.cluster).get_tablet_infos(table.path, indexes)
         replica_rows = [] if replica_row is None else await self._rows_of(replica_row, origin)
         attributes = await cluster.get_attributes(queue.path, QUEUE_ATTRIBUTES)
         return FreshLook(
@@ -101,6 +103,22 @@ class TrimConfirmer:
             mapping=build_mapping_row(queue, attributes, origin),
             replica_rows=replica_rows,
         )
+
+    async def _aligned(self, plan: TrimPlan, planned_row: QueueRow, origin: Origin) -> TrimPlan:
+        """The plan of a replica as far as its rows have the indexes they have in the queue, if that can be known."""
+        snapshot = self._context.board.find_queue(plan.table)
+        if snapshot is None or snapshot.view is None:
+            raise ClusterError(f'Replica "{plan.table}" is not looked at any more')
+        if not snapshot.view.has_timestamp_column:
+            return plan
+        return await confirm_alignment(self._context.clusters, plan, self._find_tablets(planned_row, origin), origin)
+
+    def _find_tablets(self, row: QueueRow, origin: Origin) -> CrossClusterRef:
+        """The table whose ends are those of a queue."""
+        access = find_queue_access(row, self._context.board.find_mapping(row.queue), origin)
+        if isinstance(access, ErrorInfo):
+            raise ClusterError(access.message)
+        return access.tablets
 
     async def _rows_of(self, planned_row: QueueRow, origin: Origin) -> Sequence[QueueRow]:
         """The row of a replica as its attributes and the state tables have it now."""

@@ -166,7 +166,6 @@ async def test_what_is_read_goes_from_all_replicas_as_far_as_they_have_it(world:
     await world.has_rows("pythia", 4, 10)
     await world.meta.advance(CONSUMER, QUEUE, 0, 12)
     await world.has_rows("hume", 12, 15)
-    await world.has_rows("pythia", 10, 10)
     await world.alter("pythia", enabled=True)
     await world.has_rows("pythia", 12, 15)
     document = await agent.find_queue("meta", QUEUE)
@@ -200,3 +199,25 @@ async def test_a_table_that_is_no_replica_any_more_keeps_its_rows(world: World) 
     await world.meta.advance(CONSUMER, QUEUE, 0, 8)
     await world.has_rows("hume", 8, 10)
     assert await world.row_counts("pythia") == (0, 10)
+
+
+async def test_a_replica_whose_rows_have_other_indexes_keeps_them(world: World) -> None:
+    await world.has_rows("pythia", 0, 10)
+    await world.alter("pythia", enabled=False)
+    pythia = world.users["pythia"]
+    await pythia.run("remove", path=QUEUE)
+    await pythia.create_queue(QUEUE, upstream_replica_id=world.ids[f"pythia:{QUEUE}"])
+    await world.alter("pythia", enabled=True)
+    await world.meta.insert(QUEUE, [{"data": "y"}] * 3)
+    await world.has_rows("pythia", 0, 3)
+    await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.meta.advance(CONSUMER, QUEUE, 0, 2)
+    agent = await world.start()
+    await world.has_rows("hume", 2, 13)
+
+    async def alerts() -> Any:
+        document = await agent.find_queue("meta", QUEUE)
+        return document and str(document["status"].get("alerts"))
+
+    await eventually(alerts, lambda found: "Row 2 of partition 0 of replica" in found)
+    assert await world.row_counts("pythia") == (0, 3)
