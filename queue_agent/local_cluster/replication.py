@@ -49,13 +49,14 @@ class Replication:
         """Index of the first row of a tablet's log that has not been replicated."""
         cluster = self._directory.known(replica.cluster_name)
         stored = 0 if cluster is None else cluster.state.replicated_row_count(replica.id, tablet.id)
-        return max(stored, tablet.trimmed_row_count)
+        return min(max(stored, tablet.trimmed_row_count), tablet.total_row_count)
 
     def position_timestamp(self, replica: TableReplica, tablet: Tablet) -> int:
         """All rows with lower timestamps have been replicated."""
         position = self.position(replica, tablet)
         if position < tablet.total_row_count:
-            return next(iter(self._state.storage.ordered_rows(tablet.number, position, position + 1))).timestamp
+            [row] = self._state.storage.ordered_rows(tablet.number, position, position + 1)
+            return row.timestamp
         return max(tablet.last_write_timestamp, replica.start_replication_timestamp)
 
     def lag(self, replica: TableReplica, tablet: Tablet) -> int:
@@ -165,7 +166,7 @@ class Replication:
             return 0
         try:
             cluster = self._cluster_of(replica)
-            end = min(position + BATCH_ROW_COUNT, tablet.total_row_count)
+            end = self._end_of_batch(tablet, position)
             transactions = list(self._transactions(replica, tablet, position, end))
             with cluster.state.change():
                 self._write(cluster, replica, tablet, transactions)
@@ -180,6 +181,15 @@ class Replication:
         """How many rows of a tablet's log no replica needs any more; all that are trimmed if there is no replica."""
         replicas = self.replicas(tablet.table_id)
         return min((self.position(replica, tablet) for replica in replicas), default=tablet.trimmed_row_count)
+
+    def _end_of_batch(self, tablet: Tablet, lower: int) -> int:
+        """Behind the last row of the transaction that fills a batch."""
+        end = lower + BATCH_ROW_COUNT
+        if end >= tablet.total_row_count:
+            return tablet.total_row_count
+        rows = self._state.storage.ordered_rows(tablet.number, end - 1, tablet.total_row_count)
+        last = next(rows).timestamp
+        return next((row.row_index for row in rows if row.timestamp != last), tablet.total_row_count)
 
     def _transactions(
         self, replica: TableReplica, tablet: Tablet, lower: int, upper: int

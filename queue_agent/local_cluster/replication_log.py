@@ -14,6 +14,9 @@ from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TABLET_INDE
 from queue_agent.local_cluster.tables import Table
 from queue_agent.local_cluster.tablet_transaction import Deletion, Insertion
 
+_FIXED_WIDTH = 2
+"""The change and the columns it names, in front of the values."""
+
 _SYSTEM_COLUMNS = frozenset({TABLET_INDEX, TIMESTAMP, CUMULATIVE_DATA_WEIGHT})
 
 
@@ -64,7 +67,9 @@ def _changes(rows: Sequence[Row], schema: TableSchema) -> Iterable[tuple[Change,
         assert isinstance(number, int)
         change = Change(number)
         columns = schema.key_columns if change & Change.DELETE else schema.columns
-        yield change, [_named(row, columns, row_mapper(columns), computed) for row in group]
+        for width, alike in groupby(group, key=lambda row: len(row) - _FIXED_WIDTH):
+            known = columns[:width]  # the table may have got more since
+            yield change, [_named(row, known, row_mapper(known), computed) for row in alike]
 
 
 def _named(row: Row, columns: Sequence[Column], to_map: Any, computed: set[str]) -> Mapping[bytes, Any]:

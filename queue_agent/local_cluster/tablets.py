@@ -162,6 +162,8 @@ class Tablets(Guarded):
                 check_static_alteration(old, new)
                 codec = str(node.attributes.get("compression_codec", DEFAULT_CODEC))
                 content = make_static(self._state, old.schema, tablets, codec)
+            elif node.type == REPLICATED_TABLE and old.schema.is_sorted:
+                self._check_log(path, old.schema, new.schema, tablets)
             elif old.dynamic:
                 self._convert_rows(path, old.schema, new.schema, tablets)
             elif content.chunk_ids:
@@ -178,6 +180,12 @@ class Tablets(Guarded):
                 upstream = checked_upstream(node, upstream_replica_id)
                 node = replace(node, attributes={**node.attributes, UPSTREAM_REPLICA_ID: upstream})
             self._tree.put_node(node)
+
+    def _check_log(self, path: str, old: TableSchema, new: TableSchema, tablets: Sequence[Tablet]) -> None:
+        check_alteration(old, new)
+        has_rows = any(tablet.total_row_count > tablet.trimmed_row_count for tablet in tablets)
+        if has_rows and len(old.key_columns) != len(new.key_columns):
+            raise YtError(f"Cannot add key columns to replicated table {path} since its replication log is not empty")
 
     def _convert_rows(self, path: str, old: TableSchema, new: TableSchema, tablets: Sequence[Tablet]) -> None:
         check_alteration(old, new)

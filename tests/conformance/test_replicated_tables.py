@@ -229,6 +229,7 @@ def test_why_a_replica_gets_no_rows_can_be_seen(table: Replicated) -> None:
     wait_for(lambda: table.replica("pythia", "error_count") == 1)
     [tablet] = table.replica("pythia", "tablets")
     assert "unmounted" in str(tablet["replication_error"])
+    assert list(table.meta.get_tablet_errors(table.path)["replication_errors"]) == [table.ids["pythia"]]
     table.meta.mount_table(table.copy("pythia"), sync=True)
     wait_for(lambda: table.replica("pythia", "error_count") == 0)
     assert table.rows("pythia") == ROWS
@@ -437,3 +438,30 @@ def test_who_may_write_to_a_table_may_change_its_replicas(table: Replicated) -> 
         guest.alter_table_replica(table.ids["hume"], mode="async")
     with refused(901):
         guest.insert_rows(table.path, ROWS)
+
+
+def test_replicas_may_follow_a_table_that_has_got_a_column(table: Replicated) -> None:
+    table.alter("pythia", enabled=False)
+    table.meta.insert_rows(table.path, ROWS)
+    wider = [*SCHEMA, {"name": "more", "type": "string"}]
+    paths = {table.path: table.meta, **{table.copy(name): client for name, client in table.clusters.items()}}
+    for path, client in paths.items():
+        client.unmount_table(path, sync=True)
+        client.alter_table(path, schema=wider)
+        client.mount_table(path, sync=True)
+    table.meta.insert_rows(table.path, [{"key": 3, "more": "x"}])
+    table.alter("pythia", enabled=True)
+    wait_for(lambda: len(table.rows("pythia")) == 3)
+    assert table.rows("pythia", "key, value, views, more") == table.rows("hume", "key, value, views, more")
+
+
+def test_many_rows_come_in_the_order_they_were_written(table: Replicated) -> None:
+    table.alter("pythia", enabled=False)
+    for start in range(0, 24_000, 8_000):
+        rows = [{"key": index % 7_000, "views": 1} for index in range(start, start + 8_000)]
+        table.meta.insert_rows(table.path, rows, update=True, aggregate=True)
+    table.alter("pythia", enabled=True)
+    wait_for(lambda: table.replica("pythia", "replication_lag_time") == 0)
+    wait_for(lambda: len(table.rows("pythia", "key")) == 7_000)
+    assert table.rows("pythia") == table.rows("hume")
+    assert sum(row["views"] for row in table.rows("pythia", "views")) == 24_000

@@ -112,8 +112,12 @@ async def _get_tablet_infos(cluster: Cluster, parameters: _TabletInfos, _: Body)
 
 
 async def _get_tablet_errors(cluster: Cluster, parameters: _Path, _: Body) -> Any:
-    cluster.tables.open(parameters.path)
-    return {"tablet_errors": {}, "replication_errors": {}}
+    table = cluster.tables.open(parameters.path)
+    errors = {
+        replica.id: [error.to_map() for error in cluster.replication.errors(replica)]
+        for replica in cluster.replication.replicas(table.node.id)
+    }
+    return {"tablet_errors": {}, "replication_errors": {key: found for key, found in errors.items() if found}}
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
