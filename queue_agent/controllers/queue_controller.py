@@ -65,6 +65,8 @@ class QueueController:
         row = self._board.find_queue_row(ref) or QueueRow(ref)
         self._snapshot = unprocessed_queue_snapshot(row, role, now, origins.make(now))
         self._published = False
+        """In this pass."""
+
         self._board.put_queue(self._snapshot)
 
     @property
@@ -129,7 +131,6 @@ class QueueController:
 
     async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
         """Look at the queue once, publish what was seen, trim what may go; see `rounds.Controller`."""
-        self._published = False
         self._confirmed = None
         row = self._board.find_queue_row(self._ref)
         if row is None:
@@ -154,9 +155,13 @@ class QueueController:
             self._publish(replace(snapshot, alerts=alerts, trims=outcome.trims))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
-        """Publish that the pass failed, unless it had published what it saw before; tell the observer."""
-        if error is not None and not self._published:
-            self._publish(self._failed_snapshot(self._clock.now(), error))
+        """Publish that the pass failed, or only trimming if what was seen is published already; tell the observer."""
+        if error is not None:
+            now = self._clock.now()
+            self._publish(
+                self._untrimmed_snapshot(now, error) if self._published else self._failed_snapshot(now, error)
+            )
+        self._published = False
         self._observer.pass_finished(KIND, pass_index, seconds, error)
 
     def _failed_snapshot(self, now: datetime, error: Exception) -> QueueSnapshot:
@@ -170,6 +175,10 @@ class QueueController:
             origin,
             QueueObservation(describe_pass_error(error, origin)),
         )
+
+    def _untrimmed_snapshot(self, now: datetime, error: Exception) -> QueueSnapshot:
+        origin = self._origins.make(now)
+        return replace(self._snapshot, alerts={TRIM_FAILED: trim_alert(describe_pass_error(error, origin), origin)})
 
     def _publish(self, snapshot: QueueSnapshot) -> None:
         self._snapshot = snapshot

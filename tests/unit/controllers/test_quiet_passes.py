@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -169,6 +170,38 @@ async def test_an_error_instead_of_a_look_is_published_without_another_question(
     assert world.queue_error() == "no answer"
     assert not await do_pass(world, queue)
     assert node(world)["partitions"][0]["upper_row_index"] == 100
+
+
+@pytest.mark.parametrize("after_a_quiet_pass", [False, True])
+async def test_a_look_that_fails_is_published_whatever_was_before(world: World, after_a_quiet_pass: bool) -> None:
+    queue = await settled_queue(world)
+    if after_a_quiet_pass:
+        assert await do_pass(world, queue)
+    queue.pass_finished(PASS_INDEX, 0.1, None)
+    queue.pass_finished(PASS_INDEX, 60.0, TimeoutError())
+    assert world.queue_error() == "Pass did not end in time"
+    assert not await do_pass(world, queue)
+    assert node(world)["partitions"][0]["upper_row_index"] == 100
+
+
+async def test_trimming_that_does_not_end_in_time_is_an_alert_beside_what_was_seen(world: World) -> None:
+    queue = await settled_queue(world)
+    queue.pass_finished(PASS_INDEX, 0.1, None)
+    world.hume.offsets[CONSUMER.path, QUEUE][0] = 50
+    await world.consumer_controller().do_pass(PASS_INDEX)
+    world.pythia.trim_rows = keep_silent  # type: ignore[method-assign] # as a tablet may
+    with pytest.raises(TimeoutError) as caught:
+        async with asyncio.timeout(0.05):
+            await do_pass(world, queue)
+    queue.pass_finished(PASS_INDEX, 60.0, caught.value)
+    assert node(world)["partitions"][0]["upper_row_index"] == 100
+    alert = world.trim_alert()
+    assert alert is not None
+    assert alert["inner_errors"][0]["message"] == "Pass did not end in time"
+
+
+async def keep_silent(object_id: str, partition_index: int, trimmed_row_count: int) -> None:
+    await asyncio.Event().wait()
 
 
 async def test_a_followed_queue_tells_its_standing_error_anew(world: World) -> None:
