@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Protocol, Self
 
@@ -30,6 +30,9 @@ PATIENCE_SECONDS: Final = 2.0
 
 SLOW_SECONDS: Final = 1.0
 """Whose pass takes longer looks alone the next time, and keeps nobody else waiting."""
+
+_ROUND_TIMEOUT: Final = timedelta(hours=1)
+"""Never reached: a look has its own limit. That of passes might be shorter, and nobody would come to look alone."""
 
 _LOOKS_AT_ONCE: Final = 8
 """Requests of groups. With more of them, none would be answered in time when there is too much to do."""
@@ -223,7 +226,7 @@ class _ClusterRounds:
         self._phase = phase = (self._phase + _GOLDEN_RATIO) % 1
         rounds = run_passes(
             lambda _: self._do_round(group),
-            self._setting.find_schedule,
+            lambda: replace(self._setting.find_schedule(), timeout=_ROUND_TIMEOUT),
             lambda *_: None,
             self._setting.jitter,
             splay=lambda: phase,
@@ -266,12 +269,9 @@ class _ClusterRounds:
     async def _look(self, together: Sequence[tuple[Member, Watch]]) -> None:
         """Look at many by one request."""
         pass_instant, started = self._setting.clock.now(), self._time()
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                cluster = get_cluster(self._setting.clusters, self._cluster)
-                answers = await cluster.glance_all([watch for _, watch in together])
-        except (ClusterError, TimeoutError):
-            # Perhaps for one of them only: side by side they find out.
+        answers = await self._ask_together([watch for _, watch in together])
+        if answers is None:
+            # Perhaps because of one of them only: side by side they find out.
             for member, watch in together:
                 if not member.removed:
                     self._look_alone(member, watch)
@@ -279,6 +279,16 @@ class _ClusterRounds:
         for (member, _), answer in zip(together, answers, strict=True):
             if not member.removed and not self._pass_quietly(member, answer, pass_instant, started):
                 self._pass_alone(member, answer)
+
+    async def _ask_together(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError] | None:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await get_cluster(self._setting.clusters, self._cluster).glance_all(watches)
+        except (ClusterError, TimeoutError):
+            return None
+        except Exception:
+            log.exception("common look crashed", cluster=self._cluster)
+            return None
 
     def _look_alone(self, member: Member, watch: Watch) -> None:
         """Look at one by itself; who does so at the same time is put together by the adapter, and taken apart again."""

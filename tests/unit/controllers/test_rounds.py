@@ -29,7 +29,7 @@ class FakeCluster:
     touched: dict[str, int] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     failing: dict[str, ClusterError] = field(default_factory=dict)
-    failing_together: ClusterError | None = None
+    failing_together: Exception | None = None
     together: list[list[str]] = field(default_factory=list)
     alone: list[str] = field(default_factory=list)
 
@@ -245,6 +245,31 @@ async def test_a_bug_in_one_object_is_told_and_concerns_no_other(world: World) -
     sick.bug = None
     quiet = len(sick.quiet_passes)
     await until(lambda: len(sick.quiet_passes) > quiet)
+
+
+async def test_a_bug_in_a_common_look_sends_everybody_to_look_alone(world: World) -> None:
+    controllers = world.add_all("//a", "//b")
+    await until(lambda: all(one.quiet_passes for one in controllers))
+    world.cluster.failing_together = KeyError("id")
+    quiet = [len(one.quiet_passes) for one in controllers]
+    await until(lambda: all(len(one.quiet_passes) > before + 3 for one, before in zip(controllers, quiet, strict=True)))
+    assert {"//a", "//b"} <= set(world.cluster.alone)
+
+
+async def test_a_table_that_does_not_answer_is_told_of_however_short_passes_have_to_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rounds_module, "PATIENCE_SECONDS", 0.1)
+    cluster = FakeCluster()
+    schedule = Schedule(timedelta(milliseconds=10), timedelta(milliseconds=50))
+    clusters: dict[str, Cluster] = {CLUSTER: cluster}  # type: ignore[dict-item] # it has what is asked
+    async with Rounds.running(clusters, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
+        silent, healthy = World(cluster, rounds).add_all("//silent", "//healthy")
+        await until(lambda: bool(healthy.quiet_passes and silent.quiet_passes))
+        cluster.silent.add("//silent")
+        await until(lambda: silent.finished[-1][1] is TimeoutError)
+        quiet = len(healthy.quiet_passes)
+        await until(lambda: len(healthy.quiet_passes) > quiet)
 
 
 async def test_a_burst_of_passes_comes_a_few_at_a_time_and_later_ones_look_anew(world: World) -> None:
