@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -24,15 +23,17 @@ class Lane:
 
     def __init__(self, tasks: asyncio.TaskGroup, width: int, patience: float, overflow: int) -> None:
         self._tasks = tasks
-        self._free = width
+        self._width = width
         self._patience = patience
         self._overflow = overflow
+        self._under_way = 0
+        self._overdue = 0
         self._waiting: deque[Work] = deque()
 
     @property
     def full(self) -> bool:
         """Whether what is put in now has to wait."""
-        return self._free <= 0 or bool(self._waiting)
+        return not self._has_room or bool(self._waiting)
 
     def put(self, work: Work) -> None:
         """Have something done; it may begin at once, in a task of its own."""
@@ -42,11 +43,15 @@ class Lane:
     def stop(self) -> None:
         """Begin nothing more; what is under way goes on."""
         self._waiting.clear()
-        self._free = -sys.maxsize
+        self._width = self._overflow = 0
+
+    @property
+    def _has_room(self) -> bool:
+        return self._under_way < self._width + min(self._overdue, self._overflow)
 
     def _begin(self) -> None:
-        while self._free > 0 and self._waiting:
-            self._free -= 1
+        while self._has_room and self._waiting:
+            self._under_way += 1
             self._tasks.create_task(self._do(self._waiting.popleft()))
 
     async def _do(self, work: Work) -> None:
@@ -54,19 +59,15 @@ class Lane:
 
         def let_another_in() -> None:
             nonlocal overdue
-            if self._overflow > 0:
-                overdue = True
-                self._overflow -= 1
-                self._free += 1
-                self._begin()
+            overdue = True
+            self._overdue += 1
+            self._begin()
 
         timer = asyncio.get_running_loop().call_later(self._patience, let_another_in)
         try:
             await work()
         finally:
             timer.cancel()
-            if overdue:
-                self._overflow += 1
-            else:
-                self._free += 1
-                self._begin()
+            self._under_way -= 1
+            self._overdue -= overdue
+            self._begin()

@@ -94,6 +94,17 @@ async def test_there_is_a_limit_to_what_takes_long(tasks: asyncio.TaskGroup) -> 
     await works.end("a", "c")
 
 
+async def test_when_what_takes_long_ends_its_room_goes_to_another_that_takes_long(tasks: asyncio.TaskGroup) -> None:
+    lane, works = Lane(tasks, width=1, patience=0.01, overflow=1), Works()
+    await put_all(lane, works, "a", "b", "c")
+    await until(lambda: works.begun == ["a", "b"])
+    await asyncio.sleep(0.05)  # b takes long, too
+    await works.end("a")
+    await settle()
+    assert works.begun == ["a", "b", "c"]
+    await works.end("b", "c")
+
+
 async def test_after_the_end_nothing_begins(tasks: asyncio.TaskGroup) -> None:
     lane, works = Lane(tasks, width=1, patience=60, overflow=0), Works()
     await put_all(lane, works, "a", "b")
