@@ -30,6 +30,7 @@ from queue_agent.config import AgentConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import AGENT, SYNCHRONIZER, Board
 from queue_agent.controllers.connections import KIND as CONNECTIONS
+from queue_agent.controllers.connections import TIMEOUT as CONNECTIONS_TIMEOUT
 from queue_agent.controllers.connections import Connections
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
@@ -160,7 +161,7 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             group.create_task(
                 run_passes(
                     connections.do_pass,
-                    lambda: Schedule(connections.period, config.queue_agent.pass_timeout),
+                    lambda: Schedule(connections.period, CONNECTIONS_TIMEOUT),
                     connections.pass_finished,
                     jitter,
                 ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -21,7 +22,7 @@ from queue_agent.core.connections import (
 )
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.errors import AccessDenied, ClusterError, ObjectNotFound
+from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.ports import Clock, PassObserver
 from queue_agent.wire.error import YtError
 from queue_agent.wire.ypath import parse_rich
@@ -35,6 +36,12 @@ PERIOD: Final = timedelta(minutes=1)
 
 IMPATIENT_PERIOD: Final = timedelta(seconds=5)
 """How often, while one has not answered yet."""
+
+TIMEOUT: Final = timedelta(minutes=1)
+"""Of a pass. It does not depend on the configuration: it is to be longer than the patience with clusters."""
+
+PATIENCE_SECONDS: Final = 10.0
+"""A cluster that takes longer has not answered: others are to be known all the same."""
 
 MISMATCH: Final = "queue_agent_cluster_connection_mismatch"
 """Category of the alert."""
@@ -129,7 +136,7 @@ class Connections:
 
     async def _read(self, cluster: str) -> Connection:
         try:
-            attributes = await self._clusters[cluster].get_attributes("//sys", _SYS_ATTRIBUTES)
+            attributes = await self._get_attributes(CrossClusterRef(cluster, "//sys"), _SYS_ATTRIBUTES)
         except (ObjectNotFound, AccessDenied):
             return Connection()
         return _parse(cluster, attributes)
@@ -138,13 +145,18 @@ class Connections:
         """Of tables on clusters the agent knows; none of those that can not be asked about."""
         known = sorted(table for table in {*tables, self._registrations} if table.cluster in self._clusters)
         answers = await fan_out(
-            lambda table: self._clusters[table.cluster].get_attributes(table.path, TABLE_ATTRIBUTES),
-            known,
-            limit=_CONCURRENT_CLUSTERS,
+            lambda table: self._get_attributes(table, TABLE_ATTRIBUTES), known, limit=_CONCURRENT_CLUSTERS
         )
         return {
             table: TableFacts.parse(answer) for table, answer in answers.items() if not isinstance(answer, ClusterError)
         }
+
+    async def _get_attributes(self, node: CrossClusterRef, names: Collection[str]) -> Mapping[str, Any]:
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await self._clusters[node.cluster].get_attributes(node.path, names)
+        except TimeoutError as error:
+            raise ClusterUnavailable(f"{node} was not answered about within {PATIENCE_SECONDS:g} s") from error
 
     def _alert(self) -> None:
         origin = self._origins.make(self._clock.now())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from queue_agent.controllers import connections as connections_module
 from queue_agent.controllers.connections import IMPATIENT_PERIOD, PERIOD, Connections
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
@@ -73,6 +75,21 @@ async def test_before_a_cluster_has_answered_nothing_that_concerns_it_is_trimmed
     await world.connections.do_pass(2)
     world.hume.broken = None
     assert await world.trims() == [("1-2-3-4", 0, 42)]
+
+
+async def test_a_cluster_that_keeps_silent_does_not_keep_others_from_being_known(
+    world: ConnectedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def keep_silent(path: str, names: Any) -> Any:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(connections_module, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(world.hume, "get_attributes", keep_silent)
+    async with asyncio.timeout(5):
+        await world.connections.do_pass(0)
+    origin = world.origins.make(world.clock.now())
+    assert world.connections.find_doubt(["pythia"], origin) is None
+    assert world.connections.find_doubt(["hume"], origin) is not None
 
 
 async def test_a_cluster_whose_proxies_keep_registrations_elsewhere_stops_trimming(world: ConnectedWorld) -> None:
