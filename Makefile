@@ -33,7 +33,7 @@ check-browser: .venv/dev.installed  ## the page of the example in a real browser
 	$(BIN)/pytest -q -rs tests/examples/test_page.py
 
 bench: .venv/dev.installed  ## figures, each against its baseline
-	$(BIN)/python -m benchmarks.local_cluster_rows
+	$(BIN)/python -m benchmarks.local_cluster
 	$(BIN)/python -m benchmarks.client_requests
 	$(BIN)/python -m benchmarks.fresh_cluster
 

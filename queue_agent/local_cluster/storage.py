@@ -82,6 +82,9 @@ _KEYS_AT_ONCE = 256
 _PAGE_BYTES = 16384
 """SQLite keeps only up to a quarter of a page of a row in its place; the rest takes a page of its own."""
 
+_CACHE_KIBIBYTES = 64 * 1024
+"""Of a file; the two megabytes SQLite takes by itself are soon too few for keys in no order."""
+
 
 class SortedVersion(NamedTuple):
     """One version of a key."""
@@ -226,7 +229,8 @@ class Storage:
     def delete_branch(self, transaction_id: str, node_id: str) -> None:
         self._database.execute("DELETE FROM branches WHERE transaction_id = ? AND node = ?", (transaction_id, node_id))
 
-    def append_rows(self, tablet: int, rows: Iterable[OrderedRow]) -> None:
+    def append_rows(self, tablet: int, rows: Iterable[tuple[int, int, int, bytes]]) -> None:
+        """Rows have the fields of `OrderedRow`."""
         self._database.executemany("INSERT INTO ordered_rows VALUES (?, ?, ?, ?, ?)", ((tablet, *row) for row in rows))
 
     def ordered_rows(self, tablet: int, lower: int, upper: int) -> Iterator[OrderedRow]:
@@ -391,6 +395,7 @@ def _open(file: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(file or ":memory:", timeout=_LOCK_SECONDS, isolation_level=None)
     try:
         database.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a new file
+        database.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA locking_mode = EXCLUSIVE")

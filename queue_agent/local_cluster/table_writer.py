@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, count, islice, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, assert_never, cast
 
 from queue_agent.local_cluster.clock import COUNTER_BITS
@@ -22,7 +23,7 @@ from queue_agent.local_cluster.row_locks import LockHistory, LockType, Mask, com
 from queue_agent.local_cluster.rows import MISSING, data_weight, decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.storage import OrderedRow, SortedVersion
+from queue_agent.local_cluster.storage import SortedVersion
 from queue_agent.local_cluster.tables import LATEST_TIMESTAMP, DynamicTables, Table, system_positions
 from queue_agent.local_cluster.tablet_keys import key_to_yson
 from queue_agent.local_cluster.tablet_transaction import (
@@ -306,18 +307,24 @@ class TableWriter(Guarded):
 
     def _append(self, batch: _Batch, timestamp: int) -> None:
         tablet = batch.tablet
-        weight = tablet.cumulative_data_weight
         fixed = _SYSTEM_VALUE_WEIGHT * len(system_positions(batch.table.schema))
-        stored = []
-        for position, values in enumerate(batch.rows, start=tablet.total_row_count):
-            weight += data_weight(values) + fixed
-            stored.append(OrderedRow(position, timestamp, weight, encode_values(values)))
-        self._state.storage.append_rows(tablet.number, stored)
+        weights = list(
+            accumulate((data_weight(values) + fixed for values in batch.rows), initial=tablet.cumulative_data_weight)
+        )
+        self._state.storage.append_rows(
+            tablet.number,
+            zip(
+                count(tablet.total_row_count),
+                repeat(timestamp),
+                islice(weights, 1, None),
+                map(encode_values, batch.rows),
+            ),
+        )
         self._state.put_tablet(
             replace(
                 tablet,
-                total_row_count=tablet.total_row_count + len(stored),
-                cumulative_data_weight=weight,
+                total_row_count=tablet.total_row_count + len(batch.rows),
+                cumulative_data_weight=weights[-1],
                 last_write_timestamp=timestamp,
             )
         )
@@ -380,12 +387,16 @@ class _Preparation:
 
     def _append(self, request: Insertion, table: Table) -> None:
         chosen: int | None = None
+        rows_of: dict[int, list[Row]] = {}
         for index, *values in parse_rows(table, request.rows, table.codec.parse_row):
             if index is None:
                 # One draw for all rows of a request.
                 chosen = index = self._choose_tablet(table) if chosen is None else chosen
             assert isinstance(index, int)
-            self._batch(table, self._tables.writable_tablet(table, index)).rows.append(tuple(values))
+            rows = rows_of.get(index)
+            if rows is None:
+                rows = rows_of[index] = self._batch(table, self._tables.writable_tablet(table, index)).rows
+            rows.append(tuple(values))
 
     def _log(self, request: Insertion | Deletion, table: Table) -> None:
         """Note what is to become of rows of a sorted table that only its replicas have."""
