@@ -201,8 +201,15 @@ def started(directory: Path, *options: str, clusters: tuple[str, ...] = CLUSTERS
 @contextmanager
 def connected(url: str, token: str | None = None) -> Iterator[YtClient]:
     """The unmodified Python client, which does not try again."""
-    never = {"retries": {"enable": False}}
-    client = YtClient(proxy=url, token=token, config={"proxy": never, "dynamic_table_retries": {"enable": False}})
+    never = {"enable": False}
+    config = {
+        "proxy": {"retries": never},
+        "dynamic_table_retries": never,
+        "write_retries": never,
+        "read_retries": never,
+        "ping_failed_mode": "pass",  # else it interrupts the main thread of whoever uses it
+    }
+    client = YtClient(proxy=url, token=token, config=config)
     try:
         yield client
     finally:

@@ -1,8 +1,12 @@
-"""What a local cluster has acknowledged survives `kill -9`, and what it has not is there as a whole or not at all."""
+"""What a local cluster has acknowledged survives `kill -9`, and what it has not is there as a whole or not at all.
+
+`CRASH_ROUNDS` (8 by default) says how often it is killed.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import threading
 import urllib.request
@@ -14,16 +18,20 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pytest
+from yt.packages.urllib3.exceptions import HTTPError
 from yt.wrapper import YtClient, YtError
 
 from tests.e2e.playground import connected, eventually, running, started
 
-ROUNDS: Final = 4
+ROUNDS: Final = int(os.environ.get("CRASH_ROUNDS", "8"))
 TABLET_COUNT: Final = 2
 TABLE: Final = "//tmp/table"
 QUEUE: Final = "//tmp/queue"
 PRODUCER: Final = "//tmp/producer"
 SESSION: Final = "writer"
+ACCOUNTS: Final = "//tmp/accounts"
+JOURNAL: Final = "//tmp/journal"
+DIRECTORY: Final = "//tmp/directory"
 STATIC: Final = "//tmp/static"
 
 COLUMNS: Final = {"writer": "int64", "batch": "int64", "position": "int64", "filling": "string"}
@@ -162,6 +170,100 @@ class Replacer:
         assert client.get(f"{STATIC}/@row_count") == len(rows)
 
 
+class Transactor:
+    """Changes rows of a sorted table and notes that in an ordered one, both in one tablet transaction."""
+
+    def __init__(self) -> None:
+        self.batch_count = 0
+        self._choices = random.Random(5)
+        self._accounts: dict[int, int] = {}
+        self._journal: list[Row] = []
+        self._pending: dict[int, int | None] = {}
+
+    def write(self, client: YtClient) -> None:
+        self._pending = {
+            account: self._choices.choice((None, self._choices.randrange(10**9)))
+            for account in self._choices.sample(range(200), self._choices.choice((1, 10, 100)))
+        }
+        with client.Transaction(type="tablet", ping=False):
+            changed = [{"account": account, "value": value} for account, value in self._pending.items() if value]
+            client.insert_rows(ACCOUNTS, changed)
+            client.delete_rows(
+                ACCOUNTS, [{"account": account} for account, value in self._pending.items() if not value]
+            )
+            client.insert_rows(JOURNAL, self._notes())
+        self._settle()
+        self.batch_count += 1
+
+    def check(self, client: YtClient) -> None:
+        journal = [
+            {"account": row["account"], "value": row["value"]}
+            for row in client.select_rows(f"* from [{JOURNAL}] where [$tablet_index] = 0")
+        ]
+        if len(journal) > len(self._journal):
+            self._settle()
+        self._pending = {}
+        assert journal == self._journal
+        accounts = {row["account"]: row["value"] for row in client.select_rows(f"* from [{ACCOUNTS}]")}
+        assert accounts == self._accounts
+
+    def _notes(self) -> list[Row]:
+        return [{"account": account, "value": value} for account, value in self._pending.items()]
+
+    def _settle(self) -> None:
+        self._journal += self._notes()
+        self._accounts |= {account: value for account, value in self._pending.items() if value}
+        for account, value in self._pending.items():
+            if not value:
+                self._accounts.pop(account, None)
+        self._pending = {}
+
+
+class Gardener:
+    """Plants, moves and uproots nodes of the tree, several at a time in a transaction."""
+
+    def __init__(self) -> None:
+        self.batch_count = 0
+        self._choices = random.Random(6)
+        self._tree: Row = {}
+        self._pending: Row | None = None
+        self._next_name = 0
+
+    def write(self, client: YtClient) -> None:
+        self._pending = pending = dict(self._tree)
+        with client.Transaction(ping=False):
+            for _ in range(self._choices.choice((1, 3, 10))):
+                self._change(client, pending)
+        self._tree = pending
+        self.batch_count += 1
+
+    def check(self, client: YtClient) -> None:
+        tree = client.get(DIRECTORY)
+        assert tree in (self._tree, self._pending)
+        assert set(client.list(DIRECTORY)) == set(tree)
+        self._tree = dict(tree)
+        self._pending = None
+
+    def _change(self, client: YtClient, tree: Row) -> None:
+        name, self._next_name = f"n{self._next_name}", self._next_name + 1
+        match self._choices.randrange(4):
+            case 0 if tree:
+                gone = self._choices.choice(sorted(tree))
+                client.remove(f"{DIRECTORY}/{gone}", recursive=True)
+                del tree[gone]
+            case 1 if tree:
+                moved = self._choices.choice(sorted(tree))
+                client.move(f"{DIRECTORY}/{moved}", f"{DIRECTORY}/{name}")
+                tree[name] = tree.pop(moved)
+            case 2:
+                client.create("map_node", f"{DIRECTORY}/{name}/inner", recursive=True)
+                tree[name] = {"inner": {}}
+            case _:
+                value = [self._next_name, "x" * self._choices.randrange(200)]
+                client.set(f"{DIRECTORY}/{name}", value)
+                tree[name] = value
+
+
 def batch_size(choices: random.Random, at_least: int) -> int:
     return choices.choices((at_least, 5, 40, 300), (6, 6, 3, 1))[0]
 
@@ -202,6 +304,21 @@ def create_tables(client: YtClient) -> None:
     client.create("table", STATIC)
     client.create("queue_producer", PRODUCER)
     client.mount_table(PRODUCER)
+    numbers = [{"name": name, "type": "int64"} for name in ("account", "value")]
+    for path, schema in ((ACCOUNTS, [{**numbers[0], "sort_order": "ascending"}, numbers[1]]), (JOURNAL, numbers)):
+        client.create("table", path, attributes={"dynamic": True, "schema": schema})
+        client.mount_table(path)
+    client.create("map_node", DIRECTORY)
+
+
+def abort_orphans(client: YtClient) -> None:
+    """End transactions whose clients are dead; by themselves they would hold their locks until they expire."""
+    for transaction in client.list("//sys/transactions"):
+        try:
+            client.abort_transaction(transaction)
+        except YtError as error:
+            if not error.is_no_such_transaction():  # gone with its parent
+                raise
 
 
 def write_until_killed(writer: Writer, url: str, killed: threading.Event, too_early: list[Exception]) -> None:
@@ -209,7 +326,7 @@ def write_until_killed(writer: Writer, url: str, killed: threading.Event, too_ea
         try:
             while True:
                 writer.write(client)
-        except (YtError, OSError) as error:
+        except (YtError, OSError, HTTPError) as error:
             if not killed.is_set():
                 too_early.append(error)
 
@@ -221,7 +338,7 @@ def assert_written(writers: Sequence[Writer], batch_counts: Sequence[int], too_e
 def test_acknowledged_batches_survive_being_killed_and_the_others_are_whole_or_absent(tmp_path: Path) -> None:
     options = ("--agents=0", f"--data-dir={tmp_path / 'data'}")
     choices = random.Random(17)
-    writers: list[Writer] = [Inserter(1), Inserter(2), Inserter(3), Pusher(), Replacer()]
+    writers: list[Writer] = [Inserter(1), Inserter(2), Pusher(), Transactor(), Gardener(), Replacer()]
     for number in range(ROUNDS):
         with started(tmp_path, *options, clusters=("pythia",)) as playground, ExitStack() as stack:
             playground.wait_ready()
@@ -229,6 +346,7 @@ def test_acknowledged_batches_survive_being_killed_and_the_others_are_whole_or_a
             client = stack.enter_context(connected(url))
             if number == 0:
                 create_tables(client)
+            abort_orphans(client)
             for writer in writers:
                 writer.check(client)
             killed = threading.Event()
@@ -236,10 +354,10 @@ def test_acknowledged_batches_survive_being_killed_and_the_others_are_whole_or_a
             threads = [
                 threading.Thread(target=write_until_killed, args=(writer, url, killed, too_early)) for writer in writers
             ]
-            wanted = [writer.batch_count + choices.randrange(10, 40) for writer in writers]
+            wanted = [writer.batch_count + choices.randrange(2, 10) for writer in writers]
             for thread in threads:
                 thread.start()
-            eventually(partial(assert_written, writers, wanted, too_early), seconds=30)
+            eventually(partial(assert_written, writers, wanted, too_early), seconds=60)
             killed.set()
             playground.process.kill()
             for thread in threads:
@@ -250,6 +368,7 @@ def test_acknowledged_batches_survive_being_killed_and_the_others_are_whole_or_a
         running(tmp_path, *options, clusters=("pythia",)) as playground,
         connected(playground.clusters["pythia"]) as client,
     ):
+        abort_orphans(client)
         for writer in writers:
             writer.check(client)
             writer.write(client)
