@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from aiohttp import web
+from aiohttp import StreamReader, web
+from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_server import Server
 
@@ -62,6 +63,7 @@ class _Connection(RequestHandler):
     def __init__(self, server: ConnectionServer, **options: Any) -> None:
         super().__init__(server, **options)
         self._server = server
+        self._newest_body: StreamReader = EMPTY_PAYLOAD
         self._unhandled = server.budget.lease()
         self._head_deadline: asyncio.TimerHandle | None = None
 
@@ -79,9 +81,10 @@ class _Connection(RequestHandler):
         if self._server.faults.is_off:
             self._abort()
             return
-        request = self._current_request
-        in_body = request is not None and not request.content.is_eof()
+        in_body = not self._newest_body.is_eof()
         super().data_received(data)
+        if self._messages:
+            self._newest_body = self._messages[-1][1]
         if in_body or not data:
             return
         try:

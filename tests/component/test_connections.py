@@ -20,6 +20,9 @@ from queue_agent.wire.error import YtError
 PATIENCE = 0.2
 """Seconds for a head, and for each piece of a body."""
 
+LINGERING = 1.0
+"""Seconds in which the rest of a refused body may still come."""
+
 BUDGET = 2 * 2**20
 DEADLINE = 20.0
 
@@ -75,7 +78,7 @@ async def endpoint() -> AsyncIterator[Endpoint]:
             endpoint.budget,
             max_connections=3,
             head_seconds=PATIENCE,
-            lingering_time=PATIENCE,
+            lingering_time=LINGERING,
             auto_decompress=False,
         )
         runner = web.ServerRunner(server, shutdown_timeout=0.1)
@@ -199,6 +202,19 @@ async def test_what_all_connections_hold_together_is_limited(endpoint: Endpoint)
     reader, writer = await endpoint.connect()
     writer.write(request("/rows", b"x" * (2**20 + 1)))
     assert await answer_of(reader) == (200, str(2**20 + 1))
+    assert endpoint.is_idle()
+
+
+async def test_what_is_left_of_a_refused_body_counts_for_nothing(endpoint: Endpoint) -> None:
+    reader, writer = await endpoint.connect()
+    with endpoint.budget.lease() as others:
+        others.grow(BUDGET - 2**20)
+        writer.write(request("/rows", b"x" * (2**20 + 1), 2 * BUDGET))
+        assert (await answer_of(reader))[0] == 400
+        writer.write(b"x" * (2 * BUDGET - 2**20 - 1))
+        await writer.drain()
+        writer.write(request("/rows", b"abc"))
+        assert await answer_of(reader) == (200, "3")
     assert endpoint.is_idle()
 
 
