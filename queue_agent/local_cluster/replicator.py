@@ -64,22 +64,20 @@ class Replicator:
     async def replicate(self) -> None:
         """Bring every enabled replica of the tables that are mounted the rows it lacks."""
         for node in self._state.table_replicas():
-            replica = TableReplica.of(node)
-            if replica.enabled:
-                for tablet in self._state.tablets(replica.table_id):
-                    await self._bring(replica, tablet)
+            for tablet in self._state.tablets(TableReplica.of(node).table_id):
+                while self._bring(node.id, tablet.table_id, tablet.index):
+                    await asyncio.sleep(0)
 
-    async def _bring(self, replica: TableReplica, tablet: Tablet) -> None:
-        while tablet.readable:
-            try:
-                if not self._replication.advance(replica, tablet):
-                    return
-            except YtError:
-                return  # noted there; the next round tries again
-            await asyncio.sleep(0)
-            current = self._state.find_node(replica.id)
-            if current is None or not TableReplica.of(current).enabled:
-                return
+    def _bring(self, replica_id: str, table_id: str, tablet_index: int) -> bool:
+        """Replicate a batch of a tablet, as everything is by now; whether there may be more."""
+        node, tablet = self._state.find_node(replica_id), self._state.find_tablet(table_id, tablet_index)
+        if node is None or tablet is None or not tablet.readable:
+            return False
+        replica = TableReplica.of(node)
+        try:
+            return replica.enabled and self._replication.advance(replica, tablet) > 0
+        except YtError:
+            return False  # noted there; the next round tries again
 
     def track(self) -> None:
         """Choose the modes of the replicas of all tables whose options ask for it."""
