@@ -65,7 +65,7 @@ class Replicator:
         """Bring every enabled replica of the tables that are mounted the rows it lacks."""
         for node in self._state.table_replicas():
             for tablet in self._state.tablets(TableReplica.of(node).table_id):
-                while self._bring(node.id, tablet.table_id, tablet.index):
+                while self._bring(node.id, tablet.table_id, tablet.index):  # noqa: ASYNC110 - commands take turns
                     await asyncio.sleep(0)
 
     def _bring(self, replica_id: str, table_id: str, tablet_index: int) -> bool:

@@ -48,10 +48,9 @@ MANUAL: Final[dict[str, Manual]] = {
             500: "the parent is missing and `recursive` is not given",
             501: _EXISTS,
         },
-        refused="Types that only a real cluster has: `chaos_replicated_table`, `journal`, `tablet_cell`, "
-        "`scheduler_pool`, ...",
+        refused="Types that only a real cluster has: `journal`, `tablet_cell`, `scheduler_pool`, ...",
         differs="`queue_consumer` and `queue_producer` make tables with their schemas and mark, and "
-        "mount them, at once.",
+        "mount them, at once. A `chaos_replicated_table` is a node with attributes; it has no rows.",
     ),
     "set": Manual(
         "A new value for a document, a scalar, an attribute or, with `force`, a map node.",

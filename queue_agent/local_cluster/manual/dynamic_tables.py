@@ -93,7 +93,7 @@ MANUAL: Final[dict[str, Manual]] = {
     ),
     "get_tablet_errors": Manual(
         "Errors of tablets.",
-        "`{tablet_errors={}; replication_errors={}}`: there are none.",
+        "`{tablet_errors={}; replication_errors={replica id=[error; ...]; ...}}`: why replicas are behind.",
         {1: _TABLE, 500: _RESOLVE},
         ignored=("limit",),
     ),
@@ -178,15 +178,21 @@ MANUAL: Final[dict[str, Manual]] = {
     "trim_rows": Manual(
         "Forgets the rows of one tablet below an index; at once, outside of transactions.",
         errors={
-            1: "the table is static or sorted; the index is beyond the end; a replicated table",
+            1: "the table is static or sorted; the index is beyond the end",
             500: _RESOLVE,
             1701: "`tablet_index` out of range",
             1702: "the tablet is not mounted (frozen is not enough)",
         },
+        differs="Of a replicated table it is the log that is trimmed; replicas do not get what they had not got.",
     ),
     "alter_table_replica": Manual(
         "Changes a replica: on or off, synchronous or not, tracked or not.",
-        errors={1: "no such mode", 500: "no such replica"},
+        errors={
+            1: "no such mode; no replica",
+            500: "no such object",
+            901: "the user may not write to the replicated table",
+            1706: "`atomicity` and `preserve_timestamps` do not go together",
+        },
     ),
     "get_in_sync_replicas": Manual(
         "Which replicas have everything up to a timestamp.",
