@@ -153,7 +153,12 @@ def test_an_upload_whose_connection_is_cut_leaves_nothing(
 ) -> None:
     client.write_file(path, b"before")
     client.write_table(f"{home}/t", [{"a": "before"}])
-    chunks = local.ask(lambda cluster: len(cluster.state._chunks))
+    before = local.ask(lambda cluster: set(cluster.state._chunks))
+
+    def added() -> set[str]:
+        """What others have left may be freed meanwhile."""
+        return local.ask(lambda cluster: set(cluster.state._chunks)) - before
+
     host, port = proxy.split(":")
     piece = b'{"a"="%s"};' % (b"x" * 1000)
     for command, target in (("write_file", path), ("write_table", f"{home}/t")):
@@ -165,8 +170,8 @@ def test_an_upload_whose_connection_is_cut_leaves_nothing(
                 data = piece * 1000
                 connection.sendall(b"%x\r\n%s\r\n" % (len(data), data))
             # Enough has been kept to be looked after when the rest does not come.
-            wait_for(lambda: local.ask(lambda cluster: len(cluster.state._chunks)) > chunks)
-    wait_for(lambda: local.ask(lambda cluster: len(cluster.state._chunks)) == chunks)
+            wait_for(lambda: bool(added()))
+        wait_for(lambda: not added())
     assert client.read_file(path).read() == b"before"
     assert [row["a"] for row in client.read_table(f"{home}/t")] == ["before"]
     assert client.get(f"{path}/@lock_count") == 0
