@@ -11,7 +11,7 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
-.PHONY: run test check check-browser bench docs lock proto clean
+.PHONY: run test check check-browser conformance-real bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local
@@ -31,6 +31,11 @@ check-browser: .venv/dev.installed  ## the page of the example in a real browser
 	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
 	    { echo "install chromium and chromedriver first" >&2; exit 1; }
 	$(BIN)/pytest -q -rs tests/examples/test_page.py
+
+conformance-real: .venv/dev.installed  ## the conformance suite on the cluster at YT_PROXY (docs/conformance-real.md)
+	@test -n "$$YT_PROXY" || { echo "say which cluster: make conformance-real YT_PROXY=localhost:8000" >&2; exit 1; }
+	YT_CONFORMANCE_PROXY="$${YT_PROXY#http://}" YT_CONFORMANCE_OTHER_PROXY="$${YT_OTHER_PROXY#http://}" \
+	    $(BIN)/pytest -q -rs tests/conformance $(TESTS)
 
 bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster

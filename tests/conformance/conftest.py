@@ -1,8 +1,8 @@
 """Clients of a cluster: a local one, or a real one.
 
-`YT_CONFORMANCE_PROXY` (`host:port` of an HTTP proxy) runs the tests on a real cluster instead; a second cluster for the
-tests across clusters is `YT_CONFORMANCE_OTHER_PROXY`. Tests that look inside, restart or have no second cluster are
-skipped then.
+`YT_CONFORMANCE_PROXY` (`host:port` of an HTTP proxy) runs the tests on a cluster that is there already; a second one
+for the tests across clusters is `YT_CONFORMANCE_OTHER_PROXY`, a token for both `YT_TOKEN`. `make conformance-real` sets
+them. They are not called `YT_PROXY` because that is set in many a shell, whose cluster `make test` is to leave alone.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from pathlib import Path
 import pytest
 from yt.wrapper import YtClient
 
-from tests.conformance.harness import NAMES, Cli, Clients, ClusterThread, RawHttp
+from tests.conformance.harness import NAMES, REAL_PROXY, Cli, Clients, ClusterThread, RawHttp
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ytsaurus-client leaves the body of a streamed answer that failed unread, and its connection to the collector."""
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket"))
+        if not item.path.is_relative_to(Path(__file__).parent):
+            continue
+        # Ytsaurus-client leaves the body of a streamed answer that failed unread, and its connection to the collector.
+        item.add_marker(pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket"))
+        if REAL_PROXY is not None and item.get_closest_marker("local_only"):
+            item.add_marker(pytest.mark.skip(reason="needs a local cluster: its clock, its faults, or its insides"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +49,7 @@ def clients() -> Iterator[Clients]:
 
 @pytest.fixture(scope="session")
 def _local() -> Iterator[ClusterThread | None]:
-    if "YT_CONFORMANCE_PROXY" in os.environ:
+    if REAL_PROXY is not None:
         yield None
         return
     with ClusterThread() as thread:
@@ -55,16 +58,18 @@ def _local() -> Iterator[ClusterThread | None]:
 
 @pytest.fixture
 def local(_local: ClusterThread | None) -> ClusterThread:
-    """The local clusters themselves, for tests that look behind the commands."""
-    if _local is None:
-        pytest.skip("looks inside of a local cluster")
+    """The local clusters themselves, for tests that look behind the commands; these are marked `local_only`."""
+    assert _local is not None
     return _local
 
 
 @pytest.fixture(scope="session")
 def proxy(_local: ClusterThread | None) -> str:
     """Address of the cluster under test."""
-    return _local.address(NAMES[0]) if _local else os.environ["YT_CONFORMANCE_PROXY"]
+    if _local is not None:
+        return _local.address(NAMES[0])
+    assert REAL_PROXY is not None
+    return REAL_PROXY
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +87,7 @@ def client(_client: YtClient) -> YtClient:
 
 @pytest.fixture(scope="session")
 def _other(_local: ClusterThread | None) -> Iterator[YtClient | None]:
-    address = _local.address(NAMES[1]) if _local else os.environ.get("YT_CONFORMANCE_OTHER_PROXY")
+    address = _local.address(NAMES[1]) if _local else os.environ.get("YT_CONFORMANCE_OTHER_PROXY") or None
     clients = Clients()
     yield clients.make(address) if address else None
     clients.close()

@@ -25,6 +25,10 @@ from queue_agent.wire import http, yson
 from queue_agent.wire.error import YtError
 
 NAMES = ("pythia", "hume")
+REAL_PROXY = os.environ.get("YT_CONFORMANCE_PROXY")
+"""`host:port` of the cluster that the tests are to run on; None for local ones that they start."""
+
+REAL_TOKEN = os.environ.get("YT_TOKEN") if REAL_PROXY is not None else None
 QUEUE_SCHEMA = [
     {"name": "data", "type": "string"},
     {"name": "$timestamp", "type": "uint64"},
@@ -38,7 +42,7 @@ SORTED_SCHEMA = [
 
 
 class ClusterThread(thread.ClusterThread):
-    """Two clusters that know each other."""
+    """Two clusters that know each other, for tests that are marked `local_only`."""
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class ClusterThread(thread.ClusterThread):
         tokens: Mapping[str, str] | None = None,
         require_token: bool = False,
     ) -> None:
+        assert REAL_PROXY is None, "whoever starts clusters has to be marked local_only"
         super().__init__(NAMES, data_dir, clock, tokens=tokens, require_token=require_token)
 
 
@@ -79,7 +84,8 @@ class RawHttp:
     def request(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = {}) -> Answer:
         connection = HTTPConnection(self.proxy, timeout=30)
         try:
-            connection.request(method, path, body, dict(headers))
+            token = {} if REAL_TOKEN is None else {"Authorization": f"OAuth {REAL_TOKEN}"}
+            connection.request(method, path, body, {**token, **headers})
             response = connection.getresponse()
             return Answer(response.status, dict(response.headers), response.read())
         finally:
@@ -115,7 +121,8 @@ class Clients:
 
     def make(self, address: str, /, **config: Any) -> YtClient:
         """A client without retries, unless its configuration has them."""
-        client = YtClient(address, config={**NO_RETRIES, **config})
+        token = {} if REAL_TOKEN is None else {"token": REAL_TOKEN}
+        client = YtClient(address, config={**NO_RETRIES, **token, **config})
         self._made.append(client)
         return client
 

@@ -725,6 +725,7 @@ class TestQueues:
         with refused(901, "producer"):
             bob.client.remove_queue_producer_session(producer, queue, "s")
 
+    @pytest.mark.local_only
     def test_rights_across_clusters_are_those_of_the_user_over_there(
         self, client: YtClient, other: YtClient, home: str, other_home: str, bob: User, local: Any
     ) -> None:

@@ -275,6 +275,7 @@ def test_what_needs_unmounted_tablets_waits_for_them(client: YtClient, home: str
     assert client.get(f"{path}/@commit_ordering") == "strong"
 
 
+@pytest.mark.local_only
 def test_the_system_directory_introduces_the_cluster(client: YtClient, local: ClusterThread) -> None:
     assert client.get("//sys/@cluster_name") == "pythia"
     assert set(client.list("//sys/clusters")) == {"pythia", "hume"}
@@ -312,6 +313,7 @@ def test_an_old_mark_of_a_vital_consumer_is_still_there(client: YtClient, home: 
         assert client.get(f"{consumer}/@{name}") == "x"
 
 
+@pytest.mark.local_only
 def test_a_stage_is_looked_for_on_all_clusters(local: ClusterThread, client: YtClient, home: str) -> None:
     queue = f"{home}/q"
     make_queue(client, queue)

@@ -482,6 +482,7 @@ def test_the_command_line_walks_the_tree(cli: Cli, client: YtClient, home: str) 
     assert b'has no child with key "nope"' in failed.stderr
 
 
+@pytest.mark.local_only
 @pytest.mark.parametrize("path", ["//sys", "//sys/users", "//sys/clusters", "//sys/tablet_cells"])
 def test_what_a_cluster_is_made_of_can_not_be_removed(local: ClusterThread, client: YtClient, path: str) -> None:
     before = client.list("//sys")

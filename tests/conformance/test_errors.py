@@ -376,6 +376,7 @@ def test_http_that_is_none_is_answered_with_an_error(proxy: str, scene: Scene) -
     assert json.loads(body)["code"] == 1
 
 
+@pytest.mark.local_only
 def test_a_client_that_hangs_up_leaves_nothing_half_done(proxy: str, scene: Scene, local: ClusterThread) -> None:
     host, port = proxy.split(":")
     parameters = http.encode_parameters({"path": scene.queue, "input_format": "yson"})

@@ -12,6 +12,9 @@ from yt.wrapper import YtClient, create_client_with_command_params
 from queue_agent.local_cluster.clock import Clock, format_instant
 from tests.conformance.harness import NAMES, Clients, ClusterThread, inside, make_queue, refused, start
 
+# All set the clock.
+pytestmark = pytest.mark.local_only
+
 START = datetime(2030, 1, 1, tzinfo=UTC)
 NODE = "//tmp/n"
 

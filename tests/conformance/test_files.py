@@ -148,6 +148,7 @@ def test_a_large_file_is_written_in_parallel_and_read_so(clients: Clients, proxy
     assert parallel.read_file(f"{home}/f").read() == content
 
 
+@pytest.mark.local_only
 def test_an_upload_whose_connection_is_cut_leaves_nothing(
     local: ClusterThread, client: YtClient, proxy: str, home: str, path: str
 ) -> None:

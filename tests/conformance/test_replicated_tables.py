@@ -13,6 +13,9 @@ from yt.yson import YsonUint64
 from tests.conformance.harness import QUEUE_SCHEMA, Cli, ClusterThread, refused, rows_of, wait_for
 from tests.conformance.test_restart import started
 
+# Names of clusters, and how long transitions take, are those of the local ones.
+pytestmark = pytest.mark.local_only
+
 ROWS = [{"key": 1, "value": "one", "views": 1}, {"key": 2, "value": "two", "views": 2}]
 SCHEMA = [
     {"name": "hash", "type": "uint64", "sort_order": "ascending", "expression": "farm_hash(key)"},

@@ -16,7 +16,8 @@ from queue_agent.wire import yson
 from queue_agent.wire.guid import Guid
 from tests.conformance.harness import Clients, ClusterThread, make_queue, make_sorted, rows_of
 
-pytestmark = pytest.mark.usefixtures("local")
+# All restart the cluster.
+pytestmark = pytest.mark.local_only
 
 
 class Started:

@@ -201,6 +201,7 @@ def test_dynamic_tables_have_no_descending_keys(client: YtClient, home: str) -> 
         make(client, f"{home}/t", schema)
 
 
+@pytest.mark.local_only
 def test_old_versions_go_as_the_attributes_of_the_table_say(clients: Clients) -> None:
     clock = Clock()
     values = [COUNTERS[0], {"name": "v", "type": "int64"}]
@@ -222,6 +223,7 @@ def test_old_versions_go_as_the_attributes_of_the_table_say(clients: Clients) ->
             client.set(f"{path}/@min_data_versions", "many")
 
 
+@pytest.mark.local_only
 def test_a_transaction_keeps_the_versions_it_may_read(clients: Clients) -> None:
     clock = Clock()
     with ClusterThread(clock=clock) as thread:

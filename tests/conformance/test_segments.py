@@ -188,6 +188,7 @@ def moved_clock() -> Iterator[tuple[YtClient, Clock]]:
         clients.close()
 
 
+@pytest.mark.local_only
 def test_rows_are_flushed_when_their_time_has_come(moved_clock: tuple[YtClient, Clock]) -> None:
     client, clock = moved_clock
     slow, quick, never = "//tmp/slow", "//tmp/quick", "//tmp/never"
@@ -212,6 +213,7 @@ def test_rows_are_flushed_when_their_time_has_come(moved_clock: tuple[YtClient, 
     assert flushed() == [1, 2, 0]
 
 
+@pytest.mark.local_only
 def test_rows_are_flushed_when_there_are_many(moved_clock: tuple[YtClient, Clock]) -> None:
     client, _ = moved_clock
     path = make_queue(client, "//tmp/q", max_dynamic_store_row_count=3)

@@ -82,6 +82,7 @@ def groups(client: YtClient, home: str) -> str:
     return make_table(client, f"{home}/g", GROUPS, enable_shared_write_locks=True)
 
 
+@pytest.mark.local_only
 def test_the_id_of_a_transaction_tells_when_it_started(client: YtClient) -> None:
     before = client.generate_timestamp()
     parsed = Guid.parse(start(client))
@@ -104,6 +105,7 @@ def test_a_transaction_that_is_over_is_not_known_any_more(client: YtClient) -> N
                 command(transaction)
 
 
+@pytest.mark.local_only
 def test_a_transaction_lives_as_long_as_it_is_pinged(clients: Clients) -> None:
     clock = Clock()
     with ClusterThread(clock=clock) as thread:

@@ -16,6 +16,9 @@ from yt.wrapper.errors import YtTokenError
 
 from tests.conformance.harness import NAMES, Answer, Clients, ClusterThread, RawHttp, refused
 
+# All need a cluster that asks for tokens the tests know.
+pytestmark = pytest.mark.local_only
+
 ROOT_TOKEN = "root-token"
 
 

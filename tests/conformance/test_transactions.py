@@ -124,6 +124,7 @@ def test_a_transaction_that_is_over_or_never_was_is_refused_by_every_command(cli
             start(client, transaction)
 
 
+@pytest.mark.local_only
 def test_transactions_are_pinged_by_the_client_and_end_when_they_are_not(timed: YtClient, clock: Clock) -> None:
     pinged = timed.Transaction(timeout=30_000, ping_period=50)
     silent = start(timed)
@@ -144,6 +145,7 @@ def test_transactions_are_pinged_by_the_client_and_end_when_they_are_not(timed: 
         timed.ping_transaction(silent)
 
 
+@pytest.mark.local_only
 def test_a_deadline_ends_a_transaction_whatever_is_pinged(timed: YtClient, clock: Clock) -> None:
     deadline = clock.now() + timedelta(seconds=30)
     transaction = start(timed, deadline=deadline.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
@@ -155,6 +157,7 @@ def test_a_deadline_ends_a_transaction_whatever_is_pinged(timed: YtClient, clock
         timed.ping_transaction(transaction)
 
 
+@pytest.mark.local_only
 def test_a_ping_keeps_ancestors_only_if_it_is_told_to(timed: YtClient, clock: Clock) -> None:
     for ancestors in (False, True):
         outer = start(timed)
@@ -169,6 +172,7 @@ def test_a_ping_keeps_ancestors_only_if_it_is_told_to(timed: YtClient, clock: Cl
         assert timed.exists(f"#{inner}") == ancestors
 
 
+@pytest.mark.local_only
 def test_the_timeout_can_be_changed_later(timed: YtClient, clock: Clock) -> None:
     transaction = start(timed)
     timed.set(f"#{transaction}/@timeout", 100_000)
@@ -428,6 +432,7 @@ class TestPrerequisites:
         assert client.get(f"{home}/a") == 2
 
 
+@pytest.mark.local_only
 def test_transactions_locks_and_changes_survive_a_restart(tmp_path: Path, clients: Clients) -> None:
     with ClusterThread(tmp_path) as thread:
         client = clients.make(thread.address(NAMES[0]))
