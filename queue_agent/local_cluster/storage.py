@@ -82,8 +82,8 @@ _KEYS_AT_ONCE = 256
 _PAGE_BYTES = 16384
 """SQLite keeps only up to a quarter of a page of a row in its place; the rest takes a page of its own."""
 
-_CACHE_KIBIBYTES = 64 * 1024
-"""Of a file; the two megabytes SQLite takes by itself are soon too few for keys in no order."""
+_MAPPED_BYTES = 2**30
+"""Of a file, read in place: keys in no order have each its page, and copying one costs more than finding the row."""
 
 
 class SortedVersion(NamedTuple):
@@ -395,7 +395,7 @@ def _open(file: Path | None) -> sqlite3.Connection:
     database = sqlite3.connect(file or ":memory:", timeout=_LOCK_SECONDS, isolation_level=None)
     try:
         database.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a new file
-        database.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
+        database.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
