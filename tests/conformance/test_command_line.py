@@ -1,4 +1,4 @@
-"""The `yt` command as people type it: commands that no other test types, and those that a cluster without jobs refuses."""
+"""The `yt` command as people type it: commands no other test types, and those that take jobs and are refused."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_registrations_and_sessions_are_ended(cli: Cli, client: YtClient, home: 
     typed(cli, "unregister-queue-consumer ~/q ~/c", home)
     assert client.list_queue_consumer_registrations(queue_path=queue) == []
     client.create_queue_producer_session(f"{home}/p", queue, "s")
-    typed(cli, "remove-queue-producer-session ~/p ~/q --session-id s", home)
+    typed(cli, "remove-queue-producer-session --producer-path ~/p --queue-path ~/q --session-id s", home)
     assert list(client.select_rows(f"* from [{home}/p]")) == []
 
 
