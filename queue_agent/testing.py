@@ -33,11 +33,16 @@ __all__ = [
     "local_clusters",
 ]
 
-NO_RETRIES: Final[Mapping[str, Any]] = {
+CLIENT_CONFIG: Final[Mapping[str, Any]] = {
     "proxy": {"retries": {"enable": False}},
     "dynamic_table_retries": {"enable": False},
+    "ping_failed_mode": "pass",
 }
-"""Configuration of ytsaurus-client, which else tries again for minutes."""
+"""Configuration of ytsaurus-client.
+
+Else it tries again for minutes, and interrupts the main thread, and with it a run of tests, when a transaction that
+it pings has run out on a clock that was moved.
+"""
 
 
 class FaultSwitch:
@@ -162,7 +167,7 @@ class LocalCluster:
 
     def make_client(self, **config: Any) -> YtClient:
         """Another client; its configuration is laid over that of `client`."""
-        client = YtClient(self.address, config={**NO_RETRIES, **config})
+        client = YtClient(self.address, config={**CLIENT_CONFIG, **config})
         self._clients.callback(_close, client)
         return client
 

@@ -448,11 +448,6 @@ class Cypress(Guarded):
             node = self._with_value(node, name, item)
         self._update(node)
 
-    def _with_attributes_of(self, node: Node, value: Any) -> Node:
-        for name, item in yson.attributes_of(value).items():
-            node = self._with_value(node, name, item)
-        return node
-
     def _set_attribute(self, target: Target, path: str, value: Any, force: bool) -> None:
         if target.missing:
             raise missing_child(path, self._resolver.path_of(target.node), target.missing[0])

@@ -20,7 +20,7 @@ from yt.wrapper import YtError as YtClientError
 
 from queue_agent.local_cluster import thread
 from queue_agent.local_cluster.clock import Clock
-from queue_agent.testing import NO_RETRIES
+from queue_agent.testing import CLIENT_CONFIG
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import YtError
 
@@ -122,7 +122,7 @@ class Clients:
     def make(self, address: str, /, **config: Any) -> YtClient:
         """A client without retries, unless its configuration has them."""
         token = {} if REAL_TOKEN is None else {"token": REAL_TOKEN}
-        client = YtClient(address, config={**NO_RETRIES, **token, **config})
+        client = YtClient(address, config={**CLIENT_CONFIG, **token, **config})
         self._made.append(client)
         return client
 

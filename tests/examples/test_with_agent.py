@@ -7,7 +7,7 @@ from pathlib import Path
 from yt.wrapper import YtClient
 
 from examples.comment_service.tables import EVENT_PARTITION_COUNT, event_partition
-from queue_agent.testing import NO_RETRIES
+from queue_agent.testing import CLIENT_CONFIG
 from tests.e2e.playground import SOURCES, eventually, running
 from tests.examples.comment_world import DIRECTORY, TABLES
 from tests.examples.test_create_tables import ask, started
@@ -25,7 +25,7 @@ def test_the_agent_says_how_many_comments_the_consumer_has_not_read(tmp_path: Pa
                 answer = {"user": "bob", "content": "hi", "topic_id": first["topic_id"], "parent_path": "0"}
                 ask(f"{url}/post_comment", answer)
 
-        client = YtClient(playground.clusters["pythia"], config=NO_RETRIES)
+        client = YtClient(playground.clusters["pythia"], config=CLIENT_CONFIG)
         expected = [0] * EVENT_PARTITION_COUNT
 
         def check_unread(count: int) -> None:

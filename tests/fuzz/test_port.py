@@ -66,7 +66,7 @@ def check(address: tuple[str, int], attack: Attack) -> int | None:
             if not attack.is_http:
                 connection.shutdown(socket.SHUT_WR)
                 while data := connection.recv(2**16):
-                    assert answered or data.startswith(b"HTTP/1."), data[:100]
+                    assert answered or data.startswith(b"HTTP/"), data[:100]
                     answered = True
                 return None
         except TimeoutError:

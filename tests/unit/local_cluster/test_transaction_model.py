@@ -145,7 +145,8 @@ class Transactions(RuleBasedStateMachine):
             self.transactions.lock(transaction.id, node, SNAPSHOT, waitable=False)
         except YtError as error:
             assert error.code in CONFLICTS
-            assert any(step.path == path for other in self.below(transaction) for step in other.log)
+            changed = [step.path for other in self.below(transaction) for step in other.log]
+            assert any(path == other or path.startswith(f"{other}/") for other in changed)  # a subtree goes as a whole
         else:
             transaction.snapshots[node.id] = inherited[0] if inherited else seen[path]
 
