@@ -51,6 +51,9 @@ def test_columns_are_chosen_named_and_computed(client: YtClient, queue: str) -> 
 def test_limits_cut_the_answer(client: YtClient, queue: str) -> None:
     assert len(rows_of(client, f"* from [{queue}] limit 3")) == 3
     assert len(list(client.select_rows(f"* from [{queue}]", output_row_limit=100))) == 10
+    for side in ("input", "output"):
+        with pytest.raises(YtClientError, match=f"{side}_row_limit"):
+            list(client.select_rows(f"* from [{queue}]", **{f"{side}_row_limit": -1}))
 
 
 def test_rows_are_ordered(client: YtClient, queue: str) -> None:

@@ -66,8 +66,8 @@ class _Lookup(Parameters):
 class _Select(Parameters):
     transaction_id: TransactionId = None
     query: str
-    input_row_limit: Int64 | None = None
-    output_row_limit: Int64 | None = None
+    input_row_limit: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    output_row_limit: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     placeholder_values: dict[str, Any] | None = None
     timestamp: Int64 | None = None
     fail_on_incomplete_result: bool = True
