@@ -6,15 +6,18 @@ import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean
 from typing import Final
 
 from benchmarks.scale.probe import Probe
 from benchmarks.scale.processes import AgentProcess, StandInProcess, agent_process, stand_in_process
+from benchmarks.scale.reference import measure_plain_loop, reference_requests
 from benchmarks.scale.world import Size
 
 MOVING: Final = (0, 1, 100)
 """Percentages of partitions."""
+
+SAMPLE: Final = 30
+"""Queues that the plain loop asks about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,49 +34,72 @@ class Cost:
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queues", type=int, default=Size().queues)
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long each way is measured at least")
-    parser.add_argument("--moving", type=int, nargs="*", default=MOVING)
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long each load is measured at least")
+    parser.add_argument("--moving", type=int, nargs="*", default=MOVING, help="loads, in percent of the partitions")
     arguments = parser.parse_args()
     size = Size(queues=arguments.queues)
-    with stand_in_process(size) as cluster, agent_process(cluster.address) as agent:
-        async with Probe(agent.rpc_address, size) as probe:
-            print("started", flush=True)
-            await probe.wait_for_passes(3)
-            print(f"ready: {agent.processor_seconds():.1f} s of processor time, {agent.resident_megabytes():.0f} MB")
-            for percent in arguments.moving:
-                cluster.move(percent)
-                passes = min(await probe.pass_counts())
-                await probe.wait_for_passes(passes + 2)
-                cost = await measure(cluster, agent, probe, arguments.seconds)
-                report(percent, cost)
+    with stand_in_process(size) as cluster:
+        plain = measure_plain_loop(cluster.address, size, min(SAMPLE, size.queues))
+        print(f"{size.queues} queues x {size.partitions} partitions x {size.consumers} consumers")
+        print(f"reference's protocol: {reference_requests(size)} requests a pass, whatever moves")
+        print(
+            f"plain loop over ytsaurus-client: {plain.processor_seconds:.0f} s processor, {plain.wall_seconds:.0f} s wall a"
+            f" pass, by a sample of {min(SAMPLE, size.queues)} queues",
+            flush=True,
+        )
+        with agent_process(cluster.address) as agent:
+            async with Probe(agent.rpc_address, size) as probe:
+                await probe.wait_for_passes(3)
+                print(f"start: {agent.processor_seconds():.1f} s processor, {agent.resident_megabytes():.0f} MB")
+                for percent in arguments.moving:
+                    cluster.move(percent)
+                    passes = min(count for _, count in await probe.pass_counts())
+                    await probe.wait_for_passes(passes + 2)
+                    cost = await measure(cluster, agent, probe, arguments.seconds)
+                    report(percent, cost, plain.processor_seconds)
 
 
 async def measure(cluster: StandInProcess, agent: AgentProcess, probe: Probe, seconds: float) -> Cost:
+    """Everything as rates, for no two things can be read at the same moment."""
     loop = asyncio.get_running_loop()
-    requests_before = cluster.requests()
-    passes_before = mean(await probe.pass_counts())
-    before, started = agent.processor_seconds(), loop.time()
+    passes_before = await probe.pass_counts()
+    before, requests_before, started = agent.processor_seconds(), cluster.requests(), loop.time()
     latencies: list[float] = []
     while True:
         latencies += await probe.latencies(seconds)
-        passes = mean(await probe.pass_counts()) - passes_before
-        if passes >= 1:
+        processor, requests = agent.processor_seconds() - before, cluster.requests()
+        elapsed = loop.time() - started
+        passes = await probe.pass_counts()
+        period = elapsed_per_pass(passes_before, passes)
+        if period < elapsed:
             break
-    wall, processor = loop.time() - started, agent.processor_seconds() - before
-    requests = {
-        command: (count - requests_before.get(command, 0)) / passes for command, count in cluster.requests().items()
-    }
-    return Cost(processor / passes, wall / passes, requests, latencies, agent.resident_megabytes())
+    per_pass = period / elapsed
+    return Cost(
+        processor_seconds=processor * per_pass,
+        wall_seconds=period,
+        requests={command: (count - requests_before.get(command, 0)) * per_pass for command, count in requests.items()},
+        latencies=latencies,
+        megabytes=agent.resident_megabytes(),
+    )
 
 
-def report(percent: int, cost: Cost) -> None:
+def elapsed_per_pass(before: Sequence[tuple[float, int]], after: Sequence[tuple[float, int]]) -> float:
+    """Seconds from one pass of an object to the next, on average over samples of (time, number of passes)."""
+    rates = [(late[1] - early[1]) / (late[0] - early[0]) for early, late in zip(before, after, strict=True)]
+    return len(rates) / sum(rates) if any(rates) else float("inf")
+
+
+def report(percent: int, cost: Cost, plain_seconds: float) -> None:
     ordered = sorted(cost.latencies)
     p50, p99 = (ordered[int(len(ordered) * part)] for part in (0.5, 0.99))
     print(
-        f"{percent:3} % moving: {cost.processor_seconds:.2f} s processor, {cost.wall_seconds:.2f} s wall per pass,"
-        f" {cost.megabytes:.0f} MB, orchid p50 {p50 * 1e3:.1f} ms p99 {p99 * 1e3:.1f} ms ({len(ordered)} asked)"
+        f"{percent:3} % moving: {cost.processor_seconds:.2f} s processor, {cost.wall_seconds:.2f} s wall a pass,"
+        f" {plain_seconds / cost.processor_seconds:.0f} times less than the plain loop; {cost.megabytes:.0f} MB;"
+        f" orchid p50 {p50 * 1e3:.1f} ms p99 {p99 * 1e3:.1f} ms ({len(ordered)} asked)"
     )
-    print("    ", {command: round(count, 1) for command, count in cost.requests.items() if count >= 0.05}, flush=True)
+    light = cost.requests.get("light", 0)
+    requests = {command: round(count) for command, count in cost.requests.items() if command != "light" and count >= 1}
+    print(f"     {sum(requests.values())} requests a pass: {requests}; {light:.0f} commands in batches", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ from queue_agent.wire.proto.ypath_pb2 import TReqExecute
 from queue_agent.wire.rpc_client import RpcClient
 
 _TIME_LIMIT: Final = 60.0
+_SAMPLE: Final = 50
+"""Queues whose passes are counted."""
+
 _PAUSE: Final = 0.02
 """Seconds between two requests whose times are taken."""
 
@@ -46,9 +49,10 @@ class Probe:
         answer = await self._client.call(self._address, orchid.METHOD, body, attachments, time_limit=_TIME_LIMIT)
         return orchid.decode_value(Verb.GET, orchid.decode_response(answer.attachments))
 
-    async def pass_counts(self) -> Sequence[int]:
-        """How many passes objects have had so far, of a sample."""
-        numbers = range(0, self._size.queues, max(1, self._size.queues // 50))
+    async def pass_counts(self) -> Sequence[tuple[float, int]]:
+        """How many passes objects have had so far, of a sample, and when that was so."""
+        # An odd step: those that move are not to be in it more often than others.
+        numbers = range(0, self._size.queues, max(1, self._size.queues // _SAMPLE) | 1)
         queues = [await self._pass_index("queues", queue_path(number)) for number in numbers]
         consumers = [
             await self._pass_index("consumers", consumer_path(number, index))
@@ -61,7 +65,7 @@ class Probe:
         """Return when every object of a sample has had that many."""
         while True:
             try:
-                if min(await self.pass_counts()) >= count:
+                if min(passes for _, passes in await self.pass_counts()) >= count:
                     return
             except YtError:
                 pass  # not all objects have a controller yet
@@ -84,5 +88,6 @@ class Probe:
             await asyncio.sleep(_PAUSE)
         return taken
 
-    async def _pass_index(self, kind: str, path: str) -> int:
-        return int(await self.get("queue_agent", kind, f"{CLUSTER}:{path}", "pass_index"))
+    async def _pass_index(self, kind: str, path: str) -> tuple[float, int]:
+        passes = int(await self.get("queue_agent", kind, f"{CLUSTER}:{path}", "pass_index"))
+        return time.monotonic(), passes

@@ -38,6 +38,17 @@ _QUEUE_SCHEMA: Final = (
 _CELL: Final = "1-2-3e902bc-4"
 _REQUEST: Final = re.compile(rb"(GET|PUT|POST) /api/v4/(\w+)[^\n]*\n")
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+_CHUNKED: Final = re.compile(rb"(?i)\r\ntransfer-encoding: *chunked")
+_COMMANDS: Final = [
+    {"name": name, "input_type": input_type, "output_type": output_type, "is_volatile": False, "is_heavy": heavy}
+    for name, input_type, output_type, heavy in (
+        ("get_tablet_infos", "null", "structured", False),
+        ("select_rows", "null", "tabular", True),
+        ("lookup_rows", "tabular", "tabular", True),
+    )
+]
+"""Those that clients look up before they send them."""
+
 _PARAMETERS: Final = re.compile(rb"(?i)\r\nx-yt-parameters: *([^\r]+)")
 _PAIR: Final = re.compile(r"\((\d+)u, (\d+)u\)")
 _TABLE: Final = re.compile(r"from \[([^\]]+)\]")
@@ -220,19 +231,16 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._data += data
-        while (end := self._data.find(b"\r\n\r\n")) >= 0:
-            head = self._data[: end + 2]
-            length = _LENGTH.search(head)
-            whole = end + 4 + (int(length[1]) if length else 0)
-            if len(self._data) < whole:
-                return
-            body, self._data = self._data[end + 4 : whole], self._data[whole:]
+        while (request := _split_request(self._data)) is not None:
+            head, body, self._data = request
             assert self._transport is not None
             self._transport.write(self._answer(head, body))
 
     def _answer(self, head: bytes, body: bytes) -> bytes:
         request = _REQUEST.match(head)
         if request is None:
+            if head.startswith(b"GET /api/v4 "):
+                return _json_answer("200 OK", _COMMANDS)
             return _json_answer("404 Not Found", {})
         method, command = request[1].decode(), request[2].decode()
         given = _PARAMETERS.search(head)
@@ -257,6 +265,28 @@ class _Connection(asyncio.Protocol):
         ) + answer
 
 
+def _split_request(data: bytes) -> tuple[bytes, bytes, bytes] | None:
+    """Head, body, and what follows; None if there is not all of it yet."""
+    end = data.find(b"\r\n\r\n")
+    if end < 0:
+        return None
+    head, rest = data[: end + 2], data[end + 4 :]
+    if _CHUNKED.search(head):
+        body = b""
+        while (line := rest.find(b"\r\n")) >= 0:
+            size = int(rest[:line], 16)
+            if len(rest) < line + 2 + size + 2:
+                return None
+            body += rest[line + 2 : line + 2 + size]
+            rest = rest[line + 2 + size + 2 :]
+            if size == 0:
+                return head, body, rest
+        return None
+    length = _LENGTH.search(head)
+    size = int(length[1]) if length else 0
+    return None if len(rest) < size else (head, rest[:size], rest[size:])
+
+
 @lru_cache(maxsize=1024)
 def _parse(body: bytes) -> dict[str, Any]:
     """A batch comes again and again."""
@@ -264,9 +294,10 @@ def _parse(body: bytes) -> dict[str, Any]:
     return parameters
 
 
-def _json_answer(status: str, error: Mapping[str, Any]) -> bytes:
-    body = json.dumps(error).encode()
-    code = f"X-YT-Error: {json.dumps(error)}\r\nX-YT-Response-Code: {error['code']}\r\n" if error else ""
+def _json_answer(status: str, value: Any) -> bytes:
+    body = json.dumps(value).encode()
+    is_error = isinstance(value, dict) and "code" in value
+    code = f"X-YT-Error: {json.dumps(value)}\r\nX-YT-Response-Code: {value['code']}\r\n" if is_error else ""
     head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{code}Content-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
