@@ -39,12 +39,13 @@ async def main() -> None:
     arguments = parser.parse_args()
     size = Size(queues=arguments.queues)
     with stand_in_process(size) as cluster:
-        plain = measure_plain_loop(cluster.address, size, min(SAMPLE, size.queues))
+        sample = min(SAMPLE, size.queues)
+        plain = measure_plain_loop(cluster.address, size, sample)
         print(f"{size.queues} queues x {size.partitions} partitions x {size.consumers} consumers")
         print(f"reference's protocol: {reference_requests(size)} requests a pass, whatever moves")
         print(
-            f"plain loop over ytsaurus-client: {plain.processor_seconds:.0f} s processor, {plain.wall_seconds:.0f} s wall a"
-            f" pass, by a sample of {min(SAMPLE, size.queues)} queues",
+            f"plain loop over ytsaurus-client: {plain.processor_seconds:.0f} s processor,"
+            f" {plain.wall_seconds:.0f} s wall a pass, by a sample of {sample} queues",
             flush=True,
         )
         with agent_process(cluster.address) as agent:

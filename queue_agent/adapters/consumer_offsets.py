@@ -12,6 +12,8 @@ from queue_agent.errors import ClusterError
 from queue_agent.wire import yson
 
 _META_KEYS = ("cumulative_data_weight", "offset_timestamp")
+_NO_META: Mapping[str, int] = {}
+"""The same for very many offsets."""
 
 
 class OffsetsTable(NamedTuple):
@@ -93,7 +95,7 @@ def _find_offset(row: Any, *, with_meta: bool) -> ConsumerOffset | None:
         partition_index=int(row["partition_index"]),
         offset=0 if yson.is_null(offset) else int(offset),
         last_write_timestamp=written,
-        meta=_meta(_newest(row.get("meta"), deleted)) if with_meta else {},
+        meta=_meta(_newest(row.get("meta"), deleted)) if with_meta else _NO_META,
     )
 
 
@@ -107,5 +109,5 @@ def _newest(versions: Any, deleted: int) -> Any:
 
 def _meta(value: Any) -> Mapping[str, int]:
     if not isinstance(value, Mapping):
-        return {}
+        return _NO_META
     return {key: int(value[key]) for key in _META_KEYS if not yson.is_null(value.get(key))}

@@ -10,6 +10,7 @@ import structlog
 
 from queue_agent.adapters.orchid import to_yson
 from queue_agent.adapters.queries import quote_path
+from queue_agent.adapters.shared_values import SharedValues
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.core.family import is_multi_consumer
 from queue_agent.core.refs import CrossClusterRef
@@ -157,7 +158,8 @@ class _Form:
     """Columns without which a row is of no use."""
 
     def read_all(self, rows: Sequence[Row]) -> Sequence[Any]:
-        return [self.read(row) for row in rows if _has_key(row, *self.key)]
+        values = SharedValues()
+        return [self.read(values.share(row)) for row in rows if _has_key(row, *self.key)]
 
 
 @dataclass(frozen=True, slots=True)

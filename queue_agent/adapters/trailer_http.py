@@ -16,7 +16,8 @@ _READ_SIZE = 1 << 18
 MAX_HEADER_SIZE = 1 << 20
 """Bytes; an error with all its causes travels in a header."""
 
-_MAX_IDLE_PER_ORIGIN = 8
+_MAX_IDLE_PER_ORIGIN = 64
+"""As many as there may be requests when there is much to do; a new connection costs more than a request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ _PEERS_KEPT_SECONDS: Final = 60.0
 _CONCURRENT_SELECTS: Final = 4
 _CONCURRENT_READS: Final = 128
 _REMEMBERED_COMMANDS: Final = 1 << 16
+_SHARED_VALUES: Final = 1 << 10
 _FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
 
 
@@ -177,7 +178,7 @@ class YtCluster:
             TableFacts(
                 object_id=str(attributes["id"]),
                 attribute_revision=int(attributes["attribute_revision"]),
-                tablet_count_by_state=attributes.get("tablet_count_by_state", {}),
+                tablet_count_by_state=_counts(tuple(attributes.get("tablet_count_by_state", {}).items())),
             ),
             infos,
             digest,
@@ -195,7 +196,7 @@ class YtCluster:
             {tablet.cell_id for tablet in tablet_descriptions if tablet.cell_id and not tablet.host}
         )
         return TableDescription(
-            columns=[_column(column) for column in schema],
+            columns=_shared(tuple(_column(column) for column in schema)),
             tablets=[
                 tablet if tablet.host or not tablet.cell_id else replace(tablet, host=hosts[tablet.cell_id])
                 for tablet in tablet_descriptions
@@ -435,6 +436,17 @@ def _glance_commands(path: str, tablet_count: int) -> Sequence[LightCommand]:
     """Kept, because it is these that are sent in every pass of every object."""
     facts = LightCommand.of("get", f"{path}/@", attributes=_FACTS)
     return (facts, _tablet_infos_command(path, range(tablet_count))) if tablet_count else (facts,)
+
+
+@lru_cache(maxsize=_SHARED_VALUES)
+def _shared(columns: tuple[ColumnDescription, ...]) -> tuple[ColumnDescription, ...]:
+    """The same object for equal schemas, of which there are few for very many tables."""
+    return columns
+
+
+@lru_cache(maxsize=_SHARED_VALUES)
+def _counts(items: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
+    return dict(items)
 
 
 def _raise_error(outcome: Outcome | Exception) -> Outcome:
