@@ -60,7 +60,7 @@ lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header -o requirements.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-header --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml requirements-build.in
+	    --no-header --extra dev --extra spark -c requirements.txt -o requirements-dev.txt pyproject.toml requirements-build.in
 
 docs: .venv/dev.installed  ## generate the reference pages
 	$(BIN)/python -m queue_agent.reference
