@@ -88,6 +88,10 @@ def local(
     ] = None,
     rpc_port: Annotated[int, typer.Option(min=1, max=65535, help="RPC port of the agent.")] = 9030,
     http_port: Annotated[int, typer.Option(min=1, max=65535, help="HTTP port of the agent.")] = 10030,
+    webhdfs_port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Port of WebHDFS, by which Spark keeps checkpoints; 0 chooses a free one."),
+    ] = 9870,
     test_controls: Annotated[
         bool,
         typer.Option(
@@ -111,6 +115,7 @@ def local(
         data_dir,
         rpc_port,
         http_port,
+        webhdfs_port,
         test_controls,
         host,
         require_token,
@@ -118,6 +123,33 @@ def local(
     try:
         asyncio.run(run_local(options, typer.echo, partial(typer.echo, err=True)))
     except LocalError as error:
+        _fail(str(error))
+
+
+@application.command()
+def webhdfs(
+    proxy: Annotated[str, typer.Option(help="HTTP proxy of the cluster.")],
+    root: Annotated[str, typer.Option(help="Cypress path of what clients see as their root.")] = "/",
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Address to listen on.")] = "127.0.0.1:9870",
+    token_file: Annotated[Path | None, typer.Option(help="File with an OAuth token; all is done in its name.")] = None,
+    secret_file: Annotated[
+        Path | None, typer.Option(help="File with the secret all paths begin with; needed beyond loopback.")
+    ] = None,
+) -> None:
+    """Serve files of a cluster's Cypress by the WebHDFS protocol, until SIGTERM or SIGINT."""
+    from queue_agent.adapters.logs import configure_logging
+    from queue_agent.config import ClusterConfig
+    from queue_agent.webhdfs.address import address_of
+    from queue_agent.webhdfs.command import WebHdfsOptions, run_webhdfs
+
+    if not root.startswith("/") or (root != "/" and not root.startswith("//")):
+        _fail(f"--root is a path of Cypress such as //home/spark, or / for all; got {root!r}")
+    configure_logging("warning", "console")
+    try:
+        cluster = ClusterConfig(proxy=proxy, token_file=token_file)
+        options = WebHdfsOptions(cluster, root, *address_of(listen), secret_file)
+        asyncio.run(run_webhdfs(options, typer.echo))
+    except ConfigError as error:
         _fail(str(error))
 
 

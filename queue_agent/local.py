@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import ipaddress
 import json
 import os
 import secrets
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from queue_agent.errors import QueueAgentError
 from queue_agent.local_cluster.address import reachable_address
+from queue_agent.webhdfs.address import is_loopback
 
 if TYPE_CHECKING:
     import aiohttp
@@ -61,6 +61,9 @@ class LocalOptions:
     http_port: int
     """Of the agent."""
 
+    webhdfs_port: int
+    """Where the files of all clusters are served to Hadoop's clients; 0 chooses a free port."""
+
     test_controls: bool = False
     """Whether the clusters serve `/test/...`."""
 
@@ -94,12 +97,14 @@ class TokenFiles:
 
     root: Path
     agent: Path
+    webhdfs: Path
+    """Holds no token, but the secret in paths of WebHDFS, by which one is root."""
 
     @classmethod
     def in_directory(cls, directory: Path) -> TokenFiles:
         """Files of this directory; those that are not there yet are made, with new tokens."""
-        files = cls(directory / "root.token", directory / f"{AGENT_USER}.token")
-        for file in (files.root, files.agent):
+        files = cls(directory / "root.token", directory / f"{AGENT_USER}.token", directory / "webhdfs.secret")
+        for file in (files.root, files.agent, files.webhdfs):
             try:
                 descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
@@ -128,23 +133,17 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path
     }
 
 
-def ready_line(proxies: Mapping[str, str], agents: Sequence[LocalAgent], token_file: Path | None = None) -> str:
+def ready_line(
+    proxies: Mapping[str, str], agents: Sequence[LocalAgent], webhdfs: str, tokens: TokenFiles | None = None
+) -> str:
     """The line that tells people and programs where everything is, and where root's token, if one is needed."""
     parts = [f"{name} http://{address}" for name, address in proxies.items()]
     parts += [f"agent {agent.url} (rpc {agent.rpc_address})" for agent in agents]
-    if token_file is not None:
-        parts.append(f"token {token_file}")
+    parts.append(f"webhdfs {webhdfs}")
+    if tokens is not None:
+        parts.append(f"token {tokens.root}")
+        parts.append(f"webhdfs secret {tokens.webhdfs}")
     return f"ready: {', '.join(parts)}"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def run_local(options: LocalOptions, announce: Callable[[str], None], warn: Callable[[str], None]) -> None:
@@ -174,6 +173,7 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
             name: stack.enter_context(_listen(port, f"cluster {name}", options.host))
             for name, port in options.clusters.items()
         }
+        webhdfs = stack.enter_context(_listen(options.webhdfs_port, "WebHDFS"))
         _check_ports(agents)
         proxies = {name: reachable_address(listener) for name, listener in listeners.items()}
         processes: list[Process] = []
@@ -183,8 +183,9 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
                 for agent in agents:
                     processes.append(await _start(agent, proxies, Path(directory), tokens))  # noqa: PERF401 - those that run are stopped if the next does not start
                 await _serve_clusters(stack, listeners, agents, options, tokens)
+                await _serve_files(stack, proxies, webhdfs, tokens)
                 if await _all_ready(agents, processes, stop):
-                    announce(ready_line(proxies, agents, tokens.root if tokens else None))
+                    announce(ready_line(proxies, agents, reachable_address(webhdfs), tokens))
                     await _watch(agents, processes, stop, warn)
         finally:
             await _stop(processes)
@@ -228,6 +229,22 @@ async def _serve_clusters(
     if agents:
         # Their first questions are queries; what answers those may as well be imported before they are asked.
         import queue_agent.local_cluster.query.plan  # noqa: F401 - imported for the time it takes
+
+
+async def _serve_files(
+    stack: AsyncExitStack, proxies: Mapping[str, str], listener: socket.socket, tokens: TokenFiles | None
+) -> None:
+    """Serve the files of every cluster below its name, or below a secret and its name."""
+    from queue_agent.config import ClusterConfig
+    from queue_agent.webhdfs.command import serve_clusters
+
+    above = f"{tokens.webhdfs.read_text().strip()}/" if tokens else ""
+    token_file = tokens.root if tokens else None
+    roots = {
+        f"{above}{name}": (ClusterConfig(proxy=f"http://{address}", token_file=token_file), "/")
+        for name, address in proxies.items()
+    }
+    await stack.enter_async_context(serve_clusters(roots, listener))
 
 
 def _make_directory(directory: Path) -> None:

@@ -44,13 +44,16 @@ class Command:
     """Goes to a proxy the cluster told of."""
 
     tabular: bool = False
-    """Answers a stream of rows, whose errors may come behind them."""
+    """Answers a stream, of rows for example, whose errors may come behind them."""
 
     mutation_id: bool = False
     """The cluster knows a repeat by its mutation id."""
 
     repeatable: bool = True
     """A repeat does no harm."""
+
+    formats: bool = True
+    """What goes in and out is in a format; else it is bytes, as those of a file."""
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
@@ -62,8 +65,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "delete_rows": Command("PUT", heavy=True, repeatable=False),
     "select_rows": Command("GET", heavy=True, tabular=True),
     "lookup_rows": Command("PUT", heavy=True, tabular=True),
+    "write_file": Command("PUT", heavy=True, repeatable=False, formats=False),
+    "read_file": Command("GET", heavy=True, tabular=True, formats=False),
 }
-"""The commands the agent uses; batches hold reading ones only."""
+"""The commands in use; batches hold reading ones only."""
 
 _HOSTS: Final = Command("GET")
 
@@ -166,6 +171,10 @@ class YtHttp:
         """Run a command as `call` does; the answer is left to `parse`."""
         return await self._execute(command, parameters, None, subject, encoded)
 
+    async def call_bytes(self, command: str, parameters: Mapping[str, Any], content: bytes | None = None) -> bytes:
+        """Run a command on files: content goes in or comes out, as it is. Errors as in `call`."""
+        return await self._execute(command, parameters, None, None, content=content)
+
     async def call_if_changed(
         self, command: str, parameters: Mapping[str, Any], digest: bytes | None
     ) -> tuple[bytes, Any]:
@@ -222,13 +231,15 @@ class YtHttp:
         rows: Sequence[Any] | None,
         subject: str | None,
         encoded: Mapping[str, bytes] | None = None,
+        *,
+        content: bytes | None = None,
     ) -> bytes:
         spec = COMMANDS[command]
         clock = asyncio.get_running_loop().time
         subject = subject or str(parameters.get("path", ""))
-        all_parameters = {**parameters, "output_format": BINARY_YSON}
-        body: bytes | None = None
-        if spec.method == "PUT":
+        all_parameters = {**parameters, "output_format": BINARY_YSON} if spec.formats else dict(parameters)
+        body = content
+        if spec.method == "PUT" and spec.formats:
             all_parameters["input_format"] = BINARY_YSON
             body = yson.dumps_rows(rows or [])
         if spec.mutation_id:

@@ -31,6 +31,8 @@ STOP_SECONDS: Final = 20
 _READY: Final = re.compile(r"ready: (.+)\n")
 _CLUSTER: Final = re.compile(r"(\S+) (http://127\.0\.0\.1:\d+)")
 _TOKEN: Final = re.compile(r"token (\S+)")
+_WEBHDFS: Final = re.compile(r"webhdfs (127\.0\.0\.1:\d+)")
+_WEBHDFS_SECRET: Final = re.compile(r"webhdfs secret (\S+)")
 _AGENT: Final = re.compile(r"agent (http://127\.0\.0\.1:\d+) \(rpc (127\.0\.0\.1:\d+)\)")
 _PORT: Final = re.compile(r"127\.0\.0\.1:(\d+)")
 _PORTS: Final = range(20000, 32768)
@@ -56,8 +58,10 @@ class Playground:
         self.agent_url = ""
         self.rpc_address = ""
         self.token_file: Path | None = None
+        self.webhdfs = ""
+        self.webhdfs_secret_file: Path | None = None
         rpc_port, http_port = free_ports(2)
-        ports = [f"--rpc-port={rpc_port}", f"--http-port={http_port}"]
+        ports = [f"--rpc-port={rpc_port}", f"--http-port={http_port}", "--webhdfs-port=0"]
         self._ports = [rpc_port, http_port]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -83,6 +87,10 @@ class Playground:
                 self.agent_url, self.rpc_address = agent[1], agent[2]
             elif token := _TOKEN.fullmatch(part):
                 self.token_file = Path(token[1])
+            elif webhdfs := _WEBHDFS.fullmatch(part):
+                self.webhdfs = webhdfs[1]
+            elif secret := _WEBHDFS_SECRET.fullmatch(part):
+                self.webhdfs_secret_file = Path(secret[1])
             else:
                 cluster = _CLUSTER.fullmatch(part)
                 assert cluster, part

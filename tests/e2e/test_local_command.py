@@ -74,7 +74,7 @@ def assert_refused(result: subprocess.CompletedProcess[str], *words: str) -> Non
 def test_the_ready_line_names_addresses_that_answer(playground: Playground) -> None:
     assert re.fullmatch(
         r"pythia http://127\.0\.0\.1:\d+, hume http://127\.0\.0\.1:\d+,"
-        r" agent http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\)",
+        r" agent http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+",
         playground.ready_line,
     )
     for url in playground.clusters.values():
@@ -84,6 +84,15 @@ def test_the_ready_line_names_addresses_that_answer(playground: Playground) -> N
     host, port = playground.rpc_address.split(":")
     socket.create_connection((host, int(port))).close()
     assert playground.errors() == ""
+
+
+def test_files_of_every_cluster_are_served_by_webhdfs(playground: Playground) -> None:
+    for name, url in playground.clusters.items():
+        with connected(url) as client:
+            client.write_file("//tmp/file", name.encode())
+        address = f"http://{playground.webhdfs}/webhdfs/v1/{name}/tmp/file?op=OPEN"
+        with urlopen(address, timeout=10) as response:
+            assert response.read() == name.encode()
 
 
 def test_both_clusters_know_each_other_and_the_agent(playground: Playground) -> None:
@@ -184,7 +193,7 @@ def assert_equal(actual: object, expected: object) -> None:
 
 def test_without_agents_there_are_only_clusters(tmp_path: Path) -> None:
     with running(tmp_path, "--agents=0", clusters=("alone",)) as playground:
-        assert re.fullmatch(r"alone http://127\.0\.0\.1:\d+", playground.ready_line)
+        assert re.fullmatch(r"alone http://127\.0\.0\.1:\d+, webhdfs 127\.0\.0\.1:\d+", playground.ready_line)
         assert playground.processes() == [playground.process.pid]
         with connected(playground.clusters["alone"]) as client:
             create_queue(client, QUEUE, 3)
@@ -193,7 +202,7 @@ def test_without_agents_there_are_only_clusters(tmp_path: Path) -> None:
                 client.get(f"{QUEUE}/@queue_status")
 
 
-@pytest.mark.parametrize("role", ["--cluster=pythia=", "--rpc-port=", "--http-port="])
+@pytest.mark.parametrize("role", ["--cluster=pythia=", "--rpc-port=", "--http-port=", "--webhdfs-port="])
 def test_a_port_that_is_taken_is_named(role: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -52,6 +52,14 @@ def test_nobody_gets_in_without_a_token(tmp_path: Path) -> None:
             urlopen(f"{playground.clusters['alone']}/test/clock", timeout=10)
         with refused.value as answer:
             assert answer.code == 401
+        assert playground.webhdfs_secret_file is not None
+        assert stat.S_IMODE(playground.webhdfs_secret_file.stat().st_mode) == 0o600
+        served = f"http://{playground.webhdfs}/webhdfs/v1/{{}}alone/?op=LISTSTATUS"
+        with pytest.raises(HTTPError) as missing:
+            urlopen(served.format(""), timeout=10)
+        missing.value.close()
+        with urlopen(served.format(f"{playground.webhdfs_secret_file.read_text().strip()}/"), timeout=10) as answer:
+            assert b"tmp" in answer.read()
         listed = f"YT_PROXY={playground.clusters['alone']} YT_TOKEN_PATH={playground.token_file} yt list //sys/users"
         assert "root" in playground.shell(listed).stdout.split()
 

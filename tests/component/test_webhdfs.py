@@ -1,0 +1,287 @@
+"""The WebHDFS façade over a local cluster, asked as Hadoop's client asks."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from queue_agent.config import ClusterConfig
+from queue_agent.errors import ConfigError
+from queue_agent.testing import LocalCluster
+from queue_agent.webhdfs.address import address_of
+from queue_agent.webhdfs.command import WebHdfsOptions, read_secret, serve_clusters
+from queue_agent.webhdfs.files import PIECE_SIZE, cypress_path
+from queue_agent.wire.error import ErrorCode, YtError
+
+ROOT = "//home/files"
+
+
+class Client:
+    """Sends operations and looks at bare answers."""
+
+    def __init__(self, session: aiohttp.ClientSession, origin: str) -> None:
+        self._session = session
+        self.origin = origin
+
+    async def ask(self, method: str, path: str, op: str, **query: str) -> tuple[int, Any]:
+        address = f"{self.origin}/webhdfs/v1{path}"
+        async with self._session.request(
+            method, address, params={"op": op, "user.name": "bob", **query}, allow_redirects=False
+        ) as response:
+            if response.status != 307:
+                assert "Content-Type" not in response.headers
+            document = (
+                await response.json(content_type=None) if response.status != 307 else response.headers["Location"]
+            )
+            return response.status, document
+
+    async def create(self, path: str, content: Any, **query: str) -> tuple[int, Any]:
+        status, location = await self.ask("PUT", path, "CREATE", **query)
+        assert status == 307
+        async with self._session.put(location, data=content) as response:
+            return response.status, await response.json(content_type=None) if response.status >= 400 else None
+
+    async def read(self, path: str, **query: str) -> bytes:
+        status, location = await self.ask("GET", path, "OPEN", **query)
+        assert status == 307
+        async with self._session.get(location) as response:
+            assert response.status == 200
+            return await response.read()
+
+    async def names(self, path: str) -> list[str]:
+        _, document = await self.ask("GET", path, "LISTSTATUS")
+        return [status["pathSuffix"] for status in document["FileStatuses"]["FileStatus"]]
+
+
+@asynccontextmanager
+async def serving(cluster: LocalCluster, prefix: str = "", root: str = ROOT) -> AsyncIterator[Client]:
+    config = ClusterConfig(proxy=cluster.url, retry_count=0)
+    listener = socket.create_server(("127.0.0.1", 0))
+    async with serve_clusters({prefix: (config, root)}, listener), aiohttp.ClientSession() as session:
+        yield Client(session, f"http://127.0.0.1:{listener.getsockname()[1]}")
+
+
+@pytest.fixture
+async def client(yt_cluster: LocalCluster) -> AsyncIterator[Client]:
+    yt_cluster.client.create("map_node", ROOT, recursive=True)
+    async with serving(yt_cluster) as client:
+        yield client
+
+
+async def test_what_was_written_is_read_back_whole_and_in_parts(client: Client, yt_cluster: LocalCluster) -> None:
+    assert await client.create("/a/b/file", b"0123456789") == (201, None)
+    assert await client.read("/a/b/file") == b"0123456789"
+    assert await client.read("/a/b/file", offset="3", length="4") == b"3456"
+    assert await client.read("/a/b/file", offset="8", length="100") == b"89"
+    assert await client.read("/a/b/file", offset="10") == b""
+    assert yt_cluster.client.read_file(f"{ROOT}/a/b/file").read() == b"0123456789"
+    status, document = await client.ask("GET", "/a/b/file", "GETFILESTATUS")
+    assert status == 200
+    found = document["FileStatus"]
+    assert (found["type"], found["length"], found["pathSuffix"]) == ("FILE", 10, "")
+    assert found["modificationTime"] > 1_500_000_000_000
+    _, document = await client.ask("GET", "/a/b/file", "GETFILEBLOCKLOCATIONS")
+    [block] = document["BlockLocations"]["BlockLocation"]
+    assert (block["offset"], block["length"]) == (0, 10)
+
+
+async def test_an_empty_file_is_a_file(client: Client) -> None:
+    assert await client.create("/empty", b"") == (201, None)
+    assert await client.read("/empty") == b""
+    assert (await client.ask("GET", "/empty", "GETFILEBLOCKLOCATIONS"))[1] == {"BlockLocations": {"BlockLocation": []}}
+
+
+async def test_a_file_larger_than_what_is_held_in_memory_passes_through(client: Client) -> None:
+    content = bytes(range(256)) * ((2 * PIECE_SIZE + 5000) // 256)
+    assert await client.create("/large", io.BytesIO(content)) == (201, None)
+    assert await client.read("/large") == content
+
+
+async def test_a_file_is_not_there_before_it_is_complete(client: Client) -> None:
+    half_sent = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def content() -> AsyncIterator[bytes]:
+        yield b"x" * (PIECE_SIZE + 1)
+        half_sent.set()
+        await go_on.wait()
+        yield b"end"
+
+    async with asyncio.TaskGroup() as group:
+        upload = group.create_task(client.create("/file", content()))
+        await half_sent.wait()
+        assert (await client.ask("GET", "/file", "GETFILESTATUS"))[0] == 404
+        go_on.set()
+    assert upload.result() == (201, None)
+    assert len(await client.read("/file")) == PIECE_SIZE + 4
+
+
+async def test_an_upload_that_breaks_off_leaves_nothing(client: Client, yt_cluster: LocalCluster) -> None:
+    async def content() -> AsyncIterator[bytes]:
+        yield b"x" * (PIECE_SIZE + 1)
+        raise ConnectionError("the client is gone")
+
+    with pytest.raises((ConnectionError, aiohttp.ClientError)):
+        await client.create("/file", content())
+    async with asyncio.timeout(20):
+        while yt_cluster.client.list("//sys/transactions"):
+            await client.names("/")
+    assert (await client.ask("GET", "/file", "GETFILESTATUS"))[0] == 404
+
+
+async def test_a_file_is_replaced_only_if_that_is_asked_for(client: Client) -> None:
+    await client.create("/file", b"old")
+    status, document = await client.create("/file", b"new")
+    assert (status, document["RemoteException"]["exception"]) == (403, "FileAlreadyExistsException")
+    assert await client.read("/file") == b"old"
+    assert (await client.create("/file", b"new", overwrite="true"))[0] == 201
+    assert await client.read("/file") == b"new"
+    await client.ask("PUT", "/dir", "MKDIRS")
+    assert (await client.create("/dir", b"new", overwrite="true"))[0] == 403
+
+
+async def test_a_rename_onto_something_is_refused_and_changes_nothing(client: Client) -> None:
+    await client.create("/first", b"1")
+    await client.create("/second", b"2")
+    assert await client.ask("PUT", "/first", "RENAME", destination="/second") == (200, {"boolean": False})
+    assert await client.read("/second") == b"2"
+    assert await client.ask("PUT", "/first", "RENAME", destination="/third") == (200, {"boolean": True})
+    assert await client.names("/") == ["second", "third"]
+    assert await client.ask("PUT", "/first", "RENAME", destination="/fourth") == (200, {"boolean": False})
+    assert await client.ask("PUT", "/third", "RENAME", destination="/no/such/directory") == (200, {"boolean": False})
+
+
+async def test_of_many_renames_onto_one_name_one_wins(client: Client) -> None:
+    for number in range(8):
+        await client.create(f"/{number}", str(number).encode())
+    async with asyncio.TaskGroup() as group:
+        renames = [
+            group.create_task(client.ask("PUT", f"/{number}", "RENAME", destination="/won")) for number in range(8)
+        ]
+    won = [number for number, rename in enumerate(renames) if rename.result()[1] == {"boolean": True}]
+    assert len(won) == 1
+    assert await client.read("/won") == str(won[0]).encode()
+    assert len(await client.names("/")) == 8
+
+
+async def test_directories_are_made_listed_and_removed(client: Client) -> None:
+    for _ in range(2):
+        assert await client.ask("PUT", "/a/b/c", "MKDIRS") == (200, {"boolean": True})
+    await client.create("/a/file", b"1")
+    assert await client.names("/a") == ["b", "file"]
+    assert await client.names("/a/file") == [""]
+    status, document = await client.ask("DELETE", "/a", "DELETE")
+    assert (status, document["RemoteException"]["exception"]) == (403, "PathIsNotEmptyDirectoryException")
+    assert await client.ask("DELETE", "/a", "DELETE", recursive="true") == (200, {"boolean": True})
+    assert await client.ask("DELETE", "/a", "DELETE", recursive="true") == (200, {"boolean": False})
+    assert await client.ask("DELETE", "/", "DELETE", recursive="true") == (200, {"boolean": False})
+    assert await client.names("/") == []
+
+
+async def test_nothing_can_be_put_below_a_file(client: Client) -> None:
+    await client.create("/file", b"1")
+    for path in ("/file", "/file/dir"):
+        status, document = await client.ask("PUT", path, "MKDIRS")
+        assert (status, document["RemoteException"]["exception"]) == (403, "ParentNotDirectoryException"), path
+    status, document = await client.create("/file/inner", b"1")
+    assert (status, document["RemoteException"]["exception"]) == (403, "ParentNotDirectoryException")
+
+
+async def test_what_is_missing_is_not_found(client: Client) -> None:
+    for method, op in (("GET", "GETFILESTATUS"), ("GET", "LISTSTATUS"), ("GET", "OPEN")):
+        status, document = await client.ask(method, "/none", op)
+        error = document["RemoteException"]
+        assert (status, error["javaClassName"]) == (404, "java.io.FileNotFoundException"), op
+        assert error["exception"] == "FileNotFoundException"
+
+
+async def test_what_is_not_of_the_protocol_is_refused(client: Client) -> None:
+    await client.create("/file", b"1")
+    for method, op, query in (
+        ("PUT", "SETXATTR", {}),
+        ("GET", "", {}),
+        ("POST", "CREATE", {}),
+        ("PUT", "RENAME", {"destination": "relative"}),
+    ):
+        status, document = await client.ask(method, "/file", op, **query)
+        assert (status, document["RemoteException"]["exception"]) == (400, "IllegalArgumentException"), op
+    _, location = await client.ask("GET", "/file", "OPEN", offset="-1")
+    async with aiohttp.ClientSession() as session, session.get(location) as response:
+        assert response.status == 400
+
+
+async def test_failures_of_the_cluster_are_told_and_small_files_are_tried_again(
+    client: Client, yt_cluster: LocalCluster
+) -> None:
+    with yt_cluster.faults.refuse("write_file", count=2):
+        assert await client.create("/file", b"1") == (201, None)
+    with yt_cluster.faults.refuse("write_file"):
+        status, document = await client.create("/other", b"1")
+        assert (status, document["RemoteException"]["exception"]) == (503, "RetriableException")
+    with yt_cluster.faults.refuse("get", error=YtError("Access denied", ErrorCode.AUTHORIZATION)):
+        status, document = await client.ask("GET", "/file", "GETFILESTATUS")
+        assert (status, document["RemoteException"]["exception"]) == (403, "AccessControlException")
+    assert await client.names("/") == ["file"]
+
+
+async def test_paths_need_the_secret_where_there_is_one(yt_cluster: LocalCluster) -> None:
+    yt_cluster.client.create("map_node", ROOT, recursive=True)
+    async with serving(yt_cluster, prefix="s3cret/local") as client:
+        assert (await client.create("/s3cret/local/file", b"1"))[0] == 201
+        assert await client.names("/s3cret/local") == ["file"]
+        for path in ("/file", "/s3cret/file", "/other/local/file", "/s3cret/local2/file", "/"):
+            assert (await client.ask("GET", path, "GETFILESTATUS"))[0] == 404, path
+        renamed = await client.ask("PUT", "/s3cret/local/file", "RENAME", destination="/s3cret/local/new")
+        assert renamed == (200, {"boolean": True})
+        assert (await client.ask("PUT", "/s3cret/local/new", "RENAME", destination="/file"))[0] == 404
+        assert (await client.ask("GET", "/", "GETHOMEDIRECTORY")) == (200, {"Path": "/user/bob"})
+
+
+async def test_the_whole_of_cypress_can_be_the_root(yt_cluster: LocalCluster) -> None:
+    async with serving(yt_cluster, root="/") as client:
+        assert (await client.ask("GET", "/", "GETFILESTATUS"))[1]["FileStatus"]["type"] == "DIRECTORY"
+        assert "tmp" in await client.names("/")
+        assert (await client.create("/tmp/a&b [c]@d*{e}", b"odd"))[0] == 201
+        assert await client.read("/tmp/a&b [c]@d*{e}") == b"odd"
+        assert await client.ask("PUT", "/", "MKDIRS") == (200, {"boolean": True})
+
+
+def test_paths_never_lead_above_the_root() -> None:
+    assert cypress_path("//home/x", "/") == "//home/x"
+    assert cypress_path("//home/x", "/../../a/./b//c/") == "//home/x/a/b/c"
+    assert cypress_path("", "/") == "/"
+    assert cypress_path("", "//a") == "//a"
+    assert cypress_path("//home/x", "/a@b") == "//home/x/a\\@b"
+
+
+def test_beyond_this_machine_a_secret_is_needed(tmp_path: Any) -> None:
+    secret = tmp_path / "secret"
+
+    def options(host: str, with_secret: bool) -> WebHdfsOptions:
+        return WebHdfsOptions(ClusterConfig(proxy="localhost:80"), "/", host, 0, secret if with_secret else None)
+
+    assert read_secret(options("127.0.0.1", False)) == ""
+    for host in ("0.0.0.0", "example.org", "::"):
+        with pytest.raises(ConfigError, match="secret"):
+            read_secret(options(host, False))
+    for text in ("", "short", "with/slash/and/more/letters"):
+        secret.write_text(text)
+        with pytest.raises(ConfigError, match="secret"):
+            read_secret(options("0.0.0.0", True))
+    secret.write_text("0123456789abcdef\n")
+    assert read_secret(options("0.0.0.0", True)) == "0123456789abcdef"
+
+
+def test_addresses_to_listen_on_are_host_and_port() -> None:
+    assert address_of("127.0.0.1:9870") == ("127.0.0.1", 9870)
+    assert address_of("[::1]:0") == ("::1", 0)
+    for text in ("9870", "host:", ":1", "host:70000", "host:x"):
+        with pytest.raises(ConfigError):
+            address_of(text)
