@@ -20,6 +20,7 @@ import structlog
 
 from queue_agent.adapters.build import VERSION
 from queue_agent.adapters.config_document import ConfigDocument
+from queue_agent.adapters.history_queue import HistoryQueue
 from queue_agent.adapters.http_api import HttpApi
 from queue_agent.adapters.metrics import Metrics
 from queue_agent.adapters.orchid import OrchidServer
@@ -38,6 +39,10 @@ from queue_agent.controllers.discovery import Synchronizer
 from queue_agent.controllers.dynamic_config import KIND as DYNAMIC_CONFIG
 from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.fleet import Fleet
+from queue_agent.controllers.history import KIND as HISTORY
+from queue_agent.controllers.history import TIMEOUT as HISTORY_TIMEOUT
+from queue_agent.controllers.history import HistoryRecorder
+from queue_agent.controllers.history_writer import WRITE_PERIOD, HistoryWriter
 from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
@@ -46,6 +51,7 @@ from queue_agent.controllers.queue_controller import QueueController
 from queue_agent.controllers.rounds import Rounds
 from queue_agent.controllers.trim_journal import JOURNAL_PERIOD, JournalKeeper
 from queue_agent.controllers.trim_preview import TrimPreviewer
+from queue_agent.core.encoding import encode_instant
 from queue_agent.ports import Clock
 
 log = structlog.get_logger(__name__)
@@ -148,6 +154,23 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             )
         )
 
+        recorder = None
+        if config.history is not None:
+            port = rpc.address.rpartition(":")[2]
+            instance = f"{config.host}:{port}/{os.getpid()}/{encode_instant(clock.now())}"
+            tables = config.history_tables
+            history = HistoryQueue(clusters[tables.queue.cluster], tables, f"{config.stage}/{config.host}:{port}")
+            writer = HistoryWriter(history, config.history.max_buffered_bytes, instance, board, clock, control, metrics)
+            recorder = HistoryRecorder(board, history, writer, clock, instance, metrics)
+            write_schedule = Schedule(WRITE_PERIOD, HISTORY_TIMEOUT)
+            await stack.enter_async_context(
+                writer.writing(
+                    partial(
+                        run_passes, writer.do_pass, lambda: write_schedule, writer.pass_finished, jitter, writer.wake
+                    )
+                )
+            )
+
         def origins() -> Origins:
             return Origins(process, "Controller:0", randomness)
 
@@ -196,6 +219,12 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
                 run_passes(agent.do_pass, lambda: schedules.agent, agent.pass_finished, jitter, written),
                 context=_naming(AGENT),
             )
+            if recorder is not None and config.history is not None:
+                sample_schedule = Schedule(config.history.period, HISTORY_TIMEOUT)
+                group.create_task(
+                    run_passes(recorder.do_pass, lambda: sample_schedule, recorder.pass_finished, jitter),
+                    context=_naming(HISTORY),
+                )
 
 
 def _naming(kind: str) -> contextvars.Context:

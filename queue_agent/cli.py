@@ -163,6 +163,14 @@ def init_state(
         int | None, typer.Option(help="Version of the tables; the latest by default.", show_default=False)
     ] = None,
     latest: Annotated[bool, typer.Option("--latest", help="The latest version, as by default.")] = False,
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history",
+            help="Create the queue and the producer of the status history, too, as is done for a configuration with"
+            " a section history.",
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
 ) -> None:
     """Create the state tables, or bring older ones to a newer version; may be run again at any time."""
@@ -171,7 +179,14 @@ def init_state(
     from queue_agent.core.state_migration import MigrationError
     from queue_agent.core.state_schema import LATEST_VERSION
     from queue_agent.errors import ClusterError
-    from queue_agent.state_command import CLUSTER_NAME, StateLocation, location_in
+    from queue_agent.state_command import (
+        CLUSTER_NAME,
+        StateLocation,
+        find_history_in,
+        history_beside,
+        init_history,
+        location_in,
+    )
     from queue_agent.state_command import init_state as do_init_state
 
     if latest and target_version is not None:
@@ -181,13 +196,17 @@ def init_state(
             default_root = StateConfig.model_fields["root"].default
             cluster = ClusterConfig(proxy=proxy, token_file=token_file)
             location = StateLocation(CLUSTER_NAME, cluster, root or default_root)
+            history_location = history_beside(location) if history else None
         elif config is not None and proxy is None and token_file is None:
             location = location_in(config, root)
+            history_location = find_history_in(config, history)
         else:
             _fail("either --proxy, with or without --token-file, or --config says where the state is")
         configure_logging("warning", "console")
         version = LATEST_VERSION if target_version is None else target_version
         asyncio.run(do_init_state(location, version, dry_run, typer.echo))
+        if history_location is not None:
+            asyncio.run(init_history(history_location, dry_run, typer.echo))
     except (ConfigError, MigrationError) as error:
         _fail(str(error))
     except ClusterError as error:

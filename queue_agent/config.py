@@ -85,6 +85,20 @@ RichTablePath = Annotated[TablePath, PlainValidator(_parse_table_path), PlainSer
 """A path that may name a cluster: `<cluster=NAME>//path` or `NAME://path`."""
 
 
+class HistoryTables(NamedTuple):
+    """Where the history is kept: two tables of one cluster."""
+
+    queue: CrossClusterRef
+    producer: CrossClusterRef
+
+    @classmethod
+    def below(cls, cluster: str, root: str) -> HistoryTables:
+        """Beside the state tables."""
+        return cls(
+            CrossClusterRef(cluster, f"{root}/history_queue"), CrossClusterRef(cluster, f"{root}/history_producer")
+        )
+
+
 class ClusterConfig(ConfigModel):
     """How to reach one cluster."""
 
@@ -247,6 +261,22 @@ class DynamicConfigManagerConfig(ConfigModel):
     """How often the document is read."""
 
 
+class HistoryConfig(ConfigModel):
+    """Keeping what the agent sees in a queue; both tables are made by `queue-agent init-state --history`."""
+
+    queue: RichTablePath | None = None
+    """The queue; `history_queue` in `state.root` by default. May name a cluster, on which the producer is then, too."""
+
+    producer: RichTablePath | None = None
+    """The producer, on the queue's cluster; `history_producer` in `state.root` by default."""
+
+    period: Duration = timedelta(minutes=1)
+    """How often a row is written for every partition of every queue and consumer led here."""
+
+    max_buffered_bytes: int = Field(default=64 << 20, ge=1 << 16)
+    """How much may wait in memory while it can not be written; the oldest rows are dropped then."""
+
+
 class LoggingConfig(ConfigModel):
     """Log lines on standard error."""
 
@@ -296,6 +326,9 @@ class AgentConfig(ConfigModel):
     expose_config_in_orchid: bool = True
     """Show the configuration under `/orchid/config` and `/orchid/dynamic_config_manager`; it holds no secrets."""
 
+    history: HistoryConfig | None = None
+    """Keeping what the agent sees in a queue; without this section there is no history."""
+
     logging: LoggingConfig = LoggingConfig()
     """Log lines on standard error."""
 
@@ -306,11 +339,15 @@ class AgentConfig(ConfigModel):
             "state.consumer_registration_table_path": (self.state.registrations.cluster,),
             "state.replicated_table_mapping_table_path": (self.state.mapping.cluster,),
             "cypress_synchronizer.clusters": self.watched_clusters,
+            "history.queue": (self.history_tables.queue.cluster,),
         }
         for field, names in named.items():
             unknown = sorted(set(names) - set(self.clusters))
             if unknown:
                 raise ValueError(f"{field}: not in clusters: {', '.join(unknown)}")
+        producer = self.history.producer if self.history else None
+        if producer and producer.cluster not in (None, self.history_tables.queue.cluster):
+            raise ValueError("history.producer: must be on the cluster of history.queue")
         return self
 
     @property
@@ -323,6 +360,17 @@ class AgentConfig(ConfigModel):
     def trimming_ceiling(self) -> Trimming:
         """`trimming`, or what it is by default; only of the configuration as the file has it."""
         return self.trimming or ("allowed" if self.queue_agent.controller.enable_automatic_trimming else "never")
+
+    @property
+    def history_tables(self) -> HistoryTables:
+        """Where the history is, or would be."""
+        history = self.history or HistoryConfig()
+        default = HistoryTables.below(self.state.cluster, self.state.root)
+        queue = default.queue
+        if history.queue is not None:
+            queue = CrossClusterRef(history.queue.cluster or self.state.cluster, history.queue.path)
+        path = default.producer.path if history.producer is None else history.producer.path
+        return HistoryTables(queue, CrossClusterRef(queue.cluster, path))
 
     @property
     def dynamic_config_path(self) -> str:

@@ -1,4 +1,4 @@
-"""`queue-agent init-state`: makes the state tables, or brings older ones to a newer version."""
+"""`queue-agent init-state`: makes the state tables or migrates older ones, and makes those of the history."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from queue_agent.adapters.history_setup import HistorySetup
 from queue_agent.adapters.state_lock import StateLock
 from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig, load_config
+from queue_agent.config import ClusterConfig, HistoryTables, load_config
 from queue_agent.core.state_migration import CreateDirectory, notes_on, plan_migration
 
 CLUSTER_NAME = "cluster"
@@ -60,6 +61,52 @@ async def init_state(location: StateLocation, target: int, dry_run: bool, tell: 
         else:
             await _carry_out(setup, target, tell)
             tell(f"{location.root} is at version {target}")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLocation:
+    """Where the history is, or is to be."""
+
+    cluster: ClusterConfig
+    tables: HistoryTables
+
+
+def history_beside(state: StateLocation) -> HistoryLocation:
+    """The one of an agent whose configuration says nothing else."""
+    return HistoryLocation(state.cluster, HistoryTables.below(state.name, state.root))
+
+
+def find_history_in(config_file: Path, wanted: bool) -> HistoryLocation | None:
+    """The one an agent with this configuration uses; None if it keeps none, unless it is wanted. See `load_config`."""
+    config = load_config(config_file)
+    if config.history is None and not wanted:
+        return None
+    tables = config.history_tables
+    return HistoryLocation(config.clusters[tables.queue.cluster], tables)
+
+
+async def init_history(location: HistoryLocation, dry_run: bool, tell: Callable[[str], None]) -> None:
+    """Make the queue and the producer of the history, unless they are there already.
+
+    Args:
+        location: of both.
+        dry_run: only tell what would be done.
+        tell: is given a line for every step before it is done.
+
+    Raises:
+        ClusterError: a step failed; what has been done before stays, and another run goes on from there.
+    """
+    async with YtCluster(location.tables.queue.cluster, location.cluster) as cluster:
+        setup = HistorySetup(cluster, location.tables)
+        steps = await setup.plan()
+        for step in steps:
+            tell(str(step))
+            if not dry_run:
+                await setup.do(step)
+        if not steps:
+            tell(f"nothing to do: the history can be written to {location.tables.queue.path}")
+        elif dry_run:
+            tell("nothing of this was done")
 
 
 async def _carry_out(setup: StateSetup, target: int, tell: Callable[[str], None]) -> None:

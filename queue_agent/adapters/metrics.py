@@ -34,7 +34,7 @@ _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 
 class Metrics:
-    """`ports.PassObserver`, `RequestObserver` and `JournalObserver`, and the page of all metrics.
+    """`ports.PassObserver`, `RequestObserver`, `JournalObserver` and `HistoryObserver`, and the page of all metrics.
 
     Args:
         source: the objects served, and the agent's own passes.
@@ -78,6 +78,18 @@ class Metrics:
         self._journal_errors = Counter(
             "queue_agent_trim_journal_errors", "Failed attempts to write to the journal of trims.", registry=registry
         )
+        self._history_rows = Counter(
+            "queue_agent_history_rows",
+            "Rows of the history: written, or dropped because that failed for too long.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._history_errors = Counter(
+            "queue_agent_history_errors", "Failed attempts to write to the history.", registry=registry
+        )
+        self._history_waiting = Gauge(
+            "queue_agent_history_waiting_rows", "Rows of the history that wait to be written.", registry=registry
+        )
         Gauge("queue_agent_build_info", "Always 1; the label tells the build.", ["version"], registry=registry).labels(
             VERSION
         ).set(1)
@@ -112,6 +124,22 @@ class Metrics:
     def journal_failed(self) -> None:
         """See `ports.JournalObserver`."""
         self._journal_errors.inc()
+
+    def history_written(self, row_count: int) -> None:
+        """See `ports.HistoryObserver`."""
+        self._history_rows.labels("written").inc(row_count)
+
+    def history_dropped(self, row_count: int) -> None:
+        """See `ports.HistoryObserver`."""
+        self._history_rows.labels("dropped").inc(row_count)
+
+    def history_failed(self) -> None:
+        """See `ports.HistoryObserver`."""
+        self._history_errors.inc()
+
+    def history_waiting(self, row_count: int) -> None:
+        """See `ports.HistoryObserver`."""
+        self._history_waiting.set(row_count)
 
     async def render(self) -> bytes:
         """All metrics in Prometheus's text format; scrapes are served one after the other, in a thread."""

@@ -344,6 +344,34 @@ class YtCluster:
             rows=rows,
         )
 
+    async def create_producer_session(
+        self, producer: str, queue: str, session_id: str, user_meta: Mapping[str, Any]
+    ) -> tuple[int, int]:
+        """Begin or take over a session; its epoch, and the number of the last row written in it (-1: none)."""
+        answer = await self._http.call(
+            "create_queue_producer_session",
+            {"producer_path": producer, "queue_path": queue, "session_id": session_id, "user_meta": user_meta},
+            subject=producer,
+        )
+        return int(answer["epoch"]), int(answer["sequence_number"])
+
+    async def push_rows(
+        self, producer: str, queue: str, session_id: str, epoch: int, sequence_number: int, rows: bytes
+    ) -> None:
+        """Append rows to a queue in a session; they are a list fragment, numbered from `sequence_number`."""
+        await self._http.call(
+            "push_queue_producer",
+            {
+                "producer_path": producer,
+                "queue_path": queue,
+                "session_id": session_id,
+                "epoch": epoch,
+                "sequence_number": sequence_number,
+            },
+            rows=rows,
+            subject=queue,
+        )
+
     async def delete_rows(self, path: str, keys: Sequence[Mapping[str, Any]]) -> None:
         """Delete rows by key in one transaction; keys without a row are no error."""
         await self._http.call("delete_rows", {"path": path, "require_sync_replica": False}, rows=keys)

@@ -63,6 +63,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "trim_rows": Command("POST", heavy=True, repeatable=False),
     "insert_rows": Command("PUT", heavy=True, repeatable=False),
     "delete_rows": Command("PUT", heavy=True, repeatable=False),
+    "create_queue_producer_session": Command("POST", repeatable=False),
+    "push_queue_producer": Command("PUT", heavy=True, repeatable=False),
     "select_rows": Command("GET", heavy=True, tabular=True),
     "lookup_rows": Command("PUT", heavy=True, tabular=True),
     "write_file": Command("PUT", heavy=True, repeatable=False, formats=False),
@@ -143,7 +145,7 @@ class YtHttp:
         command: str,
         parameters: Mapping[str, Any],
         *,
-        rows: Sequence[Any] | None = None,
+        rows: Sequence[Any] | bytes | None = None,
         encoded: Mapping[str, bytes] | None = None,
         subject: str | None = None,
     ) -> Any:
@@ -152,7 +154,7 @@ class YtHttp:
         Args:
             command: a key of `COMMANDS`.
             parameters: without formats and ids; those are added.
-            rows: body of a PUT.
+            rows: body of a PUT; bytes are a list fragment of YSON already.
             encoded: further parameters of a POST, in YSON already.
             subject: what the request is about, for messages; the parameter `path` by default.
 
@@ -228,7 +230,7 @@ class YtHttp:
         self,
         command: str,
         parameters: Mapping[str, Any],
-        rows: Sequence[Any] | None,
+        rows: Sequence[Any] | bytes | None,
         subject: str | None,
         encoded: Mapping[str, bytes] | None = None,
         *,
@@ -241,7 +243,7 @@ class YtHttp:
         body = content
         if spec.method == "PUT" and spec.formats:
             all_parameters["input_format"] = BINARY_YSON
-            body = yson.dumps_rows(rows or [])
+            body = rows if isinstance(rows, bytes) else yson.dumps_rows(rows or [])
         if spec.mutation_id:
             all_parameters["mutation_id"] = self._new_guid()
         headers = self._headers(spec)

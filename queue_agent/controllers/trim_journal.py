@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from itertools import islice
 from typing import Any, Final, NoReturn
 
 import structlog
 
+from queue_agent.controllers.background import in_background
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.origins import Origins
 from queue_agent.core.trim_journal import TrimRecord
@@ -77,25 +77,12 @@ class JournalKeeper:
             self._observer.journal_written(len(batch))
             self._succeed()
 
-    @asynccontextmanager
-    async def writing(self, run_passes: Callable[[], Coroutine[Any, Any, NoReturn]]) -> AsyncIterator[None]:
+    def writing(self, run_passes: Callable[[], Coroutine[Any, Any, NoReturn]]) -> AbstractAsyncContextManager[None]:
         """Have passes done while entered, and a last one for what was noted until then."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                passes = group.create_task(run_passes())
-                try:
-                    yield
-                finally:
-                    passes.cancel()
-        finally:
-            await self._finish()
+        return in_background(run_passes, lambda: self.do_pass(-1), LAST_WRITE_SECONDS, self._give_up)
 
-    async def _finish(self) -> None:
-        try:
-            async with asyncio.timeout(LAST_WRITE_SECONDS):
-                await self.do_pass(-1)
-        except TimeoutError:
-            log.warning("trim journal not written to its end", record_count=len(self._waiting))
+    def _give_up(self) -> None:
+        log.warning("trim journal not written to its end", record_count=len(self._waiting))
 
     def _forget(self, batch: list[TrimRecord]) -> None:
         # While the batch was being written, its oldest records may have been dropped as excess.

@@ -47,6 +47,25 @@ def test_a_configuration_is_shown_in_milliseconds(tmp_path: Path) -> None:
     assert shown["clusters"]["hume"]["proxy"] == "localhost:8002"
 
 
+def test_there_is_no_history_unless_it_is_configured(tmp_path: Path) -> None:
+    assert load_config(write(tmp_path, "agent.yaml", MINIMAL)).history is None
+
+
+@pytest.mark.parametrize(
+    ("section", "queue", "producer"),
+    [
+        ("{}", "pythia://sys/queue_agents/history_queue", "pythia://sys/queue_agents/history_producer"),
+        ('{queue: "hume://home/h"}', "hume://home/h", "hume://sys/queue_agents/history_producer"),
+        ('{queue: //home/h, producer: "pythia://home/p"}', "pythia://home/h", "pythia://home/p"),
+    ],
+)
+def test_queue_and_producer_of_the_history_are_on_one_cluster(
+    tmp_path: Path, section: str, queue: str, producer: str
+) -> None:
+    config = load_config(write(tmp_path, "agent.yaml", MINIMAL + f"history: {section}\n"))
+    assert [str(table) for table in config.history_tables] == [queue, producer]
+
+
 def test_yson_is_read_by_its_suffix(tmp_path: Path) -> None:
     text = '{stage=s; clusters={c={proxy="localhost:1"}}; state={cluster=c}; rpc={port=1234}}'
     config = load_config(write(tmp_path, "agent.yson", text))
@@ -57,6 +76,9 @@ def test_yson_is_read_by_its_suffix(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("addition", "expected"),
     [
+        ("history: {queue: 'nowhere://home/h'}", "history.queue: not in clusters: nowhere"),
+        ("history: {producer: 'hume://home/p'}", "history.producer: must be on the cluster of history.queue"),
+        ("history: {max_buffered_bytes: 10}", "history.max_buffered_bytes"),
         ("queue_agent: {controller: {trimming_period: 0}}", "queue_agent.controller.trimming_period"),
         ("queue_agent: {pass_peroid: 5}", "queue_agent.pass_peroid"),
         ("rpc: {port: 70000}", "rpc.port"),
