@@ -1,0 +1,196 @@
+"""Reads a range of rows of one partition, in an executor: request by request, each a batch of Arrow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+from yt.wrapper.errors import YtResponseError
+from yt.wrapper.http_helpers import get_retriable_errors
+
+from queue_agent.spark.connection import client_of
+from queue_agent.spark.decoding import Decoder, UnreadableAsText, YsonDecoder, decoder_of
+from queue_agent.spark.errors import QueueChanged, QueueUnavailable, RowsTrimmed
+from queue_agent.spark.options import ReadOptions
+from queue_agent.spark.queues import Queue, pull_path
+from queue_agent.spark.types import SERVICE_COLUMNS, TABLET_INDEX, Column, column_of
+
+_FIRST_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 5.0
+
+_ROW_INDEX: Final = Column("$row_index", "int64", required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Rows of one partition, from `begin` to one before `end`."""
+
+    partition_index: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Rows of one request, at most those that were asked for."""
+
+    begin: int
+    arrays: list[pa.Array]
+
+    @property
+    def end(self) -> int:
+        return self.begin + len(self.arrays[0])
+
+
+class RangeReader:
+    """Reads ranges of one queue; it can be pickled, and connects where it is used.
+
+    Args:
+        options: of the read.
+        schema: of the frame, as `spark_schema` made it, or a choice of its columns.
+    """
+
+    def __init__(self, options: ReadOptions, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+        self._columns = [column_of(field) for field in schema.fields if field.name not in SERVICE_COLUMNS]
+
+    def read(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
+        """The rows in order; while a batch is used, the next is fetched.
+
+        Raises:
+            RowsTrimmed: rows of the range are gone, and `on_trimmed` is `fail`.
+            QueueChanged: the queue ends before the range does.
+            QueueUnavailable: nothing comes although there should be something.
+            ColumnError: a value has no equal in Spark.
+        """
+        pull = _Pull(self._options, self._columns, rows.partition_index, rows.end)
+        with ThreadPoolExecutor(1, "pull") as executor:
+            following: Future[_Answer | None] | None = executor.submit(pull.fetch, rows.begin)
+            try:
+                while following is not None:
+                    answer = following.result()
+                    if answer is None:
+                        return
+                    following = executor.submit(pull.fetch, answer.end) if answer.end < rows.end else None
+                    yield self._batch(rows.partition_index, answer)
+            finally:
+                if following is not None:
+                    following.cancel()
+
+    def _batch(self, partition_index: int, answer: _Answer) -> pa.RecordBatch:
+        columns = iter(answer.arrays[1:])
+        count = answer.end - answer.begin
+        arrays = []
+        for field in self._schema.fields:
+            if field.name == TABLET_INDEX:
+                arrays.append(pa.repeat(pa.scalar(partition_index, pa.int64()), count))
+            elif field.name in SERVICE_COLUMNS:
+                arrays.append(answer.arrays[0])
+            else:
+                arrays.append(next(columns))
+        return pa.RecordBatch.from_arrays(arrays, schema=to_arrow_schema(self._schema, timezone="UTC"))
+
+
+class _Pull:
+    """Requests for rows of one partition."""
+
+    def __init__(self, options: ReadOptions, columns: list[Column], partition_index: int, end: int) -> None:
+        self._options = options
+        self._columns = [_ROW_INDEX, *columns]
+        self._partition_index = partition_index
+        self._end = end
+        self._queue = Queue(options)
+        self._path = pull_path(self._queue, options)
+        self._decoder = decoder_of(self._columns, options.types)
+
+    def fetch(self, begin: int) -> _Answer | None:
+        """The next rows from `begin` on; None if all up to the end are trimmed and to be skipped."""
+        attempts = self._options.connection.retries
+        for attempt in range(attempts):
+            if attempt:
+                time.sleep(min(_FIRST_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE))
+            try:
+                arrays = self._arrays(begin)
+                lowest = begin if len(arrays[0]) else self._lowest_row(begin)
+            except get_retriable_errors() as error:
+                if attempt == attempts - 1:
+                    raise self._unavailable(begin, attempts) from error
+                continue
+            except YtResponseError as error:
+                if error.contains_code(1702) or error.contains_code(1744):
+                    raise self._unavailable(begin, attempts) from error
+                raise
+            if len(arrays[0]):
+                return self._checked(begin, arrays)
+            if lowest > begin:
+                self._skip(begin, min(lowest, self._end))
+                if lowest >= self._end:
+                    return None
+                begin = lowest
+        raise self._unavailable(begin, attempts)
+
+    def _arrays(self, begin: int) -> list[pa.Array]:
+        try:
+            return self._decoder.decode(self._pull(begin, self._decoder))
+        except UnreadableAsText:
+            decoder = YsonDecoder(self._columns, self._options.types)
+            return decoder.decode(self._pull(begin, decoder))
+
+    def _pull(self, begin: int, decoder: Decoder) -> bytes:
+        client = client_of(self._options.connection)
+        pull = self._options.pull
+        count = min(pull.pull_rows, self._end - begin)
+        limits = {"max_row_count": count, "max_data_weight": pull.pull_bytes, "format": decoder.format, "raw": True}
+        if self._options.consumer_path is not None:
+            answer = client.pull_queue_consumer(
+                self._options.consumer_path, self._path, begin, self._partition_index, **limits
+            )
+        else:
+            answer = client.pull_queue(self._path, begin, self._partition_index, **limits)
+        return bytes(answer.read())
+
+    def _checked(self, begin: int, arrays: list[pa.Array]) -> _Answer | None:
+        first, last, count = arrays[0][0].as_py(), arrays[0][-1].as_py(), len(arrays[0])
+        if last - first != count - 1:
+            raise QueueChanged(f"rows {first} to {last} of {self._name} came as {count} rows")
+        if first < begin:
+            raise QueueChanged(f"row {first} of {self._name} came where row {begin} was asked for")
+        if first > begin:
+            self._skip(begin, min(first, self._end))
+        kept = min(count, self._end - first)
+        if kept <= 0:
+            return None
+        return _Answer(first, [array.slice(0, kept) for array in arrays])
+
+    def _skip(self, begin: int, end: int) -> None:
+        if self._options.pull.on_trimmed == "fail":
+            raise RowsTrimmed(
+                f"rows {begin} to {end - 1} of {self._name} were trimmed before they were read; "
+                "on_trimmed=skip goes on behind them"
+            )
+
+    def _lowest_row(self, begin: int) -> int:
+        """Where an empty answer says to go on: behind what was trimmed, or at the same row again."""
+        bounds = self._queue.bound(self._partition_index)
+        if bounds.upper_row_index < self._end:
+            raise QueueChanged(
+                f"{self._name} ends at row {bounds.upper_row_index}, before row {self._end} that was planned: "
+                "the queue was recreated or cut off; on_recreated=restart begins anew from the consumer"
+            )
+        return max(begin, bounds.lower_row_index)
+
+    def _unavailable(self, begin: int, attempts: int) -> QueueUnavailable:
+        return QueueUnavailable(
+            f"{self._name} gave no row {begin} in {attempts} attempts; is it mounted? retries asks more often"
+        )
+
+    @property
+    def _name(self) -> str:
+        return f"partition {self._partition_index} of {self._queue.path}"

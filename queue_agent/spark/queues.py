@@ -1,0 +1,215 @@
+"""What the driver asks of a queue and of its consumer, and how it moves the consumer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from yt.wrapper import YtClient
+from yt.wrapper.errors import YtResponseError, YtTabletNotMounted
+from yt.wrapper.ypath import TablePath
+
+from queue_agent.spark.connection import client_of, cluster_of, tablet_transaction, with_proxy
+from queue_agent.spark.errors import ConsumerMoved, OptionError, QueueUnavailable
+from queue_agent.spark.offsets import PartitionBounds
+from queue_agent.spark.options import ConnectionOptions, OnUnmounted, ReadOptions
+from queue_agent.spark.types import Column, columns_of
+from queue_agent.wire import yson
+
+_READABLE: Final = ("mounted", "frozen")
+
+_OFFSET_CONFLICT: Final = 3100
+_LOCK_CONFLICT: Final = 1700
+
+_COMMIT_TIMEOUT: Final = 60.0
+"""Seconds that a transaction that moves a consumer may take."""
+
+_COMMIT_ATTEMPTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """What a table is."""
+
+    object_id: str
+    columns: Sequence[Column]
+    dynamic: bool
+    sorted: bool
+    tablet_count: int
+    """0 for a static table."""
+
+    row_count: int
+    """0 for a dynamic table."""
+
+
+def table_info(client: YtClient, path: str) -> TableInfo:
+    """Look at a table.
+
+    Raises:
+        YtResponseError: it does not exist.
+    """
+    names = ("id", "schema", "dynamic", "sorted", "tablet_count", "row_count", "type")
+    attributes = client.get(f"{path}/@", attributes=names)
+    if attributes["type"] not in ("table", "replicated_table", "chaos_replicated_table"):
+        raise OptionError(f'option "path": {path} is no table but a {attributes["type"]}')
+    return TableInfo(
+        object_id=str(attributes["id"]),
+        columns=columns_of(attributes["schema"]),
+        dynamic=bool(attributes.get("dynamic", False)),
+        sorted=bool(attributes.get("sorted", False)),
+        tablet_count=int(attributes.get("tablet_count", 0)),
+        row_count=int(attributes.get("row_count", 0)),
+    )
+
+
+class Queue:
+    """A queue as the driver sees it; asks anew at every call, but for names.
+
+    Args:
+        options: whose path is the queue's.
+    """
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._named_cluster, self.path = cluster_of(options.path)
+
+    @cached_property
+    def cluster(self) -> str:
+        """Name of its cluster, as consumers know it."""
+        if self._named_cluster is not None:
+            return self._named_cluster
+        return str(self._client.get("//sys/@cluster_name"))
+
+    @property
+    def rich_path(self) -> TablePath:
+        """The path with the cluster, which any cluster understands."""
+        return TablePath(self.path, attributes={"cluster": self.cluster})
+
+    def info(self) -> TableInfo:
+        """Look at the table itself; OptionError if it is no ordered dynamic one."""
+        info = table_info(self._client, self.path)
+        if not info.dynamic or info.sorted:
+            raise OptionError(f'option "path": {self.path} is not an ordered dynamic table, so it is no queue')
+        return info
+
+    def bounds(self, tablet_count: int, on_unmounted: OnUnmounted) -> dict[int, PartitionBounds | None]:
+        """Rows of all partitions; None for one that is not mounted.
+
+        Raises:
+            QueueUnavailable: one is not mounted, and that is not to be waited for.
+        """
+        try:
+            return dict(self._bounds(range(tablet_count)))
+        except YtResponseError as error:
+            if not isinstance(error, YtTabletNotMounted) and not error.contains_code(1702):
+                raise
+            states = [str(tablet["state"]) for tablet in self._client.get(f"{self.path}/@tablets")]
+            unmounted = [index for index, state in enumerate(states) if state not in _READABLE]
+            if on_unmounted == "fail":
+                raise QueueUnavailable(
+                    f"partitions {unmounted} of {self.path} are not mounted; on_unmounted=wait goes on without them"
+                ) from error
+            mounted = [index for index in range(tablet_count) if index not in unmounted]
+            return {**dict.fromkeys(unmounted), **(self._bounds(mounted) if mounted else {})}
+
+    def bound(self, partition_index: int) -> PartitionBounds:
+        """Rows of one partition; YtResponseError if it is not mounted."""
+        return self._bounds([partition_index])[partition_index]
+
+    def _bounds(self, indexes: Sequence[int]) -> dict[int, PartitionBounds]:
+        if not indexes:
+            return {}
+        tablets = self._client.get_tablet_infos(self.path, list(indexes))["tablets"]
+        return {
+            index: PartitionBounds(int(tablet["trimmed_row_count"]), int(tablet["total_row_count"]))
+            for index, tablet in zip(indexes, tablets, strict=True)
+        }
+
+    @cached_property
+    def _client(self) -> YtClient:
+        return client_of(queue_connection(self._options))
+
+
+def queue_connection(options: ReadOptions) -> ConnectionOptions:
+    """How the cluster of the queue is reached: by `queue_proxy`, by the name in its path, or it is the consumer's."""
+    if options.queue_proxy is not None:
+        proxy = options.proxy_aliases.get(options.queue_proxy, options.queue_proxy)
+        return with_proxy(options.connection, proxy)
+    cluster, _ = cluster_of(options.path)
+    if cluster is None or cluster == str(client_of(options.connection).get("//sys/@cluster_name")):
+        return options.connection
+    return with_proxy(options.connection, options.proxy_aliases.get(cluster, cluster))
+
+
+class Consumer:
+    """A consumer of one queue; the cluster that holds it is asked.
+
+    Args:
+        connection: of that cluster.
+        path: of the consumer.
+        queue: whose offsets are meant.
+    """
+
+    def __init__(self, connection: ConnectionOptions, path: str, queue: Queue) -> None:
+        self._connection = connection
+        self._path = path
+        self._queue = queue
+        self._known: dict[int, int] = {}
+
+    def next_row_indexes(self) -> dict[int, int]:
+        """Next row by partition; partitions that were never read are absent."""
+        queue_cluster = yson.dumps(self._queue.cluster, "text").decode()
+        queue_path = yson.dumps(self._queue.path, "text").decode()
+        rows = client_of(self._connection).select_rows(
+            f"[partition_index], [offset] from [{cluster_of(self._path)[1]}] "
+            f"where [queue_cluster] = {queue_cluster} and [queue_path] = {queue_path}"
+        )
+        return {int(row["partition_index"]): int(row["offset"]) for row in rows}
+
+    def advance(self, next_row_indexes: Mapping[int, int]) -> None:
+        """Move it forward, all partitions in one transaction; those that are there already, or further, stay.
+
+        Raises:
+            ConsumerMoved: somebody else moved it back since the last call, or does so all the time.
+        """
+        for attempt in range(1, _COMMIT_ATTEMPTS + 1):
+            current = self.next_row_indexes()
+            for index, known in self._known.items():
+                if current.get(index, 0) < known:
+                    raise ConsumerMoved(
+                        f"partition {index} of {self._path} was moved back from row {known} to {current.get(index, 0)} "
+                        "by somebody else; stop the query and start it with a new checkpointLocation to read again"
+                    )
+            moves = {index: row for index, row in next_row_indexes.items() if row > current.get(index, 0)}
+            try:
+                if moves:
+                    self._move(moves, current)
+            except YtResponseError as error:
+                if not (error.contains_code(_OFFSET_CONFLICT) or error.contains_code(_LOCK_CONFLICT)):
+                    raise
+                if attempt == _COMMIT_ATTEMPTS:
+                    raise ConsumerMoved(f"{self._path} is moved by somebody else at the same time") from error
+                continue
+            self._known = {**current, **moves}
+            return
+
+    def _move(self, moves: Mapping[int, int], current: Mapping[int, int]) -> None:
+        with tablet_transaction(self._connection, _COMMIT_TIMEOUT) as client:
+            advance(client, self._path, self._queue.rich_path, moves, current)
+
+
+def advance(
+    client: YtClient, consumer_path: str, queue_path: TablePath, moves: Mapping[int, int], current: Mapping[int, int]
+) -> None:
+    """Move a consumer within the client's transaction; the cluster refuses it if `current` is no longer so."""
+    for index, row in sorted(moves.items()):
+        client.advance_consumer(consumer_path, queue_path, index, current.get(index, 0), row, client_side=False)
+
+
+def pull_path(queue: Queue, options: ReadOptions) -> str | TablePath:
+    """The path of a queue for requests to the cluster of the consumer, or of the queue itself without one."""
+    if options.consumer_path is None:
+        return queue.path
+    return queue.rich_path

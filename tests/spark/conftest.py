@@ -1,0 +1,82 @@
+"""One Spark session and one pair of clusters for all tests of the connector; tables are each test's own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from queue_agent.testing import LocalCluster, LocalClusterSet, local_clusters
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NUMBERS = itertools.count()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All in one process: a second session would take as long as all of the tests."""
+    for item in items:
+        if "tests/spark" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def clusters() -> Iterator[LocalClusterSet]:
+    """`home` with consumers and tables, and `remote`."""
+    with local_clusters("home", "remote") as clusters:
+        yield clusters
+
+
+@pytest.fixture
+def home(clusters: LocalClusterSet) -> Iterator[LocalCluster]:
+    cluster = clusters["home"]
+    yield cluster
+    cluster.faults.clear()
+
+
+@pytest.fixture
+def remote(clusters: LocalClusterSet) -> Iterator[LocalCluster]:
+    cluster = clusters["remote"]
+    yield cluster
+    cluster.faults.clear()
+
+
+@pytest.fixture
+def folder(clusters: LocalClusterSet) -> str:
+    """A path that no other test uses, on both clusters."""
+    path = f"//tmp/spark-{next(_NUMBERS)}"
+    for cluster in clusters.values():
+        cluster.client.create("map_node", path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def spark(clusters: LocalClusterSet) -> Iterator[SparkSession]:
+    """A session in which tasks are tried twice, and which knows the clusters by their names."""
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        pytest.skip("PySpark needs Java 17: install it, or set JAVA_HOME")
+    pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
+    from queue_agent.spark import spark_session
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Tests are told nothing about the machine that they run on.
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.driver.memory": "1g",
+    }
+    with spark_session(
+        "tests", master="local[2,2]", yt_proxy=clusters["home"].address, spark_conf_args=settings
+    ) as session:
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
