@@ -1,0 +1,83 @@
+"""The agent's status history in Spark: where it is read from, and its parts."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as sf
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+NATURAL_KEY: Final = (
+    "agent_instance",
+    "ts",
+    "pass_index",
+    "kind",
+    "cluster",
+    "queue",
+    "consumer",
+    "partition",
+    "alert",
+)
+"""Two rows that agree in these are one that was copied twice."""
+
+_UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_CLOCKS_APART: Final = timedelta(hours=1)
+
+
+def load_history(spark: SparkSession, directory: str, since: datetime | None = None) -> DataFrame:
+    """Rows that the export job has written to Parquet.
+
+    Args:
+        spark: the session.
+        directory: the one with the directories `dt=...` in it.
+        since: rows before are left out.
+    """
+    history = spark.read.parquet(directory)
+    if since is None:
+        return history
+    if "dt" in history.columns:
+        # Directories go by the time of commit, which is not before that of the pass.
+        history = history.where(sf.col("dt") >= sf.lit(f"{since - _CLOCKS_APART:%Y-%m-%d}"))
+    return history.where(sf.col("ts") >= sf.lit(since))
+
+
+def load_queue(spark: SparkSession, path: str, since: datetime | None = None) -> DataFrame:
+    """Rows that are still in the queue itself; the session must know `format("yt")`.
+
+    Args:
+        spark: the session.
+        path: of the queue.
+        since: rows before are left out.
+    """
+    reader = spark.read.format("yt")
+    if since is not None:
+        reader = reader.option("from_time", (since - _CLOCKS_APART).isoformat())
+    history = reader.load(path)
+    return history if since is None else history.where(sf.col("ts") >= sf.lit(since))
+
+
+def unique(history: DataFrame) -> DataFrame:
+    """Each row once, even if what copied it did so more than once."""
+    return history.dropDuplicates(list(NATURAL_KEY))
+
+
+def in_period(since: datetime, until: datetime) -> Column:
+    """Whether `ts` is within, the end excluded."""
+    return (sf.col("ts") >= sf.lit(since)) & (sf.col("ts") < sf.lit(until))
+
+
+def parse_moment(text: str, now: datetime) -> datetime:
+    """Read a moment: ISO 8601, UTC if it names no zone, or how long ago it was, such as `90m`, `12h`, `7d`, `2w`.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    ago = re.fullmatch(r"(\d+)([mhdw])", text)
+    if ago:
+        return now - int(ago[1]) * _UNITS[ago[2]]
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
