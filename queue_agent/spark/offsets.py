@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from queue_agent.spark.errors import QueueChanged
 from queue_agent.spark.options import OnNewPartitions
+
+_NEW_CHECKPOINT: Final = "a new checkpointLocation begins anew from the consumer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,16 @@ class StreamPosition:
     next_row_indexes: Mapping[int, int]
     """By partition: the first row that is not read yet."""
 
+    object_id: str | None = None
+    """Of the queue; SPYT does not keep it, and passes over it."""
+
     def to_json(self) -> dict[str, Any]:
-        """`{"cluster":…,"path":…,"partitions":{"0":299}}`, where -1 means that nothing was read."""
+        """`{"cluster":…,"path":…,"partitions":{"0":299},"object_id":…}`, where -1 means that nothing was read."""
         return {
             "cluster": self.cluster,
             "path": self.path,
             "partitions": {str(index): row - 1 for index, row in sorted(self.next_row_indexes.items())},
+            **({} if self.object_id is None else {"object_id": self.object_id}),
         }
 
     @classmethod
@@ -42,21 +48,17 @@ class StreamPosition:
             str(value["cluster"]),
             str(value["path"]),
             {int(index): int(row) + 1 for index, row in value["partitions"].items()},
+            value.get("object_id"),
         )
 
 
-def plan_start(
-    bounds: Mapping[int, PartitionBounds], consumed: Mapping[int, int], *, from_consumer: bool
-) -> dict[int, int]:
+def plan_start(bounds: Mapping[int, PartitionBounds], consumed: Mapping[int, int]) -> dict[int, int]:
     """Where a stream without a checkpoint begins: next row by partition.
 
     Args:
         bounds: of every partition.
-        consumed: next row by partition of the consumer; partitions that it never read are absent.
-        from_consumer: an absent one begins at the lowest row there is, else (without a consumer) all do.
+        consumed: next row by partition of the consumer; one that it never read begins at the lowest row there is.
     """
-    if not from_consumer:
-        return {index: bound.lower_row_index for index, bound in bounds.items()}
     return {index: consumed.get(index, bound.lower_row_index) for index, bound in bounds.items()}
 
 
@@ -79,28 +81,35 @@ def plan_end(
     """
     gone = sorted(set(start) - set(bounds))
     if gone:
-        raise QueueChanged(
-            f"partitions {gone} are no more: the queue was recreated or resharded; "
-            "on_recreated=restart begins anew from the consumer"
-        )
+        raise QueueChanged(f"partitions {gone} are no more: the queue was resharded; {_NEW_CHECKPOINT}")
     new = sorted(set(bounds) - set(start))
     if new and on_new_partitions == "fail":
         raise QueueChanged(f"partitions {new} are new; on_new_partitions=read reads them from their lowest row")
-    end = {}
+    end: dict[int, int] = {}
     for index, bound in sorted(bounds.items()):
         if bound is None:
-            if index in start:
-                end[index] = start[index]
+            if index not in start:
+                break  # SPYT takes no offsets with gaps between the partitions
+            end[index] = start[index]
             continue
         begin = start.get(index, bound.lower_row_index)
         if bound.upper_row_index < begin:
             raise QueueChanged(
                 f"partition {index} ends at row {bound.upper_row_index}, but row {begin - 1} was read: "
-                "the queue was recreated or cut off; on_recreated=restart begins anew from the consumer"
+                f"the queue was cut off; {_NEW_CHECKPOINT}"
             )
         limit = bound.upper_row_index if max_rows_per_partition is None else begin + max_rows_per_partition
-        end[index] = min(bound.upper_row_index, max(limit, begin))
+        end[index] = min(bound.upper_row_index, limit)
     return end
+
+
+def cap(end: Mapping[int, int], start: Mapping[int, int], target: Mapping[int, int]) -> dict[int, int]:
+    """The end of a batch, no further than a target; partitions that came after it was set are left out."""
+    return {
+        index: max(start.get(index, 0), min(row, target[index])) if index in target else start[index]
+        for index, row in end.items()
+        if index in target or index in start
+    }
 
 
 def plan_ranges(

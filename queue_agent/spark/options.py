@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
@@ -219,9 +219,9 @@ class OptionReader:
             raise OptionError("consumer_path makes sense in writing only with write_mode=transaction")
         return options
 
-    def refuse_others(self, *known: Collection[str]) -> None:
+    def refuse_others(self) -> None:
         """OptionError if there is an option that was not asked for and is not Spark's own."""
-        names = self._names | _SPARK_OWN | {name for group in known for name in group}
+        names = self._names | _SPARK_OWN
         for name in self._given:
             if name not in names:
                 hint = get_close_matches(name, names, 1)

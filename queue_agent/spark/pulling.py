@@ -18,7 +18,7 @@ from queue_agent.spark.connection import client_of
 from queue_agent.spark.decoding import Decoder, UnreadableAsText, YsonDecoder, decoder_of
 from queue_agent.spark.errors import QueueChanged, QueueUnavailable, RowsTrimmed
 from queue_agent.spark.options import ReadOptions
-from queue_agent.spark.queues import Queue, pull_path
+from queue_agent.spark.queues import Queue, pull_path, queue_connection
 from queue_agent.spark.types import SERVICE_COLUMNS, TABLET_INDEX, Column, column_of
 
 _FIRST_PAUSE: Final = 0.2
@@ -144,16 +144,17 @@ class _Pull:
             return decoder.decode(self._pull(begin, decoder))
 
     def _pull(self, begin: int, decoder: Decoder) -> bytes:
-        client = client_of(self._options.connection)
         pull = self._options.pull
         count = min(pull.pull_rows, self._end - begin)
         limits = {"max_row_count": count, "max_data_weight": pull.pull_bytes, "format": decoder.format, "raw": True}
         if self._options.consumer_path is not None:
-            answer = client.pull_queue_consumer(
+            answer = client_of(self._options.connection).pull_queue_consumer(
                 self._options.consumer_path, self._path, begin, self._partition_index, **limits
             )
         else:
-            answer = client.pull_queue(self._path, begin, self._partition_index, **limits)
+            answer = client_of(queue_connection(self._options)).pull_queue(
+                self._path, begin, self._partition_index, **limits
+            )
         return bytes(answer.read())
 
     def _checked(self, begin: int, arrays: list[pa.Array]) -> _Answer | None:

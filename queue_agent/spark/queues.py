@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -64,6 +64,25 @@ def table_info(client: YtClient, path: str) -> TableInfo:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class QueueName:
+    """A queue as consumers know it."""
+
+    cluster: str
+    path: str
+
+    @property
+    def rich_path(self) -> TablePath:
+        """The path with the cluster, which any cluster understands."""
+        return TablePath(self.path, attributes={"cluster": self.cluster})
+
+
+def queue_name(path: str, connection: ConnectionOptions) -> QueueName:
+    """The name of a queue; a path without a cluster means the one that is connected to."""
+    cluster, plain = cluster_of(path)
+    return QueueName(cluster or str(client_of(connection).get("//sys/@cluster_name")), plain)
+
+
 class Queue:
     """A queue as the driver sees it; asks anew at every call, but for names.
 
@@ -73,19 +92,12 @@ class Queue:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._named_cluster, self.path = cluster_of(options.path)
+        self.path = cluster_of(options.path)[1]
 
     @cached_property
-    def cluster(self) -> str:
-        """Name of its cluster, as consumers know it."""
-        if self._named_cluster is not None:
-            return self._named_cluster
-        return str(self._client.get("//sys/@cluster_name"))
-
-    @property
-    def rich_path(self) -> TablePath:
-        """The path with the cluster, which any cluster understands."""
-        return TablePath(self.path, attributes={"cluster": self.cluster})
+    def name(self) -> QueueName:
+        """As consumers know it."""
+        return queue_name(self._options.path, queue_connection(self._options))
 
     def info(self) -> TableInfo:
         """Look at the table itself; OptionError if it is no ordered dynamic one."""
@@ -152,7 +164,7 @@ class Consumer:
         queue: whose offsets are meant.
     """
 
-    def __init__(self, connection: ConnectionOptions, path: str, queue: Queue) -> None:
+    def __init__(self, connection: ConnectionOptions, path: str, queue: QueueName) -> None:
         self._connection = connection
         self._path = path
         self._queue = queue
@@ -174,42 +186,58 @@ class Consumer:
         Raises:
             ConsumerMoved: somebody else moved it back since the last call, or does so all the time.
         """
+        if not self._known or forward_moves(next_row_indexes, self._known):
+            self._retry(lambda: self._advance(next_row_indexes))
+
+    def rewind(self, next_row_indexes: Mapping[int, int]) -> None:
+        """Set it to these rows, wherever it is; for a queue that begins anew."""
+        self._known = {}
+        self._retry(lambda: self._move(next_row_indexes, self.next_row_indexes()))
+
+    def _advance(self, next_row_indexes: Mapping[int, int]) -> None:
+        current = self.next_row_indexes()
+        for index, known in self._known.items():
+            if current.get(index, 0) < known:
+                raise ConsumerMoved(
+                    f"partition {index} of {self._path} was moved back from row {known} to {current.get(index, 0)} "
+                    "by somebody else; to read again, start the query with a new checkpointLocation"
+                )
+        moves = forward_moves(next_row_indexes, current)
+        if moves:
+            self._move(moves, current)
+        self._known = {**current, **moves}
+
+    def _move(self, moves: Mapping[int, int], current: Mapping[int, int]) -> None:
+        with tablet_transaction(self._connection, _COMMIT_TIMEOUT) as client:
+            advance(client, self._path, self._queue, moves, current)
+
+    def _retry(self, move: Callable[[], None]) -> None:
+        """Somebody else may have moved it in between: look again."""
         for attempt in range(1, _COMMIT_ATTEMPTS + 1):
-            current = self.next_row_indexes()
-            for index, known in self._known.items():
-                if current.get(index, 0) < known:
-                    raise ConsumerMoved(
-                        f"partition {index} of {self._path} was moved back from row {known} to {current.get(index, 0)} "
-                        "by somebody else; stop the query and start it with a new checkpointLocation to read again"
-                    )
-            moves = {index: row for index, row in next_row_indexes.items() if row > current.get(index, 0)}
             try:
-                if moves:
-                    self._move(moves, current)
+                move()
             except YtResponseError as error:
                 if not (error.contains_code(_OFFSET_CONFLICT) or error.contains_code(_LOCK_CONFLICT)):
                     raise
                 if attempt == _COMMIT_ATTEMPTS:
-                    raise ConsumerMoved(f"{self._path} is moved by somebody else at the same time") from error
-                continue
-            self._known = {**current, **moves}
-            return
+                    raise ConsumerMoved(f"{self._path} is moved by somebody else all the time") from error
+            else:
+                return
 
-    def _move(self, moves: Mapping[int, int], current: Mapping[int, int]) -> None:
-        with tablet_transaction(self._connection, _COMMIT_TIMEOUT) as client:
-            advance(client, self._path, self._queue.rich_path, moves, current)
+
+def forward_moves(next_row_indexes: Mapping[int, int], current: Mapping[int, int]) -> dict[int, int]:
+    """Those of the positions that lie ahead of where a consumer is."""
+    return {index: row for index, row in next_row_indexes.items() if row > current.get(index, 0)}
 
 
 def advance(
-    client: YtClient, consumer_path: str, queue_path: TablePath, moves: Mapping[int, int], current: Mapping[int, int]
+    client: YtClient, consumer_path: str, queue: QueueName, moves: Mapping[int, int], current: Mapping[int, int]
 ) -> None:
     """Move a consumer within the client's transaction; the cluster refuses it if `current` is no longer so."""
     for index, row in sorted(moves.items()):
-        client.advance_consumer(consumer_path, queue_path, index, current.get(index, 0), row, client_side=False)
+        client.advance_consumer(consumer_path, queue.rich_path, index, current.get(index, 0), row, client_side=False)
 
 
 def pull_path(queue: Queue, options: ReadOptions) -> str | TablePath:
     """The path of a queue for requests to the cluster of the consumer, or of the queue itself without one."""
-    if options.consumer_path is None:
-        return queue.path
-    return queue.rich_path
+    return queue.path if options.consumer_path is None else queue.name.rich_path

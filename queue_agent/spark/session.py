@@ -48,11 +48,13 @@ def spark_session(
         yt_proxy: the cluster that options name no other for.
         spark_conf_args: further settings.
     """
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     # Workers of this machine need the interpreter that has pyarrow, not the first in PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    found = SparkSession.getActiveSession()
+    # Not `getActiveSession`, which knows only of sessions that this thread began.
+    found = SparkContext._active_spark_context is not None
     builder = SparkSession.builder
     if app_name is not None:
         builder = builder.appName(app_name)
@@ -67,5 +69,5 @@ def spark_session(
     try:
         yield spark
     finally:
-        if found is None:
+        if not found:
             spark.stop()
