@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
 
 from queue_agent.core.history import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, queue_schema
 from queue_agent.testing import LocalCluster
@@ -63,6 +64,20 @@ def history_rows() -> list[dict[str, Any]]:
     return rows
 
 
+def write_exported(directory: Path, rows: list[dict[str, Any]]) -> None:
+    """Rows as the export job leaves them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {"int64": pa.int64(), "double": pa.float64(), "boolean": pa.bool_(), "string": pa.string()}
+    types["timestamp"] = pa.timestamp("us", tz="UTC")
+    schema = pa.schema([(name, types[kind]) for name, kind in {**REQUIRED_COLUMNS, **OPTIONAL_COLUMNS}.items()])
+    for hour in {f"dt={row['ts']:%Y-%m-%d}/hour={row['ts']:%H}" for row in rows}:
+        own = [row for row in rows if f"dt={row['ts']:%Y-%m-%d}/hour={row['ts']:%H}" == hour]
+        (directory / hour).mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(own, schema), directory / hour / "00000-0-9.parquet")
+
+
 def frame_of(spark: SparkSession, rows: list[dict[str, Any]]) -> DataFrame:
     types = {"int64": "bigint"}
     columns = {**REQUIRED_COLUMNS, **OPTIONAL_COLUMNS}
@@ -116,20 +131,22 @@ def test_an_hour_of_a_consumer_adds_up_its_partitions(samples: DataFrame) -> Non
 
 
 def test_days_that_are_done_again_are_replaced_by_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    from queue_agent.spark.downsample import five_minutes, write_days
+    from queue_agent.spark import downsample
     from queue_agent.spark.history import load_history
 
-    fine, coarse = str(tmp_path / "history"), str(tmp_path / "five_minutes")
-    write_days(frame_of(spark, history_rows()), fine, by_hour=True)
-    write_days(five_minutes(load_history(spark, fine)), coarse, by_hour=True)
-    written = load_history(spark, coarse)
-    whole = sorted(map(str, written.drop("dt", "hour").collect()))
-    assert sorted(path.name for path in (tmp_path / "five_minutes").glob("dt=*/hour=*")) == ["hour=00", "hour=23"]
-    next_day = datetime(2026, 2, 1, tzinfo=UTC)
-    write_days(five_minutes(load_history(spark, fine, next_day)), coarse, by_hour=True)
-    again = load_history(spark, coarse)
-    assert sorted(map(str, again.drop("dt", "hour").collect())) == whole
-    assert load_history(spark, coarse, next_day).where("kind = 'consumer'").count() == 2 * 8
+    exported, fine, coarse = (str(tmp_path / name) for name in ("history", "five_minutes", "hourly"))
+    write_exported(tmp_path / "history", history_rows())
+    downsample.main(exported, fine, coarse, since="beginning")
+    hours = [f"{path.parent.name}/{path.name}" for path in (tmp_path / "five_minutes").glob("dt=*/hour=*")]
+    assert sorted(hours) == ["dt=2026-01-31/hour=23", "dt=2026-02-01/hour=00"]
+    whole = sorted(map(str, load_history(spark, fine).collect()))
+    before = set((tmp_path / "five_minutes").glob("dt=2026-01-31/*/*.parquet"))
+    downsample.main(exported, fine, coarse, since="2026-02-01T00:40")
+    assert sorted(map(str, load_history(spark, fine).collect())) == whole
+    assert before == set((tmp_path / "five_minutes").glob("dt=2026-01-31/*/*.parquet"))
+    assert sorted(
+        row.ts.astimezone(UTC).hour for row in load_history(spark, coarse).where("kind = 'consumer'").collect()
+    ) == [0, 23]
 
 
 def test_a_report_tells_who_is_behind_who_is_busy_and_who_pins_what(samples: DataFrame, tmp_path: Path) -> None:
@@ -178,6 +195,22 @@ def test_the_queue_itself_can_be_told_of(spark: SparkSession, home: LocalCluster
     found = collect(five_minutes(load_queue(spark, path)).where("kind = 'consumer'"))
     assert [(row["sample_count"], row["consumer"], row["vital"]) for row in found] == [(5, READER, True)] * 2
     assert found[0]["ts"].astimezone(UTC) == T0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "one of --history"),
+        ({"history": "h", "queue": "//q"}, "one of --history"),
+        ({"history": "h", "since": "yesterday"}, "isoformat"),
+        ({"history": "h", "since": "1d", "until": "2d"}, "not before"),
+    ],
+)
+def test_a_report_that_makes_no_sense_is_refused(tmp_path: Path, options: dict[str, str], words: str) -> None:
+    from queue_agent.spark import report
+
+    with pytest.raises(typer.BadParameter, match=words):
+        report.main(tmp_path, **options)
 
 
 def test_moments_are_given_as_such_or_as_how_long_ago() -> None:

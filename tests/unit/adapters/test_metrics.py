@@ -80,6 +80,20 @@ async def test_series_of_objects_come_and_go_with_the_board(board: Board) -> Non
     assert series not in await lines(metrics)
 
 
+async def test_rows_of_the_history_are_counted_by_what_became_of_them(board: Board) -> None:
+    metrics = Metrics(board)
+    metrics.history_written(3)
+    metrics.history_dropped(2)
+    metrics.history_failed()
+    metrics.history_waiting(7)
+    assert {
+        'queue_agent_history_rows_total{outcome="written"} 3.0',
+        'queue_agent_history_rows_total{outcome="dropped"} 2.0',
+        "queue_agent_history_errors_total 1.0",
+        "queue_agent_history_waiting_rows 7.0",
+    } <= set(await lines(metrics))
+
+
 async def test_no_series_comes_twice(board: Board) -> None:
     metrics = Metrics(board)
     metrics.pass_finished("agent", 0, 0.03, None)

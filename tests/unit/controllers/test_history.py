@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from queue_agent.controllers import history, history_writer
@@ -55,8 +58,9 @@ class FakeStore:
         self.producer = producer
         self.broken: ClusterError | None = None
         self.answer_lost = False
+        self.delayed = False
         self.late: list[tuple[int, int, list[str]]] = []
-        """Pushes that are still on their way."""
+        """Pushes that are still on their way, as `delayed` has it."""
         self.gate: asyncio.Event | None = None
 
     def encode(self, rows: Sequence[HistoryRow]) -> EncodedRows:
@@ -76,7 +80,11 @@ class FakeStore:
         if self.gate is not None:
             await self.gate.wait()
         self._check()
-        self.carry_out(epoch, sequence_number, [row for piece in rows for row in content(piece)])
+        request = epoch, sequence_number, [row for piece in rows for row in content(piece)]
+        if self.delayed:
+            self.late.append(request)
+            raise ClusterUnavailable("no answer")
+        self.carry_out(*request)
         if self.answer_lost:
             raise ClusterUnavailable("no answer")
 
@@ -192,6 +200,51 @@ async def test_a_push_that_arrives_late_is_refused() -> None:
     with pytest.raises(ClusterError, match="zombie"):
         world.store.carry_out(late_epoch, 2, ["3"])
     assert world.rows == ["1", "2", "3", "4"]
+
+
+@given(st.lists(st.sampled_from(["add", "write", "lose", "delay", "arrive", "break", "restart"]), max_size=40))
+def test_whatever_happens_every_row_is_written_once_and_in_order(events: list[str]) -> None:
+    async def live_through() -> None:
+        producer, numbers = Producer(), iter(range(1000))
+        added: set[int] = set()
+        lost: set[int] = set()
+        late: list[tuple[int, int, list[str]]] = []
+        world = World(producer)
+        for event in events:
+            match event:
+                case "add":
+                    new = [next(numbers), next(numbers)]
+                    added.update(new)
+                    world.add(*new)
+                case "restart":
+                    # What waits in memory is gone with it.
+                    lost |= added
+                    world = World(producer, f"agent {next(numbers)}")
+                case "arrive":
+                    if late:
+                        with suppress(ClusterError):
+                            world.store.carry_out(*late.pop(0))
+                case _:
+                    world.store.answer_lost = event == "lose"
+                    world.store.delayed = event == "delay"
+                    world.store.broken = ClusterUnavailable("away") if event == "break" else None
+                    await world.writer.do_pass(0)
+                    late += world.store.late
+                    world.store.late.clear()
+        world.store.answer_lost = world.store.delayed = False
+        world.store.broken = None
+        for _ in range(2):
+            await world.writer.do_pass(0)
+        for request in late:
+            with suppress(ClusterError):
+                world.store.carry_out(*request)
+        assert world.observer.waiting == 0
+        written = [int(row) for row in producer.rows]
+        assert written == sorted(set(written))
+        assert added - lost <= set(written) <= added
+
+    with capture_logs():
+        asyncio.run(live_through())
 
 
 async def test_a_push_that_is_cut_off_is_looked_for_before_it_is_repeated() -> None:
