@@ -10,7 +10,7 @@ import random
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,37 +18,45 @@ from typing import Any, Final
 
 import structlog
 
+from queue_agent.adapters.agent_group import CypressGroup
 from queue_agent.adapters.build import VERSION
 from queue_agent.adapters.config_document import ConfigDocument
 from queue_agent.adapters.history_queue import HistoryQueue
 from queue_agent.adapters.http_api import HttpApi
 from queue_agent.adapters.metrics import Metrics
 from queue_agent.adapters.orchid import OrchidServer
+from queue_agent.adapters.orchid_client import OrchidClient
 from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.adapters.trim_journal import TrimJournalTable
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config import AgentConfig
 from queue_agent.controllers.agent import Agent, Fleets
-from queue_agent.controllers.board import AGENT, SYNCHRONIZER, Board
+from queue_agent.controllers.board import AGENT, SHARDING, SYNCHRONIZER, Board
 from queue_agent.controllers.connections import KIND as CONNECTIONS
 from queue_agent.controllers.connections import TIMEOUT as CONNECTIONS_TIMEOUT
 from queue_agent.controllers.connections import Connections
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
+from queue_agent.controllers.departure import Departure, depart
 from queue_agent.controllers.discovery import Synchronizer
 from queue_agent.controllers.dynamic_config import KIND as DYNAMIC_CONFIG
 from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.fleet import Fleet
+from queue_agent.controllers.forwarding import Forwarder
 from queue_agent.controllers.history import KIND as HISTORY
 from queue_agent.controllers.history import TIMEOUT as HISTORY_TIMEOUT
 from queue_agent.controllers.history import HistoryRecorder
 from queue_agent.controllers.history_writer import WRITE_PERIOD, HistoryWriter
+from queue_agent.controllers.leadership import Leadership
+from queue_agent.controllers.membership import KIND as MEMBERSHIP
+from queue_agent.controllers.membership import Membership
 from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.pass_loop import Schedule, run_passes
 from queue_agent.controllers.queue_controller import QueueController
 from queue_agent.controllers.rounds import Rounds
+from queue_agent.controllers.sharding import ShardingManager
 from queue_agent.controllers.trim_journal import JOURNAL_PERIOD, JournalKeeper
 from queue_agent.controllers.trim_preview import TrimPreviewer
 from queue_agent.core.encoding import encode_instant
@@ -57,6 +65,12 @@ from queue_agent.ports import Clock
 log = structlog.get_logger(__name__)
 
 _GARBAGE_THRESHOLDS: Final = (20_000, 20, 100)
+
+_CHANNEL_TIMEOUT_SECONDS: Final = 50.0
+"""Masters wait a minute for an answer; that of another agent is to be there before."""
+
+_SHARDING_SLOWDOWN: Final = 2
+"""Who leads is to be known soon after a cluster has recovered."""
 
 
 class SystemClock:
@@ -77,13 +91,19 @@ class Addresses:
     """`host:port` as bound."""
 
 
-async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clock: Clock | None = None) -> None:
+async def run_agent(
+    config: AgentConfig,
+    ready: Callable[[Addresses], None],
+    clock: Clock | None = None,
+    departure: Departure | None = None,
+) -> None:
     """Run one agent until cancelled.
 
     Args:
         config: the whole of it.
         ready: called once, when both servers listen; passes begin after it.
         clock: time of day; the machine's by default.
+        departure: by which the agent can be asked to hand over before it is cancelled.
 
     Raises:
         OSError: a port can not be bound.
@@ -105,10 +125,7 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
         store = StateTables(clusters[config.state.cluster], config.state.root, registrations, mapping)
         process = Process(config.host, os.getpid(), threading.get_native_id())
         control = Origins(process, "Control:0", randomness)
-        written = asyncio.Event()
-        synchronizer = Synchronizer(
-            clusters, config.cypress_synchronizer, store, board, written, clock, control, metrics
-        )
+        written, regroup, elected = asyncio.Event(), asyncio.Event(), asyncio.Event()
         journal = JournalKeeper(
             TrimJournalTable(clusters[config.state.cluster], config.state.root), board, clock, control, metrics
         )
@@ -124,6 +141,17 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             connections,
         )
         schedules = _schedules(config)
+        synchronizer = Synchronizer(
+            clusters,
+            config.cypress_synchronizer,
+            store,
+            board,
+            written,
+            clock,
+            control,
+            metrics,
+            lambda: membership.keeps_tables,
+        )
 
         def apply(changed: AgentConfig) -> None:
             nonlocal schedules
@@ -136,12 +164,34 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
         apply(dynamic.current)
         facts = TreeFacts(
             version=VERSION,
-            synchronizer_active=lambda: schedules.synchronizer.enable,
+            synchronizer_active=lambda: schedules.synchronizer.enable and membership.keeps_tables,
+            sharding_active=lambda: sharding.active,
             display_limit=lambda: dynamic.current.queue_agent.inactive_object_display_limit,
             nodes=_config_nodes(config, dynamic) if config.expose_config_in_orchid else {},
         )
-        tree = OrchidTree(board, facts, clock)
+        peers = await stack.enter_async_context(OrchidClient())
+        forwarder = Forwarder(peers, board, config.membership.lease.total_seconds(), _CHANNEL_TIMEOUT_SECONDS)
+        tree = OrchidTree(board, facts, clock, forwarder)
         rpc = await stack.enter_async_context(OrchidServer(tree, config.rpc.host, config.rpc.port))
+        # The port may be chosen by the system; nobody is answered before all that follows without a wait is there.
+        leadership = Leadership(config.address(rpc.port), config.membership.lease)
+        context.leadership = leadership
+        members = CypressGroup(clusters[config.state.cluster], config.state.root, config.stage, leadership.address)
+        membership = Membership(members, leadership, board, regroup, elected, clock, control, metrics)
+        sharding = ShardingManager(
+            config.stage,
+            members,
+            store,
+            lambda: agent.state,
+            leadership,
+            membership,
+            lambda: schedules.synchronizer.enable,
+            board,
+            written,
+            clock,
+            control,
+            metrics,
+        )
         planner = TrimPreviewer(context, control)
         http = await stack.enter_async_context(
             HttpApi(board, metrics, tree, clock, config.http.host, config.http.port, planner)
@@ -179,6 +229,28 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             Rounds.running(clusters, clock, lambda: schedules.controller, jitter) as rounds,
             asyncio.TaskGroup() as group,
         ):
+            agent = Agent(
+                config.stage,
+                store,
+                board,
+                Fleets(
+                    Fleet(rounds, lambda ref, role: QueueController(ref, role, context, origins())),
+                    Fleet(rounds, lambda ref, role: ConsumerController(ref, role, context, origins())),
+                    Fleet(rounds, lambda ref, role: MultiConsumerController(ref, store, context, origins())),
+                ),
+                leadership,
+                clock,
+                control,
+                metrics,
+                lambda: dynamic.current.queue_agent.handle_replicated_objects,
+                regroup,
+            )
+            if departure is not None:
+                group.create_task(depart(departure, members, leadership, membership, board))
+            group.create_task(
+                run_passes(membership.do_pass, lambda: membership.schedule, membership.pass_finished, jitter),
+                context=_naming(MEMBERSHIP),
+            )
             if config.dynamic_config_manager.enable:
                 await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)
             group.create_task(
@@ -193,27 +265,26 @@ async def run_agent(config: AgentConfig, ready: Callable[[Addresses], None], clo
             group.create_task(
                 run_passes(
                     synchronizer.do_pass,
-                    lambda: schedules.synchronizer,
+                    lambda: replace(
+                        schedules.synchronizer, enable=schedules.synchronizer.enable and membership.keeps_tables
+                    ),
                     synchronizer.pass_finished,
                     jitter,
+                    elected,
                     # What nobody looks at any more is no cause for alarm.
                     disabled=lambda: board.put_alerts(SYNCHRONIZER, {}),
                 ),
                 context=_naming(SYNCHRONIZER),
             )
-            agent = Agent(
-                config.stage,
-                store,
-                board,
-                Fleets(
-                    Fleet(rounds, lambda ref, role: QueueController(ref, role, context, origins())),
-                    Fleet(rounds, lambda ref, role: ConsumerController(ref, role, context, origins())),
-                    Fleet(rounds, lambda ref, role: MultiConsumerController(ref, store, context, origins())),
+            group.create_task(
+                run_passes(
+                    sharding.do_pass,
+                    lambda: replace(schedules.sharding, enable=membership.takes_part),
+                    sharding.pass_finished,
+                    jitter,
+                    regroup,
                 ),
-                clock,
-                control,
-                metrics,
-                lambda: dynamic.current.queue_agent.handle_replicated_objects,
+                context=_naming(SHARDING),
             )
             group.create_task(
                 run_passes(agent.do_pass, lambda: schedules.agent, agent.pass_finished, jitter, written),
@@ -256,18 +327,25 @@ class _Schedules:
     """When passes of each kind happen."""
 
     agent: Schedule
+    sharding: Schedule
     controller: Schedule
     synchronizer: Schedule
     dynamic_config: Schedule
 
 
 def _schedules(config: AgentConfig) -> _Schedules:
-    agent, controller, synchronizer = (
+    agent, sharding, controller, synchronizer = (
         Schedule(section.pass_period, section.pass_timeout)
-        for section in (config.queue_agent, config.queue_agent.controller, config.cypress_synchronizer)
+        for section in (
+            config.queue_agent,
+            config.queue_agent_sharding_manager,
+            config.queue_agent.controller,
+            config.cypress_synchronizer,
+        )
     )
     return _Schedules(
         agent=agent,
+        sharding=replace(sharding, max_slowdown=_SHARDING_SLOWDOWN),
         controller=controller,
         synchronizer=replace(synchronizer, enable=config.cypress_synchronizer.enable),
         dynamic_config=Schedule(config.dynamic_config_manager.update_period, config.queue_agent.pass_timeout),
@@ -280,20 +358,27 @@ def _config_nodes(config: AgentConfig, dynamic: DynamicConfig) -> Mapping[str, C
 
 
 async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], None]) -> None:
-    """Run one agent until SIGTERM or SIGINT, then stop it and return.
+    """Run one agent until SIGTERM or SIGINT, then hand over what it leads and return; a second signal cuts that short.
 
     Raises:
         ExceptionGroup: of what `run_agent` raises.
     """
     _tune_garbage_collector()
     loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
+    departure = Departure()
+
+    def stop() -> None:
+        (departure.done if departure.wanted.is_set() else departure.wanted).set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop)
     async with asyncio.TaskGroup() as group:
-        agent = group.create_task(run_agent(config, ready))
-        await stop.wait()
+        agent = group.create_task(run_agent(config, ready, departure=departure))
+        await departure.wanted.wait()
         log.info("stopping")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(config.membership.hand_over_timeout.total_seconds()):
+                await departure.done.wait()
         agent.cancel()
 
 

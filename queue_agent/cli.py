@@ -15,6 +15,7 @@ from queue_agent.errors import ConfigError
 from queue_agent.local import LOOPBACK, LocalError, LocalOptions, run_local
 
 DEFAULT_CLUSTERS: Final = ("pythia=8001", "hume=8002")
+MAX_LOCAL_AGENTS: Final = 16
 DEFAULT_AGENT: Final = "http://127.0.0.1:10030"
 
 _CLUSTER: Final = re.compile(r"([A-Za-z0-9_-]+)=([0-9]{1,5})")
@@ -82,12 +83,14 @@ def local(
         list[str] | None,
         typer.Option(metavar="NAME=HTTP_PORT", help="A cluster; may be repeated. Port 0 chooses a free one."),
     ] = None,
-    agents: Annotated[int, typer.Option(min=0, max=1, help="How many agents serve the clusters.")] = 1,
+    agents: Annotated[int, typer.Option(min=0, max=MAX_LOCAL_AGENTS, help="How many agents share the work.")] = 1,
     data_dir: Annotated[
         Path | None, typer.Option(file_okay=False, help="Keep all data here; without it, it is gone at the end.")
     ] = None,
-    rpc_port: Annotated[int, typer.Option(min=1, max=65535, help="RPC port of the agent.")] = 9030,
-    http_port: Annotated[int, typer.Option(min=1, max=65535, help="HTTP port of the agent.")] = 10030,
+    rpc_port: Annotated[int, typer.Option(min=1, max=65535, help="RPC port of the first agent; others follow.")] = 9030,
+    http_port: Annotated[
+        int, typer.Option(min=1, max=65535, help="HTTP port of the first agent; others follow.")
+    ] = 10030,
     webhdfs_port: Annotated[
         int,
         typer.Option(min=0, max=65535, help="Port of WebHDFS, by which Spark keeps checkpoints; 0 chooses a free one."),
@@ -108,7 +111,7 @@ def local(
         ),
     ] = False,
 ) -> None:
-    """Run local clusters and an agent in the foreground, until Ctrl-C."""
+    """Run local clusters and agents in the foreground, until Ctrl-C."""
     options = LocalOptions(
         _cluster_ports(cluster or DEFAULT_CLUSTERS),
         agents,

@@ -28,9 +28,12 @@ from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from queue_agent.wire.ypath import parse_rich
 
-DYNAMIC_SECTIONS: Final = ("cypress_synchronizer", "queue_agent")
+DYNAMIC_SECTIONS: Final = ("cypress_synchronizer", "queue_agent_sharding_manager", "queue_agent")
 """What a document on the cluster can change; the names are those of the C++ agent's document."""
 
+
+_PASSES_OF_LEASE: Final = 5
+"""What the agent reads must not get too old to be acted by before it is read again."""
 
 Trimming = Literal["allowed", "observe", "never"]
 """What an agent may do at most."""
@@ -173,12 +176,38 @@ class RpcConfig(ListenConfig):
     port: int = Field(default=9030, ge=0, le=65535)
     """0 takes any free port."""
 
+    advertised_host: str | None = Field(default=None, min_length=1)
+    """Where the other agents reach this one; `host` of the agent by default. With the port it is the agent's address,
+    by which the mapping of objects to agents names it: no two agents may have the same."""
+
 
 class HttpConfig(ListenConfig):
     """The server of status, metrics and health."""
 
     port: int = Field(default=10030, ge=0, le=65535)
     """0 takes any free port."""
+
+
+class MembershipConfig(ConfigModel):
+    """Being one of several agents of a stage."""
+
+    lease: Duration = timedelta(seconds=15)
+    """An agent that could not tell the cluster for so long that it is there is taken for dead, and others lead what it
+    has led. For as long, whoever begins to lead an object does not trim it. All agents of a stage must have the same;
+    at least five times `queue_agent.pass_period`."""
+
+    hand_over_timeout: Duration = timedelta(seconds=10)
+    """How long an agent that is told to stop goes on until others have taken over what it leads."""
+
+
+class ShardingManagerConfig(ConfigModel):
+    """The pass that looks which agents there are, and says which of them leads what."""
+
+    pass_period: Duration = timedelta(seconds=1)
+    """From the start of one pass to the start of the next. The C++ agent's is 5 s."""
+
+    pass_timeout: Duration = timedelta(seconds=60)
+    """A pass that takes longer has failed."""
 
 
 class CypressSynchronizerConfig(ConfigModel):
@@ -249,7 +278,8 @@ class QueueAgentConfig(ConfigModel):
 
 
 class DynamicConfigManagerConfig(ConfigModel):
-    """The document on the state's cluster that changes `cypress_synchronizer` and `queue_agent` of a running agent."""
+    """The document on the state's cluster that changes `cypress_synchronizer`, `queue_agent_sharding_manager` and
+    `queue_agent` of a running agent."""
 
     enable: bool = True
     """Off: this file alone counts."""
@@ -311,11 +341,18 @@ class AgentConfig(ConfigModel):
     cypress_synchronizer: CypressSynchronizerConfig = CypressSynchronizerConfig()
     """The pass that carries attributes of queues and consumers into the state tables."""
 
+    membership: MembershipConfig = MembershipConfig()
+    """Being one of several agents of a stage."""
+
+    queue_agent_sharding_manager: ShardingManagerConfig = ShardingManagerConfig()
+    """The pass that looks which agents there are, and says which of them leads what."""
+
     queue_agent: QueueAgentConfig = QueueAgentConfig()
     """The pass that reads the state tables, and the passes over the objects found there."""
 
     dynamic_config_manager: DynamicConfigManagerConfig = DynamicConfigManagerConfig()
-    """The document on the state's cluster that changes `cypress_synchronizer` and `queue_agent` of a running agent."""
+    """The document on the state's cluster that changes `cypress_synchronizer`, `queue_agent_sharding_manager` and
+    `queue_agent` of a running agent."""
 
     trimming: Trimming | None = None
     """What this agent may do at most, whatever a document on the cluster says: `allowed` trims if
@@ -350,6 +387,12 @@ class AgentConfig(ConfigModel):
             raise ValueError("history.producer: must be on the cluster of history.queue")
         return self
 
+    @model_validator(mode="after")
+    def _lease_spans_passes(self) -> Self:
+        if self.membership.lease < _PASSES_OF_LEASE * self.queue_agent.pass_period:
+            raise ValueError(f"membership.lease must be at least {_PASSES_OF_LEASE} times queue_agent.pass_period")
+        return self
+
     @property
     def watched_clusters(self) -> tuple[str, ...]:
         """Names of the clusters whose objects are watched."""
@@ -376,6 +419,11 @@ class AgentConfig(ConfigModel):
     def dynamic_config_path(self) -> str:
         """Of the document on the state's cluster."""
         return self.dynamic_config_manager.path or f"{self.state.root}/config"
+
+    def address(self, rpc_port: int) -> str:
+        """By which other agents know this one and reach it, when it listens on a port."""
+        host = self.rpc.advertised_host or self.host
+        return f"[{host}]:{rpc_port}" if ":" in host else f"{host}:{rpc_port}"
 
     def sections(self) -> dict[str, Any]:
         """The sections a dynamic document can change, every option in them."""

@@ -41,3 +41,7 @@ class TabletNotMounted(ClusterError):
 
 class AccessDenied(ClusterError):
     """The agent's user may not do this (codes 900, 901)."""
+
+
+class ActionRefused(ClusterError):
+    """The agent itself does not let an action begin: it may not be the leader of the object any more."""

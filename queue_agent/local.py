@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 LOOPBACK: Final = "127.0.0.1"
 AGENT_USER: Final = "queue_agent"
 
+_LEASE_MILLISECONDS: Final = 6000
+"""After a kill nobody should have to wait for long until a playground on the same data is as it was."""
+
 _STOP_SECONDS: Final = 5
 _READY_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
@@ -50,16 +53,16 @@ class LocalOptions:
     """HTTP port by name; the first cluster holds the agents' state. 0 chooses a free port."""
 
     agent_count: int
-    """One agent, or none."""
+    """Agents that share the work; or none."""
 
     data_dir: Path | None
     """Where everything is kept; None forgets it at the end."""
 
     rpc_port: int
-    """Of the agent."""
+    """Of the first agent; those of the others follow."""
 
     http_port: int
-    """Of the agent."""
+    """Of the first agent; those of the others follow."""
 
     webhdfs_port: int
     """Where the files of all clusters are served to Hadoop's clients; 0 chooses a free port."""
@@ -125,8 +128,9 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path
         "stage": "production",
         "clusters": {name: {"proxy": f"http://{address}", **token} for name, address in proxies.items()},
         "state": {"cluster": next(iter(proxies))},
-        "rpc": {"host": LOOPBACK, "port": agent.rpc_port},
+        "rpc": {"host": LOOPBACK, "port": agent.rpc_port, "advertised_host": LOOPBACK},
         "http": {"host": LOOPBACK, "port": agent.http_port},
+        "membership": {"lease": _LEASE_MILLISECONDS},
         "cypress_synchronizer": {"policy": "watching"},
         "queue_agent": {"controller": {"enable_automatic_trimming": True}},
         "logging": {"level": "warning", "format": "console"},
@@ -177,8 +181,8 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
         _check_ports(agents)
         proxies = {name: reachable_address(listener) for name, listener in listeners.items()}
         processes: list[Process] = []
-        try:
-            with tempfile.TemporaryDirectory(prefix="queue-agent-") as directory:
+        with tempfile.TemporaryDirectory(prefix="queue-agent-") as directory:
+            try:
                 tokens = _token_files(options, Path(directory)) if options.require_token else None
                 for agent in agents:
                     processes.append(await _start(agent, proxies, Path(directory), tokens))  # noqa: PERF401 - those that run are stopped if the next does not start
@@ -187,8 +191,8 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
                 if await _all_ready(agents, processes, stop):
                     announce(ready_line(proxies, agents, reachable_address(webhdfs), tokens))
                     await _watch(agents, processes, stop, warn)
-        finally:
-            await _stop(processes)
+            finally:
+                await _stop(processes)
 
 
 def _token_files(options: LocalOptions, temporary: Path) -> TokenFiles:

@@ -6,11 +6,12 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from queue_agent.core.group import GroupView
 from queue_agent.core.history import HistoryRow
 from queue_agent.core.history_outbox import EncodedRows
 from queue_agent.core.observed import ConsumerOffset, Glance, ObjectRevisions, TableDescription, TabletInfo, Watch
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, StateRows
+from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, ObjectHosts, QueueRow, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.core.trim_journal import TrimRecord
@@ -104,8 +105,28 @@ class Cluster(Protocol):
         """
         ...
 
-    async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int) -> None:
-        """Drop the rows below `trimmed_row_count` of the table with this id, whatever path it has now."""
+    async def trim_rows(
+        self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
+    ) -> None:
+        """Drop the rows below `trimmed_row_count` of the table with this id, whatever path it has now.
+
+        Args:
+            permit: asked just before the request is sent; the request is given up in the time it allows. None: nobody
+                else trims the table.
+        """
+        ...
+
+
+class Permit(Protocol):
+    """Permission to act, which may come to an end at any moment."""
+
+    @property
+    def seconds(self) -> float:
+        """How long an action may take."""
+        ...
+
+    def check(self) -> None:
+        """Raise `ActionRefused` if the action may not begin now."""
         ...
 
 
@@ -132,6 +153,73 @@ class StateStore(Protocol):
     async def write_consumer_names(self, names: Collection[ConsumerNameRow]) -> None: ...
 
     async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None: ...
+
+
+class HostStore(Protocol):
+    """The state table that says which agent leads which object; raises `ClusterError` like a cluster."""
+
+    async def write_hosts(self, hosts: ObjectHosts) -> None:
+        """Insert or replace rows, in one transaction."""
+        ...
+
+    async def delete_hosts(self, tables: Collection[CrossClusterRef]) -> None:
+        """Delete rows; those that are not there are no error."""
+        ...
+
+
+class AgentGroup(Protocol):
+    """The agents of a stage, as the cluster of the state knows them; raises `ClusterError` like a cluster."""
+
+    async def join(self, lease: float) -> str:
+        """Become a member, for as long as the membership is pinged.
+
+        Args:
+            lease: seconds the membership lives without a ping.
+
+        Returns:
+            The id of the membership, a master transaction.
+
+        Raises:
+            ClusterError: also if an agent of the same address is a member.
+        """
+        ...
+
+    async def ping(self, membership: str) -> None:
+        """Prolong a membership; ClusterError with code 11000 if it has ended."""
+        ...
+
+    async def leave(self, membership: str) -> None:
+        """End a membership, and give back what it has locked."""
+        ...
+
+    async def look(self) -> GroupView:
+        """Who is there now."""
+        ...
+
+    async def claim_synchronizer(self, membership: str) -> bool:
+        """Try to become the one that keeps the state tables; False if another is."""
+        ...
+
+    async def resign_synchronizer(self, membership: str) -> None:
+        """Let another keep the state tables."""
+        ...
+
+
+class PeerAgents(Protocol):
+    """The other agents."""
+
+    async def get(self, address: str, path: Sequence[str], time_limit: float) -> Any:
+        """The value at a path, of unescaped keys, of an agent's tree.
+
+        Args:
+            address: of the agent, `host:port`.
+            path: as of `adapters.orchid.OrchidTree.get`.
+            time_limit: seconds until the answer has to be there.
+
+        Raises:
+            YtError: the agent's own; code 100 if it can not be reached, 3 if time is up.
+        """
+        ...
 
 
 class ConfigSource(Protocol):
@@ -254,7 +342,8 @@ class PassObserver(Protocol):
 
     def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
         """`kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
-        `cypress_synchronizer`, `dynamic_config`, `cluster_connections` or `history`.
+        `cypress_synchronizer`, `queue_agent_sharding_manager`, `membership`, `dynamic_config`, `cluster_connections` or
+        `history`.
         """
         ...
 

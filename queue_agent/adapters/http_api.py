@@ -19,7 +19,7 @@ from queue_agent.adapters.metrics import CONTENT_TYPE, Metrics
 from queue_agent.adapters.orchid import OrchidTree, keys_of, read_attribute
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.ports import Clock, StatusSource, TrimPlanner
 from queue_agent.wire.error import ErrorCode, YtError
@@ -138,7 +138,9 @@ class HttpApi:
 
     async def _show_queue(self, request: web.Request) -> web.Response:
         ref = _ref(request)
-        snapshot = _find(self._source.queues(), ref)
+        snapshot = self._source.queues().get(ref)
+        if snapshot is None:
+            return _json_response(await self._find_elsewhere("queues", ref))
         status, partitions = self._source.queue_status(ref), self._source.queue_partitions(ref)
         return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
 
@@ -153,9 +155,30 @@ class HttpApi:
 
     async def _show_consumer(self, request: web.Request) -> web.Response:
         ref = _ref(request)
-        snapshot = _find(self._source.consumers(), ref)
+        snapshot = self._source.consumers().get(ref)
+        if snapshot is None:
+            return _json_response(await self._find_elsewhere("consumers", ref))
         status, partitions = self._source.consumer_status(ref), self._source.consumer_partitions(ref)
         return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
+
+    async def _find_elsewhere(self, kind: str, ref: CrossClusterRef) -> Mapping[str, Any]:
+        """What another agent says of an object it leads."""
+        try:
+            node = await self._tree.get(["queue_agent", kind, str(ref)])
+        except YtError as error:
+            if error.find(*_NOT_FOUND_CODES):
+                raise _not_served(ref) from error
+            raise
+        leads = node.get("leading") is True
+        return {
+            **_name(ref),
+            "role": (Role.LEADING if leads else Role.ERROR).value,
+            "pass_index": node.get("pass_index", 0),
+            "pass_instant": node.get("pass_instant"),
+            "error": node["status"].get("error"),
+            "status": node["status"],
+            "partitions": node["partitions"],
+        }
 
 
 def _server_log() -> logging.Logger:
@@ -179,15 +202,6 @@ class _ServerLog(logging.Handler):
 def _ref(request: web.Request) -> CrossClusterRef:
     path = "//" + request.match_info["path"].lstrip("/")
     return CrossClusterRef(request.match_info["cluster"], path, request.query.get("name", ""))
-
-
-def _find(
-    snapshots: Mapping[CrossClusterRef, QueueSnapshot] | Mapping[CrossClusterRef, ConsumerSnapshot],
-    ref: CrossClusterRef,
-) -> QueueSnapshot | ConsumerSnapshot:
-    if ref not in snapshots:
-        raise _not_served(ref)
-    return snapshots[ref]
 
 
 def _not_served(ref: CrossClusterRef) -> YtError:
@@ -243,11 +257,13 @@ def _limit(text: str | None) -> int:
     return limit
 
 
+def _name(ref: CrossClusterRef) -> dict[str, Any]:
+    return {"cluster": ref.cluster, "path": ref.path, **({"name": ref.name} if ref.name else {})}
+
+
 def _summary(snapshot: QueueSnapshot | ConsumerSnapshot) -> dict[str, Any]:
     return {
-        "cluster": snapshot.ref.cluster,
-        "path": snapshot.ref.path,
-        **({"name": snapshot.ref.name} if snapshot.ref.name else {}),
+        **_name(snapshot.ref),
         "role": snapshot.role.value,
         "pass_index": snapshot.pass_index,
         "pass_instant": encode_instant(snapshot.pass_instant),

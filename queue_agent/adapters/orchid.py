@@ -82,6 +82,11 @@ class OrchidServer:
         """`host:port` as bound."""
         return self._server.address
 
+    @property
+    def port(self) -> int:
+        """The port listened on."""
+        return int(self.address.rpartition(":")[2])
+
     async def _execute(self, request: rpc.Request) -> Reply:
         rpc.parse(TReqExecute, request.body)
         inner = orchid.decode_request(request.attachments)

@@ -15,7 +15,15 @@ from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.core.family import is_multi_consumer
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import REPLICATED_TYPES, replicas_of
-from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
+from queue_agent.core.rows import (
+    ConsumerNameRow,
+    ConsumerRow,
+    MappingRow,
+    ObjectHosts,
+    QueueRow,
+    Registration,
+    StateRows,
+)
 from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.wire import yson
 
@@ -45,8 +53,9 @@ class StateTables:
     def __init__(
         self, cluster: YtCluster, root: str, registrations: StateTable | None = None, mapping: StateTable | None = None
     ) -> None:
-        self._queues, self._consumers, self._names = (
-            StateTable(cluster, f"{root}/{name}") for name in ("queues", "consumers", "multi_consumer_names")
+        self._queues, self._consumers, self._names, self._hosts = (
+            StateTable(cluster, f"{root}/{name}")
+            for name in ("queues", "consumers", "multi_consumer_names", "queue_agent_object_mapping")
         )
         self._registrations = registrations or StateTable(cluster, f"{root}/consumer_registrations")
         self._mapping = mapping or StateTable(cluster, f"{root}/replicated_table_mapping")
@@ -56,9 +65,11 @@ class StateTables:
             self._registrations: _Form(read_registration, ("queue_cluster", "queue_path")),
             self._mapping: _Form(read_mapping, ("cluster", "path")),
             self._names: _Form(read_consumer_name, ("cluster", "path", "name")),
+            self._hosts: _Form(read_host, ("object", "host")),
         }
         self._contents: dict[StateTable, _Content] = {}
         self._kinds: _Kinds | None = None
+        self._object_hosts: tuple[Sequence[Any], ObjectHosts] = (), {}
         self._last: StateRows | None = None
 
     async def read(self) -> StateRows:
@@ -67,8 +78,10 @@ class StateTables:
         The tables of replicated and of multi-consumers are read only if there are any of these, and may be missing.
         As long as nothing changes, it is the same object that is returned.
         """
-        tables = [self._queues, self._consumers, self._registrations]
-        queues, consumers, registrations = await self._select(tables)
+        tables = [self._queues, self._consumers, self._registrations, self._hosts]
+        queues, consumers, registrations, hosts = await self._select(tables)
+        if self._object_hosts[0] is not hosts:
+            self._object_hosts = hosts, dict(host for host in hosts if host is not None)
         if self._kinds is None or self._kinds.queues is not queues or self._kinds.consumers is not consumers:
             self._kinds = _find_kinds(queues, consumers)
         rows = StateRows(
@@ -77,6 +90,7 @@ class StateTables:
             registrations,
             await self._read_mappings() if self._kinds.replicated else (),
             await self._read_names() if self._kinds.multi else (),
+            self._object_hosts[1],
         )
         if self._last is None or not _are_same(rows, self._last):
             self._last = rows
@@ -111,6 +125,14 @@ class StateTables:
     async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None:
         """Delete rows; those that are not there are no error."""
         await _delete(self._names, [_write_name(name) for name in names])
+
+    async def write_hosts(self, hosts: ObjectHosts) -> None:
+        """Insert or replace rows, in one transaction."""
+        await _insert(self._hosts, [{"object": str(table), "host": host} for table, host in hosts.items()])
+
+    async def delete_hosts(self, tables: Collection[CrossClusterRef]) -> None:
+        """Delete rows; those that are not there are no error."""
+        await _delete(self._hosts, [{"object": str(table)} for table in tables])
 
     async def _read_mappings(self) -> Sequence[MappingRow] | None:
         try:
@@ -318,6 +340,15 @@ def read_consumer_name(row: Row) -> ConsumerNameRow:
     return ConsumerNameRow(
         CrossClusterRef(row["cluster"], row["path"], row["name"]), _text(row.get("queue_agent_stage"))
     )
+
+
+def read_host(row: Row) -> tuple[CrossClusterRef, str] | None:
+    """A row of `queue_agent_object_mapping`; None if it does not name an object."""
+    try:
+        return CrossClusterRef.parse(row["object"]), row["host"]
+    except ValueError:
+        log.warning("state row left out", key=[row["object"]])
+        return None
 
 
 def _unwrap(cell: Any) -> Any:

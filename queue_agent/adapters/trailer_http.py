@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import struct
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import h11
 from multidict import CIMultiDict
 from yarl import URL
+
+from queue_agent.ports import Permit
 
 _READ_SIZE = 1 << 18
 MAX_HEADER_SIZE = 1 << 20
@@ -29,6 +34,20 @@ class HttpAnswer:
     """Of any case; trailers are among them and win."""
 
     body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    url: URL
+    headers: Mapping[str, str]
+    body: bytes | None
+    permit: Permit | None = None
+
+
+_DELIVER: Final = struct.pack("ii", 0, 0)
+_DISCARD: Final = struct.pack("ii", 1, 0)
+"""What is not sent when a connection is closed is not sent at all."""
 
 
 class TrailerHttp:
@@ -55,16 +74,33 @@ class TrailerHttp:
             h11.RemoteProtocolError: the answer is no HTTP, or ends early.
         """
         async with asyncio.timeout(self._request_timeout):
-            connection = self._take_idle(url.origin())
-            if connection is not None:
-                try:
-                    return await self._exchange(connection, method, url, headers, body)
-                except (OSError, h11.RemoteProtocolError):
-                    # A server may close a connection that was idle at any time: only a fresh one tells of trouble.
-                    if connection.answered:
-                        raise
-            connection = await self._connect(url)
-            return await self._exchange(connection, method, url, headers, body)
+            return await self._request(_Request(method, url, headers, body))
+
+    async def request_permitted(
+        self, permit: Permit, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
+    ) -> HttpAnswer:
+        """Send a request as `request` does, as long as that is permitted.
+
+        Nothing is awaited between the question whether it is and the sending; and what could not be sent in the time
+        that is allowed will not be sent any more, not even by the operating system.
+
+        Raises:
+            ActionRefused: it is not permitted any more.
+        """
+        async with asyncio.timeout(min(self._request_timeout, permit.seconds)):
+            return await self._request(_Request(method, url, headers, body, permit))
+
+    async def _request(self, request: _Request) -> HttpAnswer:
+        connection = self._take_idle(request.url.origin())
+        if connection is not None:
+            try:
+                return await self._exchange(connection, request)
+            except (OSError, h11.RemoteProtocolError):
+                # A server may close a connection that was idle at any time: only a fresh one tells of trouble.
+                if connection.answered:
+                    raise
+        connection = await self._connect(request.url)
+        return await self._exchange(connection, request)
 
     def close(self) -> None:
         """Close the idle connections; call it when no request is under way."""
@@ -91,17 +127,15 @@ class TrailerHttp:
             raise ConnectionError(f"no connection in {self._connect_timeout:g} s") from error
         return _Connection(reader, writer)
 
-    async def _exchange(
-        self, connection: _Connection, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
-    ) -> HttpAnswer:
+    async def _exchange(self, connection: _Connection, request: _Request) -> HttpAnswer:
         finished = False
         try:
-            await connection.send(method, url, headers, body)
+            await connection.send(request)
             answer = await connection.receive()
             finished = True
             return answer
         finally:
-            idle = self._idle[url.origin()]
+            idle = self._idle[request.url.origin()]
             if finished and connection.reset() and len(idle) < _MAX_IDLE_PER_ORIGIN:
                 idle.append(connection)
             else:
@@ -115,6 +149,7 @@ class _Connection:
         self._reader = reader
         self._writer = writer
         self._protocol = self._new_protocol()
+        self._forgets_after = 0
         self.answered = False
         """Whether any byte of the present answer has come."""
 
@@ -126,20 +161,34 @@ class _Connection:
     def usable(self) -> bool:
         return not (self._writer.is_closing() or self._reader.at_eof())
 
-    async def send(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> None:
+    async def send(self, request: _Request) -> None:
         self.answered = False
-        fields = [("Host", url.authority), *headers.items()]
-        if body is not None:
-            fields.append(("Content-Length", str(len(body))))
+        fields = [("Host", request.url.authority), *request.headers.items()]
+        if request.body is not None:
+            fields.append(("Content-Length", str(len(request.body))))
         # h11 wants bytes where a value is more than ASCII; parameters are bytes mapped to Latin-1.
         encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in fields]
-        request = h11.Request(method=method, target=url.raw_path_qs, headers=encoded)
-        data = [self._protocol.send(request)]
-        if body:
-            data.append(self._protocol.send(h11.Data(data=body)))
+        head = h11.Request(method=request.method, target=request.url.raw_path_qs, headers=encoded)
+        data = [self._protocol.send(head)]
+        if request.body:
+            data.append(self._protocol.send(h11.Data(data=request.body)))
         data.append(self._protocol.send(h11.EndOfMessage()))
-        self._writer.write(b"".join(part for part in data if part))
+        whole = b"".join(part for part in data if part)
+        self._forget_when_late(0.0 if request.permit is None else request.permit.seconds)
+        if request.permit is not None:
+            request.permit.check()
+        self._writer.write(whole)
         await self._writer.drain()
+
+    def _forget_when_late(self, seconds: float) -> None:
+        """Have the system drop what it can not deliver for so long, even while this process stands still; 0: never."""
+        milliseconds = round(seconds * 1000)
+        if milliseconds != self._forgets_after:
+            self._forgets_after = milliseconds
+            opened = self._writer.get_extra_info("socket")
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DISCARD if milliseconds else _DELIVER)
+            if hasattr(socket, "TCP_USER_TIMEOUT"):
+                opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
     async def receive(self) -> HttpAnswer:
         status = 0

@@ -32,7 +32,7 @@ from queue_agent.core.observed import (
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
-from queue_agent.ports import RequestObserver
+from queue_agent.ports import Permit, RequestObserver
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID
@@ -96,6 +96,10 @@ class YtCluster:
     async def get(self, path: str) -> Any:
         """The value of a node; ObjectNotFound if there is none."""
         return (await self._light.run(_get(path)))["value"]
+
+    async def run_light(self, commands: Sequence[LightCommand]) -> list[Any]:
+        """Outputs of a few reading commands that travel in one request; the first failure is raised."""
+        return [_raise_error(outcome) for outcome in await self._light.run_all(commands)]
 
     async def execute(self, command: str, parameters: Mapping[str, Any], value: Any = None) -> Any:
         """Run a light command that changes something.
@@ -296,11 +300,14 @@ class YtCluster:
             return RowFound(int(row["$row_index"]), None if yson.is_null(timestamp) else int(timestamp))
         return None
 
-    async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int) -> None:
-        """Drop the rows below `trimmed_row_count` of the table with this id, whatever path it has now."""
+    async def trim_rows(
+        self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
+    ) -> None:
+        """Drop the rows below `trimmed_row_count` of the table with this id; see the port."""
         await self._http.call(
             "trim_rows",
             {"path": f"#{object_id}", "tablet_index": partition_index, "trimmed_row_count": trimmed_row_count},
+            permit=permit,
         )
 
     async def select_all(self, subject: str, queries: Sequence[str]) -> list[list[Mapping[str, Any]]]:

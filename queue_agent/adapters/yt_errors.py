@@ -54,6 +54,11 @@ def to_cluster_error(error: YtError, request: str) -> ClusterError:
     return result
 
 
+def has_code(error: ClusterError, code: ErrorCode) -> bool:
+    """Whether an error, or one inside of it, has a code."""
+    return error.code == code or (error.details is not None and YtError.from_map(error.details).find(code) is not None)
+
+
 def outcome_of(error: ClusterError | None) -> str:
     """Label of a finished request: one of the words of `ports.RequestObserver`."""
     return "ok" if error is None else _OUTCOMES.get(type(error), "error")

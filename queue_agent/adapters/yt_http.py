@@ -9,6 +9,7 @@ import json
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -25,7 +26,7 @@ from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, Trail
 from queue_agent.adapters.yt_errors import RETRIABLE_CODES, outcome_of, to_cluster_error
 from queue_agent.config import ClusterConfig
 from queue_agent.errors import ClusterError, ClusterUnavailable, ConfigError
-from queue_agent.ports import RequestObserver
+from queue_agent.ports import Permit, RequestObserver
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
@@ -148,6 +149,7 @@ class YtHttp:
         rows: Sequence[Any] | bytes | None = None,
         encoded: Mapping[str, bytes] | None = None,
         subject: str | None = None,
+        permit: Permit | None = None,
     ) -> Any:
         """Run a command with a structured answer.
 
@@ -157,6 +159,7 @@ class YtHttp:
             rows: body of a PUT; bytes are a list fragment of YSON already.
             encoded: further parameters of a POST, in YSON already.
             subject: what the request is about, for messages; the parameter `path` by default.
+            permit: see `ports.Cluster.trim_rows`.
 
         Returns:
             The answer with strings as `str`; None if it is empty.
@@ -164,7 +167,7 @@ class YtHttp:
         Raises:
             ClusterError: see `ports.Cluster`.
         """
-        body = await self._execute(command, parameters, rows, subject, encoded)
+        body = await self._execute(command, parameters, rows, subject, encoded, permit)
         return self.parse(command, body) if body else None
 
     async def call_unparsed(
@@ -233,6 +236,7 @@ class YtHttp:
         rows: Sequence[Any] | bytes | None,
         subject: str | None,
         encoded: Mapping[str, bytes] | None = None,
+        permit: Permit | None = None,
         *,
         content: bytes | None = None,
     ) -> bytes:
@@ -257,7 +261,7 @@ class YtHttp:
                 await self._refresh_hosts()
             origin = self._pool.choose(heavy=spec.heavy, now=clock(), tried=tried)
             started = clock()
-            answer, failure, retriable = await self._attempt(spec, command, subject, origin, headers, body)
+            answer, failure, retriable = await self._attempt(spec, command, subject, origin, headers, body, permit)
             if self._observer is not None:
                 self._observer.request_finished(self._cluster, command, outcome_of(failure), clock() - started)
             if failure is None:
@@ -271,14 +275,23 @@ class YtHttp:
             await asyncio.sleep(backoff * self._random.uniform(0.5, 1.5))
 
     async def _attempt(
-        self, spec: Command, command: str, subject: str, origin: str, headers: Mapping[str, str], body: bytes | None
+        self,
+        spec: Command,
+        command: str,
+        subject: str,
+        origin: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        permit: Permit | None,
     ) -> tuple[bytes, ClusterError | None, bool]:
         """The answer's body; or the failure, and whether a repeat may help."""
         try:
-            answer = await self._exchange(spec, self._url(origin, command), headers, body)
+            answer = await self._exchange(spec, self._url(origin, command), headers, body, permit)
         except _TRANSPORT_ERRORS as error:
             timed_out = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
-            words = f"no answer in {self._config.request_timeout.total_seconds():g} s" if timed_out else _words(error)
+            timeout = self._config.request_timeout.total_seconds()
+            timeout = timeout if permit is None else min(timeout, permit.seconds)
+            words = f"no answer in {timeout:g} s" if timed_out else _words(error)
             self._ban(origin, words)
             failure = ClusterUnavailable(
                 f"{self._request(command, subject)} failed: {words} ({origin})",
@@ -304,8 +317,12 @@ class YtHttp:
         retriable = answer.status >= 500 or failed.find(*RETRIABLE_CODES) is not None
         return b"", to_cluster_error(failed, self._request(command, subject)), retriable
 
-    async def _exchange(self, spec: Command, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
+    async def _exchange(
+        self, spec: Command, url: URL, headers: Mapping[str, str], body: bytes | None, permit: Permit | None
+    ) -> HttpAnswer:
         send = self._trailer_http.request if spec.tabular else self._request_structured
+        if permit is not None:
+            send = partial(self._trailer_http.request_permitted, permit)
         for _ in range(_MAX_REDIRECTS):
             answer = await send(spec.method, url, headers, body)
             if answer.status not in (307, 308) or "Location" not in answer.headers:

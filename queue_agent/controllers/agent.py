@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.fleet import Fleet
+from queue_agent.controllers.leadership import Leadership, boot_seconds
 from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_queue_row_error
 from queue_agent.core.multi_consumers import split_multi_consumers
+from queue_agent.core.placement import place
 from queue_agent.core.reconcile import Assignment, assign_objects
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, StateRows
@@ -39,8 +42,10 @@ class Agent:
         store: the state tables.
         board: gets registrations and rows.
         fleets: the controllers.
+        leadership: hears of every reading of the mapping.
         clock, origins, observer: of the passes.
         handle_replicated_objects: whether objects of replicated types are led, as of now.
+        changed: set when the tables are not as they were.
     """
 
     def __init__(
@@ -49,10 +54,12 @@ class Agent:
         store: StateStore,
         board: Board,
         fleets: Fleets,
+        leadership: Leadership,
         clock: Clock,
         origins: Origins,
         observer: PassObserver,
         handle_replicated_objects: Callable[[], bool] = lambda: False,
+        changed: asyncio.Event | None = None,
     ) -> None:
         self._stage = stage
         self._store = store
@@ -64,11 +71,28 @@ class Agent:
         self._pass_instant = clock.now()
         self._handle_replicated_objects = handle_replicated_objects
         self._done: tuple[StateRows, bool] | None = None
+        self._leadership = leadership
+        self._changed = changed or asyncio.Event()
+        self._state: StateRows | None = None
+        self._led: Collection[CrossClusterRef] = frozenset()
+        self._assigned: Collection[CrossClusterRef] = frozenset()
+
+    @property
+    def state(self) -> StateRows | None:
+        """The tables as they were read last; None: not yet."""
+        return self._state
 
     async def do_pass(self, pass_index: int) -> None:
         """Read the tables once and make the controllers fit."""
         self._pass_instant = self._clock.now()
+        sent = boot_seconds()
         state = await self._store.read()
+        if state is not self._state:
+            hosted = frozenset(table for table, host in state.hosts.items() if host == self._leadership.address)
+            self._led = self._led if hosted == self._led else hosted
+            self._state = state
+            self._changed.set()
+        self._leadership.observe(sent, self._led)
         handle_replicated_objects = self._handle_replicated_objects()
         if self._done == (state, handle_replicated_objects):
             return  # everything fits already
@@ -79,9 +103,12 @@ class Agent:
         self._board.put_rows(rows)
         self._board.put_multi_consumer_rows(multi_consumers)
         errors = _find_errors(rows, origin)
+        # What another is to lead is looked at for one more pass: by then that one has begun.
+        led = {*self._led, *self._assigned}
         assignment = assign_objects(
             rows,
             self._stage,
+            led,
             errors.keys(),
             multi_consumers=multi_consumers,
             handle_replicated_objects=handle_replicated_objects,
@@ -90,8 +117,13 @@ class Agent:
         await self._fleets.consumers.match(assignment.consumers)
         await self._fleets.multi_consumers.match(assignment.multi_consumers)
         self._board.put_assignment(assignment)
+        self._board.put_placement(place(self._leadership.address, rows, multi_consumers, self._stage))
         self._put_errors(rows, assignment, errors, origin)
-        if Role.ERROR not in {*assignment.queues.values(), *assignment.consumers.values()}:
+        self._assigned = self._led
+        if len(led) == len(self._led) and Role.ERROR not in {
+            *assignment.queues.values(),
+            *assignment.consumers.values(),
+        }:
             # Errors are told anew in every pass; without any, the next has nothing to do while the tables stay equal.
             self._done = state, handle_replicated_objects
 

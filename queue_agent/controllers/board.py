@@ -8,11 +8,13 @@ from typing import Any, TypeVar
 
 from queue_agent.core import status
 from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.group import GroupView
 from queue_agent.core.multi_consumers import (
     MultiConsumerSnapshot,
     multi_consumer_partitions,
     multi_consumer_status,
 )
+from queue_agent.core.placement import Placement
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
@@ -23,6 +25,7 @@ Value = TypeVar("Value")
 
 AGENT = "agent"
 SYNCHRONIZER = "cypress_synchronizer"
+SHARDING = "queue_agent_sharding_manager"
 
 
 class Board:
@@ -47,7 +50,9 @@ class Board:
         self._consumers: dict[CrossClusterRef, ConsumerSnapshot] = {}
         self._multi_consumers: dict[CrossClusterRef, MultiConsumerSnapshot] = {}
         self._assignment = Assignment({}, {})
-        self._passes = {AGENT: PassFacts(), SYNCHRONIZER: PassFacts()}
+        self._placement = Placement("")
+        self._group = GroupView((), {}, synchronizer_taken=False)
+        self._passes = {kind: PassFacts() for kind in (AGENT, SYNCHRONIZER, SHARDING)}
         self._alerts: dict[str, Mapping[str, ErrorInfo]] = {}
         self._observer: SnapshotObserver | None = None
 
@@ -139,6 +144,15 @@ class Board:
             ref: snapshot for ref, snapshot in self._multi_consumers.items() if ref in assignment.multi_consumers
         }
 
+    def put_placement(self, placement: Placement) -> None:
+        """Note which objects the stage has, and who leads them; controllers of those led here must be there."""
+        self._placement = placement
+
+    @property
+    def placement(self) -> Placement:
+        """The objects of the stage, wherever they are led."""
+        return self._placement
+
     def is_served_queue(self, ref: CrossClusterRef) -> bool:
         """Whether the queue is to be served here, though it may have no snapshot yet."""
         return self._assignment.queues.get(ref, Role.FOLLOWING) is not Role.FOLLOWING
@@ -148,7 +162,7 @@ class Board:
         return self._assignment.consumers.get(ref, Role.FOLLOWING) is not Role.FOLLOWING
 
     def finish_pass(self, kind: str, pass_index: int, pass_instant: datetime, error: ErrorInfo | None) -> None:
-        """Note how a pass of the agent itself (`AGENT`) or of its synchronizer (`SYNCHRONIZER`) went."""
+        """Note how a pass of the agent itself (`AGENT`), its synchronizer or its sharding manager went."""
         success = self._passes[kind].last_success_instant if error else pass_instant
         self._passes[kind] = PassFacts(pass_index, pass_instant, error, success)
 
@@ -244,6 +258,19 @@ class Board:
     def synchronizer_pass(self) -> PassFacts:
         """See `StatusSource`."""
         return self._passes[SYNCHRONIZER]
+
+    def sharding_pass(self) -> PassFacts:
+        """The pass that looks who leads what."""
+        return self._passes[SHARDING]
+
+    def put_group(self, view: GroupView) -> None:
+        """Replace what is known of the agents of the stage."""
+        self._group = view
+
+    @property
+    def group(self) -> GroupView:
+        """The agents of the stage, as they were seen last."""
+        return self._group
 
     def alerts(self) -> Mapping[str, Any]:
         """See `StatusSource`."""

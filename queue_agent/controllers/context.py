@@ -8,6 +8,7 @@ from queue_agent.config import ControllerConfig, Trimming, trimming_mode
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.clusters import Clusters
 from queue_agent.controllers.connections import Connections
+from queue_agent.controllers.leadership import Leadership
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.ports import Clock, PassObserver, TrimJournal
 
@@ -31,6 +32,9 @@ class ControllerContext:
 
     connections: Connections | None = None
     """What clusters say of themselves; None: nobody asks them."""
+
+    leadership: Leadership | None = None
+    """Whether this agent may act; None: there are no others."""
 
     @property
     def trimming_mode(self) -> TrimmingMode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,7 @@ class Synchronizer:
         board: gets alerts.
         written: set after something was written, so that others need not wait to see it.
         clock, origins, observer: of the passes.
+        may_write: whether the tables are this agent's to keep, as of now.
     """
 
     def __init__(
@@ -89,7 +90,9 @@ class Synchronizer:
         clock: Clock,
         origins: Origins,
         observer: PassObserver,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._may_write = may_write
         self._clusters = clusters
         self._config = self._config_from_now_on = config
         self._store = store
@@ -204,6 +207,8 @@ class Synchronizer:
     async def _write(self, writes: StateWrites) -> None:
         if not writes.counts:
             return
+        if not self._may_write():
+            raise QueueAgentError("Another agent may keep the state tables by now")
         await self._store.delete_objects(writes.gone_queues, writes.gone_consumers, writes.gone_mappings)
         await self._store.delete_consumer_names(writes.gone_names)
         await self._store.write_objects(writes.queues, writes.consumers, writes.mappings)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from queue_agent.controllers.board import Board
+from queue_agent.controllers.forwarding import Forwarder
 from queue_agent.core.controller_info import controller_info
 from queue_agent.core.encoding import Entity, encode_instant
 from queue_agent.core.refs import CrossClusterRef
@@ -49,6 +50,9 @@ class TreeFacts:
     display_limit: Callable[[], int]
     """Length of the lists in `controller_info`."""
 
+    sharding_active: Callable[[], bool]
+    """Whether this process says which agent leads what."""
+
     nodes: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     """Further nodes at the top, such as the configuration."""
 
@@ -57,15 +61,18 @@ class OrchidTree:
     """`adapters.orchid.OrchidTree` over the board.
 
     Values of `queues` and `consumers` are opaque: whoever gets the maps sees the keys alone. Those of `owned_queues`
-    and `owned_consumers` are shown when the map itself is asked for.
+    and `owned_consumers` are shown when the map itself is asked for. Those two hold what this agent leads; the
+    others hold what the stage has, and other agents are asked for what they lead.
 
     Args:
         board: everything served.
         facts: everything else.
         clock: of the process; it starts now.
+        forwarder: to the other agents; None: there are none.
     """
 
-    def __init__(self, board: Board, facts: TreeFacts, clock: Clock) -> None:
+    def __init__(self, board: Board, facts: TreeFacts, clock: Clock, forwarder: Forwarder | None = None) -> None:
+        self._forwarder = forwarder
         self._board = board
         self._facts = facts
         service = {"name": SERVICE_NAME, "version": facts.version, "start_time": encode_instant(clock.now())}
@@ -73,6 +80,7 @@ class OrchidTree:
             "service": _Leaf(lambda: service, opaque=True),
             **{name: _Leaf(make) for name, make in facts.nodes.items()},
             "alerts": _Leaf(board.alerts, opaque=True),
+            "queue_agent_sharding_manager": _Leaf(self._sharding_manager),
             "cypress_synchronizer": _Leaf(self._synchronizer),
             "queue_agent": {
                 **{
@@ -96,7 +104,12 @@ class OrchidTree:
         """
         match list(path):
             case ["queue_agent", kind, key, *rest] if kind in _KINDS:
-                return resolve(self._object(kind, key, rest), rest, path[:3])
+                ref = _parse(key)
+                if self._forwarder is not None and not _is_owned(kind):
+                    answered, answer = await self._forwarder.get(ref, ["queue_agent", f"owned_{kind}", key, *rest])
+                    if answered:
+                        return answer
+                return resolve(self._object(kind, ref, rest), rest, path[:3])
         node, inside = self._walk(path)
         if isinstance(node, _Leaf):
             return resolve(node.make(), inside, path[: len(path) - len(inside)])
@@ -140,20 +153,33 @@ class OrchidTree:
     def _pass_fact(self, name: str) -> Any:
         return pass_node(self._board.agent_pass())[name]
 
+    def _sharding_manager(self) -> Mapping[str, Any]:
+        return {"active": self._facts.sharding_active(), **pass_node(self._board.sharding_pass())}
+
     def _synchronizer(self) -> Mapping[str, Any]:
         return {"active": self._facts.synchronizer_active(), **pass_node(self._board.synchronizer_pass())}
 
     def _refs(self, kind: str) -> Collection[CrossClusterRef]:
-        board = self._board
-        if kind in _QUEUES:
-            return board.queues().keys()
-        return [*(board.consumers() if kind in _CONSUMERS else ()), *board.multi_consumers()]
+        placement = self._board.placement
+        refs = (
+            placement.queues
+            if kind in _QUEUES
+            else [*(placement.consumers if kind in _CONSUMERS else ()), *placement.multi_consumers]
+        )
+        return [ref for ref in refs if placement.is_here(ref)] if _is_owned(kind) else refs
 
     def _keys(self, kind: str) -> dict[str, None]:
         return dict.fromkeys(map(str, self._refs(kind)))
 
+    def _is_of_kind(self, kind: str, ref: CrossClusterRef) -> bool:
+        placement = self._board.placement
+        if kind in _QUEUES:
+            return ref in placement.queues
+        return ref in placement.multi_consumers or (kind in _CONSUMERS and ref in placement.consumers)
+
     def _nodes(self, kind: str) -> dict[str, Any]:
-        return {str(ref): self._parts(kind, ref)[""](ref) for ref in self._refs(kind)}
+        nodes = {str(ref): self._parts(kind, ref)[""](ref) for ref in self._refs(kind)}
+        return {key: node for key, node in nodes.items() if node is not None}
 
     def _parts(self, kind: str, ref: CrossClusterRef) -> Mapping[str, Callable[[CrossClusterRef], Any]]:
         """What there is to see of an object, by key; the whole node is behind the empty one."""
@@ -168,29 +194,42 @@ class OrchidTree:
             "": board.multi_consumer_node,
         }
 
-    def _object(self, kind: str, key: str, rest: Sequence[str]) -> Mapping[str, Any]:
+    def _object(self, kind: str, ref: CrossClusterRef, rest: Sequence[str]) -> Mapping[str, Any]:
         """The node of an object; when status or partitions are asked for, these alone, for the others may be large."""
-        try:
-            ref = CrossClusterRef.parse(key)
-        except ValueError as error:
-            raise YtError(f"Error parsing object reference: {error}", ErrorCode.RESOLVE) from error
+        error = self._find_error(kind, ref)
+        if error is not None:
+            raise error
         parts = self._parts(kind, ref)
         part = rest[0] if rest and rest[0] in parts else ""
         value = parts[part](ref)
         if value is None:
-            raise self._unknown(ref, kind)
+            raise YtError(f"Object {ref} is missing")
         return {part: value} if part else value
 
-    def _unknown(self, ref: CrossClusterRef, kind: str) -> YtError:
-        is_queue = self._board.is_served_queue(ref)
-        is_multi_consumer = self._board.is_served_multi_consumer(ref)
-        is_consumer = is_multi_consumer or self._board.is_served_consumer(ref)
-        is_of_kind = is_queue if kind in _QUEUES else is_consumer if kind in _CONSUMERS else is_multi_consumer
-        if is_of_kind:
-            return YtError(f"Object {ref} is missing")
-        if is_queue or is_consumer:
+    def _find_error(self, kind: str, ref: CrossClusterRef) -> YtError | None:
+        """Why an object is not to be found here; None: it ought to be."""
+        placement = self._board.placement
+        host = placement.find_host(ref)
+        if host is None:
+            message = f"Object {ref} is not mapped to any queue agent"
+            return YtError(message, ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
+        if not self._is_of_kind(kind, ref):
             return no_such_child(join_path(["queue_agent", kind]), str(ref))
-        return YtError(f"Object {ref} is not mapped to any queue agent", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
+        if host == placement.address:
+            return None
+        cause = YtError(
+            f"Object {ref} is not available from instance {placement.address}",
+            ErrorCode.QUEUE_AGENT_RETRIABLE,
+            {"cached_object_agent_id": host},
+        )
+        return YtError("Unavailable, retry later", ErrorCode.UNAVAILABLE, inner_errors=[cause])
+
+
+def _parse(key: str) -> CrossClusterRef:
+    try:
+        return CrossClusterRef.parse(key)
+    except ValueError as error:
+        raise YtError(f"Error parsing object reference: {error}", ErrorCode.RESOLVE) from error
 
 
 def _attributes_of(value: Any) -> Mapping[str, Any]:

@@ -20,7 +20,6 @@ MAX_SLEEP_SECONDS = 1.0
 """How long a loop goes without looking at its schedule, which may have changed."""
 
 MAX_SLOWDOWN = 8
-"""A pass that keeps failing is tried again after this many periods at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +35,19 @@ class Schedule:
     enable: bool = True
     """Off: there are no passes for now."""
 
+    max_slowdown: int = MAX_SLOWDOWN
+    """A pass that keeps failing is tried again after this many periods at most."""
+
 
 def next_delay(schedule: Schedule, failures: int, seconds: float) -> float:
     """Seconds to wait after a pass.
 
     Args:
         schedule: of the passes.
-        failures: how many passes have failed in a row; each doubles the period, up to `MAX_SLOWDOWN` times.
+        failures: how many passes have failed in a row; each doubles the period, up to `max_slowdown` times.
         seconds: what the pass took; a longer one than the period is followed by the next at once.
     """
-    slowdown = min(1 << min(failures, MAX_SLOWDOWN), MAX_SLOWDOWN)
+    slowdown = min(1 << min(failures, MAX_SLOWDOWN), schedule.max_slowdown)
     return max(0.0, schedule.period.total_seconds() * slowdown - seconds)
 
 
@@ -79,7 +81,7 @@ async def run_passes(
         find_schedule: period and deadline as of now; a change is noticed within `MAX_SLEEP_SECONDS`.
         finished: hears of every pass: index, seconds, and the error if it failed.
         jitter: a factor for the delay after a failure, so that what fails together is not tried again together.
-        wake: when set, the next pass starts early; it is cleared then.
+        wake: when set, the next pass starts early, or it is looked earlier whether there are to be any; it is cleared.
         disabled: called each time it is found that there are to be no passes for now.
         splay: a factor for the delay after the first pass, so that what begins together does not march in step.
     """
@@ -89,7 +91,7 @@ async def run_passes(
     while True:
         while not find_schedule().enable:
             disabled()
-            await asyncio.sleep(MAX_SLEEP_SECONDS)
+            await _pause(MAX_SLEEP_SECONDS, wake)
         started = clock()
         error = await attempt(partial(do_pass, pass_index), pass_index, find_schedule().timeout)
         ended = clock()

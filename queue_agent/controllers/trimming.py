@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import structlog
@@ -24,7 +25,7 @@ from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim
 from queue_agent.core.trim_inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trim_journal import TrimRecord
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ActionRefused, ClusterError
 from queue_agent.ports import Cluster
 
 log = structlog.get_logger(__name__)
@@ -153,6 +154,10 @@ class Trimmer:
         object_id = (replica_row or row).object_id
         if object_id is None or all(trim.target is None for trim in plan.trims.values()):
             return plan, {}
+        leadership = self._context.leadership
+        hold = None if leadership is None else leadership.find_hold(self._ref)
+        if hold is not None and mode is TrimmingMode.TRIM:
+            return plan.paused(ConstraintKind.HAND_OVER, origin.error(f"Not trimmed since {hold.reason}")), {}
         cluster = get_cluster(self._context.clusters, plan.table.cluster)
         plan = await self._ages[plan.table].hold_back(cluster, object_id, plan, origin)
         plan = await self._confirmer.confirm(plan, row, origin, replica_row)
@@ -165,12 +170,19 @@ class Trimmer:
         self, cluster: Cluster, object_id: str, plan: TrimPlan, trims: Mapping[int, PartitionTrim], origin: Origin
     ) -> dict[int, ErrorInfo]:
         targets = {index: trim.target for index, trim in trims.items() if trim.target is not None}
-        outcomes = await fan_out(
-            lambda index: cluster.trim_rows(object_id, index, targets[index]), targets, limit=_CONCURRENT_TRIMS
-        )
+        leadership = self._context.leadership
+        with nullcontext() if leadership is None else leadership.acting(self._ref) as permit:
+            outcomes = await fan_out(
+                lambda index: cluster.trim_rows(object_id, index, targets[index], permit),
+                targets,
+                limit=_CONCURRENT_TRIMS,
+            )
         failures: dict[int, ErrorInfo] = {}
         for index, outcome in outcomes.items():
             fields = {"partition_index": index, "trimmed_row_count": targets[index], "object_id": object_id}
+            if isinstance(outcome, ActionRefused):
+                log.info("partition left alone", **fields, reason=outcome.message)
+                continue
             if outcome is not None:
                 # As long as a tablet refuses for the same reason, once is enough.
                 if self._refusals.get((plan.table, index)) != outcome.code:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Container, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -27,6 +27,7 @@ class Assignment:
 def assign_objects(
     rows: StateRows,
     stage: str,
+    led: Container[CrossClusterRef],
     queues_in_error: Collection[CrossClusterRef] = frozenset(),
     *,
     multi_consumers: Collection[ConsumerRow] = (),
@@ -34,12 +35,13 @@ def assign_objects(
 ) -> Assignment:
     """Say what to lead and what to follow.
 
-    All objects of the stage are led. The other side of a registration of a led object is followed, of whatever stage,
-    if it has a row; and so are the replicas of queues that are led or followed.
+    Objects of the stage are led if the mapping says so. The other side of a registration of a led object is
+    followed, of whatever stage, if it has a row; and so are the replicas of queues that are led or followed.
 
     Args:
         rows: of all stages, named consumers among the consumers.
         stage: the agent's own.
+        led: tables that this agent is to lead.
         queues_in_error: those for which no controller can be made.
         multi_consumers: rows of the tables that hold the named consumers.
         handle_replicated_objects: without it, objects of replicated types are in error unless they are followed.
@@ -48,8 +50,8 @@ def assign_objects(
     def may_lead(row: QueueRow | ConsumerRow) -> bool:
         return handle_replicated_objects or row.object_type not in REPLICATED_TYPES
 
-    own_queues = [row for row in rows.queues if row.queue_agent_stage == stage]
-    own_consumers = [row for row in rows.consumers if row.queue_agent_stage == stage]
+    own_queues = [row for row in rows.queues if row.queue_agent_stage == stage and row.queue in led]
+    own_consumers = [row for row in rows.consumers if row.queue_agent_stage == stage and row.consumer.table in led]
     queues = {row.queue: Role.LEADING for row in own_queues if may_lead(row)}
     consumers = {row.consumer: Role.LEADING for row in own_consumers if may_lead(row)}
     known_queues = {row.queue for row in rows.queues}
@@ -72,7 +74,9 @@ def assign_objects(
         queues={ref: Role.ERROR if ref in queues_in_error else role for ref, role in queues.items()},
         consumers=consumers,
         multi_consumers={
-            row.consumer: Role.LEADING for row in multi_consumers if row.queue_agent_stage == stage and may_lead(row)
+            row.consumer: Role.LEADING
+            for row in multi_consumers
+            if row.queue_agent_stage == stage and row.consumer in led and may_lead(row)
         },
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from queue_agent.core.refs import CrossClusterRef
@@ -85,6 +85,10 @@ class ConsumerNameRow:
     queue_agent_stage: str | None = None
 
 
+ObjectHosts = Mapping[CrossClusterRef, str]
+"""Address of the agent that leads a table."""
+
+
 @dataclass(frozen=True, slots=True)
 class StateRows:
     """All state an agent pass works from, read in one go."""
@@ -97,3 +101,6 @@ class StateRows:
 
     consumer_names: Sequence[ConsumerNameRow] = ()
     """Need not be read while there is no multi-consumer table."""
+
+    hosts: ObjectHosts = field(default_factory=dict)
+    """The table `queue_agent_object_mapping`."""

@@ -106,6 +106,11 @@ class TrimPlan:
         bounds = unknown(kind, error)
         return replace(self, partitions={i: one.held(bounds) for i, one in self.partitions.items()}, error=error)
 
+    def paused(self, kind: ConstraintKind, reason: ErrorInfo) -> TrimPlan:
+        """The same, but nothing may go for now, though nothing is wrong."""
+        bounds = unknown(kind, reason)
+        return replace(self, partitions={i: one.held(bounds) for i, one in self.partitions.items()})
+
     def with_ages(self, ages: Mapping[int, RowAges | ErrorInfo]) -> TrimPlan:
         """The same, but only old rows may go.
 

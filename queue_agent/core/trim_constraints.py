@@ -40,6 +40,9 @@ class ConstraintKind(enum.Enum):
     DISABLED = "disabled"
     """The policy does not trim."""
 
+    HAND_OVER = "hand_over"
+    """The agent has just begun to lead the queue, or is not certain that it does; the message tells."""
+
     ERROR = "error"
     """Something is not known for certain; the message tells. The subject, if there is one, is a consumer."""
 

@@ -21,6 +21,7 @@ from queue_agent.local_cluster.housekeeping import Housekeeping
 from queue_agent.local_cluster.master_transactions import MasterTransactions
 from queue_agent.local_cluster.mutations import Mutations
 from queue_agent.local_cluster.orchid_gateway import OrchidGateway
+from queue_agent.local_cluster.orchid_nodes import OrchidNodes, leads_elsewhere
 from queue_agent.local_cluster.permissions import UNLIMITED
 from queue_agent.local_cluster.producers import Producers
 from queue_agent.local_cluster.queues import Queues
@@ -100,6 +101,7 @@ class Cluster:
         self.producers = Producers(name, self.resolver, self.tables, self.writer)
         self.replicator = Replicator(self.state, self.replication, self.replicas, directory)
         self._agent_status = AgentStatus(name, self.cypress, self.resolver, self._view.attributes, gateway)
+        self._orchids = OrchidNodes(gateway)
         self._mutations = Mutations(clock)
         self.permissions = self._view.permissions
         self.subjects = Subjects(self.state)
@@ -194,4 +196,28 @@ class Cluster:
                 view.access.check(target.node, "read")
                 value = await self._agent_status.get(target.node, agent_attribute)
                 return get_inside(value, keys, f"{view.resolver.path_of(target.node)}/@{name}")
+        if leads_elsewhere(target):
+            view.access.check(target.node, "read")
+            return await self._orchids.get(target)
         return view.cypress.get(path, names, max_size)
+
+    async def list(self, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None) -> Any:
+        """Names at a path, as `Cypress.list`, asking the server behind an orchid node for those below it."""
+        target = view.resolver.resolve(path)
+        if leads_elsewhere(target):
+            view.access.check(target.node, "read")
+            return await self._orchids.list(target)
+        return view.cypress.list(path, names, max_size)
+
+    async def exists(self, view: CypressView, path: str) -> bool:
+        """As `Cypress.exists`, asking the server behind an orchid node for what is below it."""
+        try:
+            target = view.resolver.existing(path)
+        except YtError as error:
+            if error.code != ErrorCode.RESOLVE:
+                raise
+            return False
+        if target.inside and leads_elsewhere(target):
+            view.access.check(target.node, "read")
+            return await self._orchids.exists(target)
+        return view.cypress.exists(path)

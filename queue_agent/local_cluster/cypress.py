@@ -14,7 +14,9 @@ from queue_agent.local_cluster.nodes import (
     BUILTIN_NODES,
     CREATABLE,
     CREATION_ONLY,
+    ORCHID,
     SCALARS,
+    check_addresses,
     checked_upstream,
     checked_value,
     child_name,
@@ -158,6 +160,8 @@ class Cypress(Guarded):
             if not ACCESS_CONTROL.isdisjoint(attributes):
                 self._access.check(parent, "administer")
             node = self._owned(new_node(self._state, node_type, parent.id, name))
+            if node_type == ORCHID:
+                check_addresses(attributes)
             user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
             if node_type in ("table", REPLICATED_TABLE, CHAOS_REPLICATED_TABLE):
                 node = replace(node, table=table_state(node_type, attributes))
@@ -184,6 +188,7 @@ class Cypress(Guarded):
             if target.attribute is not None:
                 self._set_attribute(target, path, value, force)
             elif target.inside:
+                _check_writable(target.node)
                 self._access.check(target.node, "write")
                 where = self._resolver.path_of(target.node)
                 changed = set_inside(target.node.value, target.inside, value, where)
@@ -214,6 +219,7 @@ class Cypress(Guarded):
             elif target.attribute is not None:
                 self._remove_attribute(target, path, force)
             elif target.inside:
+                _check_writable(target.node)
                 self._remove_inside(target, force)
             else:
                 self._remove_node(target.node, recursive)
@@ -521,6 +527,12 @@ class Cypress(Guarded):
         if not recursive and node.type == "map_node" and self._state.children(node.id):
             raise YtError(f"Cannot remove non-empty composite node {self._resolver.path_of(node)}")
         self._subtrees.delete(node)
+
+
+def _check_writable(node: Node) -> None:
+    """YtError if what is inside of a node is not this cluster's to change."""
+    if node.type == ORCHID:
+        raise YtError("Orchid nodes are read-only")
 
 
 def _check_options(ignore_existing: bool, force: bool, lock_existing: bool) -> None:

@@ -25,8 +25,25 @@ SCALARS: Final = {
     "double_node": 0.0,
     "boolean_node": False,
 }
+ORCHID: Final = "orchid"
+"""Type of nodes below which there is what a server elsewhere shows."""
+
+REMOTE_ADDRESSES: Final = "remote_addresses"
+"""Attribute of such nodes: addresses of the server by network."""
+
 CREATABLE: Final = frozenset(
-    {*SCALARS, "map_node", "list_node", "document", "table", REPLICATED_TABLE, CHAOS_REPLICATED_TABLE, "file", "link"}
+    {
+        *SCALARS,
+        "map_node",
+        "list_node",
+        "document",
+        "table",
+        REPLICATED_TABLE,
+        CHAOS_REPLICATED_TABLE,
+        "file",
+        "link",
+        ORCHID,
+    }
 )
 CREATION_ONLY: Final = frozenset(
     {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
@@ -50,6 +67,13 @@ BUILTIN_NODES: Final = frozenset(
     }
 )
 """What a cluster can not be without; a real one keeps most of this in places that are no ordinary nodes."""
+
+
+def check_addresses(attributes: Mapping[str, Any]) -> None:
+    """YtError if an orchid node can not be created with these attributes."""
+    addresses = attributes.get(REMOTE_ADDRESSES)
+    if not isinstance(addresses, Mapping) or not all(isinstance(address, str) for address in addresses.values()):
+        raise YtError(f'Attribute "{REMOTE_ADDRESSES}" of an orchid node must be a map of addresses')
 
 
 def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str) -> Node:

@@ -145,7 +145,7 @@ class Resolver:
         return Target(node, missing=_keys(path, tokens[: at - 1]), attribute=attribute)
 
     def _inside(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
-        if node.type not in ("document", "list_node"):
+        if node.type not in ("document", "list_node", "orchid"):
             raise resolve_error(path, YtError(f"Node {self.path_of(node)} cannot have children", ErrorCode.RESOLVE))
         return Target(node, inside=_keys(path, tokens))
 

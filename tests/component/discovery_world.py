@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from queue_agent.adapters.state_setup import StateSetup
@@ -17,6 +17,7 @@ from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
+from queue_agent.controllers.leadership import Leadership
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.rounds import Rounds
 from queue_agent.core.rows import ConsumerRow, QueueRow
@@ -28,6 +29,9 @@ from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
 ROOT: Final = "//sys/queue_agents"
 QUEUE_SCHEMA: Final = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}]
+
+
+ADDRESS: Final = "agent-1:9030"
 
 
 class StandingClock:
@@ -74,13 +78,17 @@ class World:
             self.origins,
             passes,
         )
+        leadership = Leadership(ADDRESS, timedelta(seconds=15))
         self.fleets = Fleets(still_fleet(rounds), still_fleet(rounds), still_fleet(rounds))
-        self.agent = Agent("production", self.store, self.board, self.fleets, clock, self.origins, passes)
+        self.agent = Agent("production", self.store, self.board, self.fleets, leadership, clock, self.origins, passes)
         self.context = ControllerContext(self.board, self.clusters, clock, passes, ControllerConfig())
 
     async def passes(self) -> None:
-        """One pass of the synchronizer, one of the agent."""
+        """One pass of the synchronizer, one of the agent, to which everything is mapped."""
         await self.synchronizer.do_pass(0)
+        rows = await self.store.read()
+        tables = {*(row.queue for row in rows.queues), *(row.consumer for row in rows.consumers)}
+        await self.store.write_hosts(dict.fromkeys(tables, ADDRESS))
         await self.agent.do_pass(0)
 
     async def queue_rows(self) -> dict[str, QueueRow]:

@@ -221,7 +221,7 @@ def test_a_port_that_is_taken_is_named(role: str) -> None:
         (["--cluster==0"], ["--cluster", "'=0'"]),
         (["--cluster=../pythia=0"], ["--cluster", "'../pythia=0'"]),
         (["--cluster=pythia=0", "--cluster=pythia=0"], ["'pythia' twice"]),
-        (["--agents=2"], ["--agents"]),
+        (["--agents=17"], ["--agents"]),
         (["--agents=some"], ["--agents", "integer"]),
         (["--rpc-port=0"], ["--rpc-port"]),
         (["--no-such-option"], ["--no-such-option"]),

@@ -117,13 +117,13 @@ async def _get(cluster: Cluster, parameters: _Read, _: Body) -> Any:
 
 
 async def _list(cluster: Cluster, parameters: _Read, _: Body) -> Any:
-    cypress = cluster.view(parameters.transaction_id).cypress
-    names = cypress.list(parameters.path, parameters.attributes, parameters.max_size)
+    view = cluster.view(parameters.transaction_id)
+    names = await cluster.list(view, parameters.path, parameters.attributes, parameters.max_size)
     return names if parameters.return_only_value else {"value": names}
 
 
 async def _exists(cluster: Cluster, parameters: _Path, _: Body) -> Any:
-    return {"value": cluster.view(parameters.transaction_id).cypress.exists(parameters.path)}
+    return {"value": await cluster.exists(cluster.view(parameters.transaction_id), parameters.path)}
 
 
 async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:

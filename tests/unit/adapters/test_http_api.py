@@ -15,6 +15,7 @@ from queue_agent.adapters.metrics import Metrics
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.placement import Placement
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow
@@ -67,7 +68,7 @@ class Client:
 
 @pytest.fixture
 async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
-    tree = OrchidTree(board, TreeFacts("0.1", lambda: True, lambda: 10), clock)
+    tree = OrchidTree(board, TreeFacts("0.1", lambda: True, lambda: 10, lambda: True), clock)
     async with (
         HttpApi(board, Metrics(board), tree, clock, "127.0.0.1", 0) as api,
         aiohttp.ClientSession() as session,
@@ -77,6 +78,7 @@ async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
 
 def put_objects(board: Board) -> None:
     board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
+    board.put_placement(Placement("a:1", {QUEUE: "a:1", CONSUMER: "a:1"}, [QUEUE], [CONSUMER]))
     view = QueueView([], True, False, START)
     board.put_queue(QueueSnapshot(QueueRow(QUEUE), Role.LEADING, 7, START, view))
     error = ErrorInfo("no", 5, {"path": yson.loads(b'"\\xff"')})

@@ -18,6 +18,7 @@ from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
+from queue_agent.controllers.leadership import Leadership
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.queue_controller import QueueController
@@ -32,16 +33,19 @@ from queue_agent.core.observed import (
     TabletInfo,
     Watch,
 )
+from queue_agent.core.placement import place
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import Role
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
+from queue_agent.ports import Permit
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
+ADDRESS = "agent-1:9030"
 START = datetime(2025, 1, 23, 13, 42, 21, 839124, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")
 CONSUMER = CrossClusterRef("hume", "//tmp/c")
@@ -191,7 +195,9 @@ class FakeCluster:
         self._ask()
         return RowFound(rows[-1], 1)
 
-    async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int) -> None:
+    async def trim_rows(
+        self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
+    ) -> None:
         self._ask()
         self.trims.append((object_id, partition_index, trimmed_row_count))
 
@@ -216,6 +222,7 @@ class FakeStore:
             list(self.registrations),
             list(self.mappings.values()),
             list(self.names.values()),
+            {ref.table: ADDRESS for ref in (*self.queues, *self.consumers)},
         )
 
     async def write_objects(
@@ -241,6 +248,11 @@ class FakeStore:
     async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None:
         for name in names:
             self.names.pop(name, None)
+
+
+def leadership() -> Leadership:
+    """Of an agent that the mapping knows."""
+    return Leadership(ADDRESS, timedelta(seconds=15))
 
 
 class World:
@@ -283,7 +295,7 @@ class World:
             self.observer,
             ControllerConfig(enable_automatic_trimming=trimming),
         )
-        self.tree = OrchidTree(self.board, TreeFacts("0.1", lambda: True, lambda: 10), self.clock)
+        self.tree = OrchidTree(self.board, TreeFacts("0.1", lambda: True, lambda: 10, lambda: True), self.clock)
 
     async def synchronize(self) -> None:
         await self.synchronizer.do_pass(0)
@@ -291,6 +303,7 @@ class World:
         self.board.put_registrations(rows.registrations)
         self.board.put_rows(rows)
         self.board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
+        self.board.put_placement(place(ADDRESS, rows, (), "production"))
         self.board.finish_pass(AGENT, 0, self.clock.now(), None)
 
     def queue_controller(self, role: Role = Role.LEADING) -> QueueController:
@@ -410,7 +423,9 @@ async def test_a_refused_trim_is_an_alert_until_it_succeeds(world: World) -> Non
     await consumer.do_pass(0)
     trim_rows = world.pythia.trim_rows
 
-    async def refuse(object_id: str, partition_index: int, trimmed_row_count: int) -> None:
+    async def refuse(
+        object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
+    ) -> None:
         raise ClusterError("Cannot trim", 1)
 
     world.pythia.trim_rows = refuse  # type: ignore[method-assign] # one request of the fake fails
@@ -547,7 +562,9 @@ async def test_the_agent_keeps_a_controller_for_every_object_of_its_stage() -> N
     async with still_rounds() as rounds:
         queues, consumers = still_fleet(rounds), still_fleet(rounds)
         fleets = Fleets(queues, consumers, still_fleet(rounds))
-        agent = Agent("production", world.store, world.board, fleets, world.clock, world.origins, world.observer)
+        agent = Agent(
+            "production", world.store, world.board, fleets, leadership(), world.clock, world.origins, world.observer
+        )
         await agent.do_pass(0)
         assert queues.running == {QUEUE: Role.LEADING}
         assert consumers.running == {CONSUMER: Role.LEADING}
@@ -577,7 +594,13 @@ async def test_the_agent_keeps_a_controller_for_every_object_of_its_stage() -> N
 async def test_the_tree_shows_passes_objects_and_alerts(world: World) -> None:
     await world.queue_controller().do_pass(0)
     tree = world.tree
-    assert await tree.list([]) == ["service", "alerts", "cypress_synchronizer", "queue_agent"]
+    assert await tree.list([]) == [
+        "service",
+        "alerts",
+        "queue_agent_sharding_manager",
+        "cypress_synchronizer",
+        "queue_agent",
+    ]
     assert await tree.get(["cypress_synchronizer", "active"]) is True
     assert await tree.list(["queue_agent", "queues"]) == [str(QUEUE)]
     assert await tree.get(["queue_agent", "queues"]) == {str(QUEUE): None}

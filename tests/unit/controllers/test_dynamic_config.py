@@ -163,11 +163,11 @@ async def test_an_invalid_document_stays_an_alert_after_it_could_not_be_read() -
 
 async def test_options_without_a_meaning_are_only_remarked_on() -> None:
     world = World()
-    await world.look({**OPERATORS, "member_client": {"attribute_update_period": 1}, "queue_agent_sharding_manager": {}})
+    await world.look({**OPERATORS, "member_client": {"attribute_update_period": 1}, "discovery_client": {}})
     assert world.alert() is None
     [error] = world.dynamic.node()["errors"]
     assert error["code"] == 2602
-    assert error["attributes"]["unrecognized_options"] == ["member_client", "queue_agent_sharding_manager"]
+    assert error["attributes"]["unrecognized_options"] == ["discovery_client", "member_client"]
     await world.look(OPERATORS)
     assert world.dynamic.node()["errors"] == []
 

@@ -29,6 +29,7 @@ from tests.unit.controllers.test_agent import (
     FakeQueue,
     FakeStore,
     World,
+    leadership,
 )
 from tests.unit.core.test_multi_consumers import MULTI_SCHEMA
 
@@ -82,7 +83,9 @@ async def agent_pass(world: World) -> NotingBoard:
     board = NotingBoard(world)
     async with still_rounds() as rounds:
         fleets = Fleets(still_fleet(rounds), still_fleet(rounds), still_fleet(rounds))
-        await Agent("production", world.store, board, fleets, world.clock, world.origins, world.observer).do_pass(0)
+        await Agent(
+            "production", world.store, board, fleets, leadership(), world.clock, world.origins, world.observer
+        ).do_pass(0)
         assert fleets.queues.running == {QUEUE: Role.LEADING}
     return board
 

@@ -19,6 +19,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration, StateRows
 from queue_agent.core.snapshots import Role
 from queue_agent.errors import ClusterUnavailable
+from queue_agent.ports import Permit
 from tests.unit.controllers.test_agent import CONSUMER, QUEUE, World
 
 PASS_INDEX = next(index for index in count() if not is_refresh_due(QUEUE, index, DESCRIPTION_PASSES))
@@ -200,7 +201,9 @@ async def test_trimming_that_does_not_end_in_time_is_an_alert_beside_what_was_se
     assert alert["inner_errors"][0]["message"] == "Pass did not end in time"
 
 
-async def keep_silent(object_id: str, partition_index: int, trimmed_row_count: int) -> None:
+async def keep_silent(
+    object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
+) -> None:
     await asyncio.Event().wait()
 
 

@@ -26,6 +26,7 @@ from tests.unit.controllers.test_agent import (
     QUEUE_ATTRIBUTES,
     FakeQueue,
     World,
+    leadership,
 )
 
 REPLICA = CrossClusterRef("hume", "//tmp/replica")
@@ -56,6 +57,7 @@ class ReplicatedWorld(World):
             self.store,
             self.board,
             self.fleets,
+            leadership(),
             self.clock,
             self.origins,
             self.observer,

@@ -13,6 +13,14 @@ from queue_agent.core.snapshots import Role
 QUEUE = CrossClusterRef("pythia", "//q")
 CONSUMER = CrossClusterRef("hume", "//c")
 
+
+class Everything:
+    """All objects are mapped to this agent."""
+
+    def __contains__(self, ref: object) -> bool:
+        return True
+
+
 roles = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(Role))
 running_roles = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([Role.LEADING, Role.FOLLOWING]))
 
@@ -45,15 +53,15 @@ def rows(queue_stage: str | None, consumer_stage: str | None, registered: bool =
 
 
 def test_objects_of_the_stage_are_led_and_others_are_not() -> None:
-    assignment = assign_objects(rows("s", None, registered=False), "s")
+    assignment = assign_objects(rows("s", None, registered=False), "s", Everything())
     assert assignment.queues == {QUEUE: Role.LEADING}
     assert assignment.consumers == {}
 
 
 def test_the_other_side_of_a_registration_is_followed() -> None:
-    assignment = assign_objects(rows("s", "other"), "s")
+    assignment = assign_objects(rows("s", "other"), "s", Everything())
     assert assignment.consumers == {CONSUMER: Role.FOLLOWING}
-    assignment = assign_objects(rows("other", "s"), "s")
+    assignment = assign_objects(rows("other", "s"), "s", Everything())
     assert assignment.queues == {QUEUE: Role.FOLLOWING}
 
 
@@ -65,16 +73,16 @@ def test_following_goes_one_step_only() -> None:
         consumers=state.consumers,
         registrations=[*state.registrations, Registration(far, CONSUMER, vital=False)],
     )
-    assert far not in assign_objects(state, "s").queues
+    assert far not in assign_objects(state, "s", Everything()).queues
 
 
 def test_an_object_without_row_is_not_followed() -> None:
     state = rows("s", "s")
-    assert assign_objects(StateRows(state.queues, [], state.registrations), "s").consumers == {}
+    assert assign_objects(StateRows(state.queues, [], state.registrations), "s", Everything()).consumers == {}
 
 
 def test_a_queue_in_error_keeps_its_consumers_followed() -> None:
-    assignment = assign_objects(rows("s", "other"), "s", {QUEUE})
+    assignment = assign_objects(rows("s", "other"), "s", Everything(), {QUEUE})
     assert assignment.queues == {QUEUE: Role.ERROR}
     assert assignment.consumers == {CONSUMER: Role.FOLLOWING}
 
@@ -102,14 +110,14 @@ def replicated(queue_stage: str, consumer_stage: str) -> StateRows:
 
 def test_replicated_objects_are_led_only_if_they_are_to_be_handled() -> None:
     state = replicated("s", "other")
-    assert assign_objects(state, "s").queues == {QUEUE: Role.ERROR}
-    assignment = assign_objects(state, "s", handle_replicated_objects=True)
+    assert assign_objects(state, "s", Everything()).queues == {QUEUE: Role.ERROR}
+    assignment = assign_objects(state, "s", Everything(), handle_replicated_objects=True)
     assert assignment.queues == {QUEUE: Role.LEADING, REPLICA: Role.FOLLOWING}
     assert assignment.consumers == {CONSUMER: Role.FOLLOWING}
 
 
 def test_a_replicated_queue_that_is_not_led_is_followed_for_its_consumers_and_so_are_its_replicas() -> None:
-    assignment = assign_objects(replicated("s", "s"), "s")
+    assignment = assign_objects(replicated("s", "s"), "s", Everything())
     assert assignment.queues == {QUEUE: Role.FOLLOWING, REPLICA: Role.FOLLOWING}
 
 
@@ -117,20 +125,20 @@ def test_a_replicated_consumer_that_is_not_led_is_followed_for_its_queue() -> No
     consumer = ConsumerRow(CONSUMER, queue_agent_stage="s", object_type="chaos_replicated_table")
     state = rows("s", "s")
     state = StateRows(state.queues, [consumer], state.registrations)
-    assert assign_objects(state, "s").consumers == {CONSUMER: Role.FOLLOWING}
+    assert assign_objects(state, "s", Everything()).consumers == {CONSUMER: Role.FOLLOWING}
     alone = StateRows([], [consumer], [])
-    assert assign_objects(alone, "s").consumers == {CONSUMER: Role.ERROR}
+    assert assign_objects(alone, "s", Everything()).consumers == {CONSUMER: Role.ERROR}
 
 
 def test_replicas_are_not_followed_without_a_row() -> None:
     state = replicated("s", "other")
     state = StateRows(state.queues[:1], state.consumers, state.registrations, state.mappings)
-    assert assign_objects(state, "s", handle_replicated_objects=True).queues == {QUEUE: Role.LEADING}
+    assert assign_objects(state, "s", Everything(), handle_replicated_objects=True).queues == {QUEUE: Role.LEADING}
 
 
 def test_multi_consumers_are_led_by_stage_and_never_followed() -> None:
     own, foreign = ConsumerRow(CONSUMER, queue_agent_stage="s"), ConsumerRow(QUEUE, queue_agent_stage="other")
-    assignment = assign_objects(StateRows([], [], []), "s", multi_consumers=[own, foreign])
+    assignment = assign_objects(StateRows([], [], []), "s", Everything(), multi_consumers=[own, foreign])
     assert assignment.multi_consumers == {CONSUMER: Role.LEADING}
 
 
@@ -158,7 +166,7 @@ def test_what_is_led_is_of_the_stage_and_what_is_followed_is_needed(
         [ConsumerRow(ref, queue_agent_stage=stage, object_type=kind) for ref, (stage, kind) in consumers.items()],
         registrations,
     )
-    assignment = assign_objects(state, "s", handle_replicated_objects=handle)
+    assignment = assign_objects(state, "s", Everything(), handle_replicated_objects=handle)
     for roles, objects in ((assignment.queues, queues), (assignment.consumers, consumers)):
         assert roles.keys() <= objects.keys()
         for ref, (stage, kind) in objects.items():
@@ -169,4 +177,4 @@ def test_what_is_led_is_of_the_stage_and_what_is_followed_is_needed(
     needed = {one.queue for one in registrations if assignment.consumers.get(one.consumer) is Role.LEADING}
     assert followed <= needed
     backwards = StateRows(state.queues, state.consumers, registrations[::-1])
-    assert assign_objects(backwards, "s", handle_replicated_objects=handle) == assignment
+    assert assign_objects(backwards, "s", Everything(), handle_replicated_objects=handle) == assignment

@@ -1,0 +1,104 @@
+"""Agents of a stage, as a cluster knows them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from queue_agent.adapters.agent_group import CypressGroup, set_ban
+from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.config import ClusterConfig
+from queue_agent.errors import ClusterError, ObjectNotFound
+from queue_agent.local_cluster.runner import LocalClusters
+
+ROOT = "//sys/queue_agents"
+LEASE = 5.0
+
+Group = Callable[..., CypressGroup]
+
+
+@pytest.fixture
+async def clusters() -> AsyncIterator[LocalClusters]:
+    async with LocalClusters({"pythia": 0}) as clusters:
+        yield clusters
+
+
+@pytest.fixture
+async def cluster(clusters: LocalClusters) -> AsyncIterator[YtCluster]:
+    async with AsyncExitStack() as stack:
+        config = ClusterConfig(proxy=clusters.addresses["pythia"], discover_proxies=False)
+        yield await stack.enter_async_context(YtCluster("pythia", config))
+
+
+@pytest.fixture
+def group(cluster: YtCluster) -> Group:
+    return lambda address, stage="production": CypressGroup(cluster, ROOT, stage, address)
+
+
+async def test_members_are_those_that_have_joined_and_not_left(group: Group) -> None:
+    first, second = group("a:1"), group("b:1")
+    membership = await first.join(LEASE)
+    await second.join(LEASE)
+    assert set((await first.look()).members) == {"a:1", "b:1"}
+    await first.leave(membership)
+    view = await second.look()
+    assert set(view.members) == {"b:1"}
+    assert set(view.instances) == {"a:1", "b:1"}
+
+
+async def test_a_membership_that_is_not_pinged_ends(group: Group, clusters: LocalClusters) -> None:
+    first, second = group("a:1"), group("b:1")
+    pinged, silent = await first.join(LEASE), await second.join(LEASE)
+    for _ in range(3):
+        clusters.cluster("pythia").state.clock.advance(LEASE - 1)
+        await first.ping(pinged)
+    assert set((await first.look()).members) == {"a:1"}
+    with pytest.raises(ClusterError) as error:
+        await second.ping(silent)
+    assert error.value.code == 11000
+
+
+async def test_two_agents_can_not_have_one_address(group: Group, clusters: LocalClusters) -> None:
+    await group("a:1").join(LEASE)
+    with pytest.raises(ClusterError, match="a:1 is a member already"):
+        await group("a:1").join(LEASE)
+    clusters.cluster("pythia").state.clock.advance(LEASE)
+    await group("a:1").join(LEASE)
+
+
+async def test_agents_of_one_stage_agree_on_the_lease(group: Group) -> None:
+    await group("a:1").join(LEASE)
+    with pytest.raises(ClusterError, match=r"must have the same membership\.lease: it is 6000 ms here and 5000 ms"):
+        await group("b:1").join(LEASE + 1)
+    await group("c:1", "another").join(LEASE + 1)
+
+
+async def test_stages_have_members_of_their_own_and_one_synchronizer(group: Group) -> None:
+    ours, theirs = group("a:1"), group("b:1", "st/age")
+    own, other = await ours.join(LEASE), await theirs.join(LEASE)
+    assert set((await theirs.look()).members) == {"b:1"}
+    assert not (await theirs.look()).synchronizer_taken
+    assert await theirs.claim_synchronizer(other)
+    assert (await ours.look()).synchronizer_taken
+    assert not await ours.claim_synchronizer(own)
+    await theirs.resign_synchronizer(other)
+    assert await ours.claim_synchronizer(own)
+
+
+@pytest.mark.parametrize("value", [True, "true"])
+async def test_bans_are_seen_until_they_are_lifted(group: Group, cluster: YtCluster, value: object) -> None:
+    await group("a:1").join(LEASE)
+    view = await group("b:1").look()
+    assert view.eligible == ["a:1"]
+    await cluster.execute("set", {"path": f"{ROOT}/instances/a:1/@banned"}, value)
+    view = await group("b:1").look()
+    assert (list(view.members), list(view.banned), view.eligible) == (["a:1"], ["a:1"], [])
+    await set_ban(cluster, ROOT, "a:1", banned=False)
+    await set_ban(cluster, ROOT, "a:1", banned=False)
+    assert (await group("b:1").look()).eligible == ["a:1"]
+    await set_ban(cluster, ROOT, "a:1", banned=True)
+    assert (await group("b:1").look()).eligible == []
+    with pytest.raises(ObjectNotFound):
+        await set_ban(cluster, ROOT, "nobody:1", banned=True)
