@@ -118,11 +118,11 @@ async def run_agent(
             name: await stack.enter_async_context(YtCluster(name, cluster, metrics))
             for name, cluster in config.clusters.items()
         }
-        registrations, mapping = (
+        tables = (
             StateTable(clusters[table.cluster], table.path)
-            for table in (config.state.registrations, config.state.mapping)
+            for table in (config.state.registrations, config.state.mapping, config.state.hosts)
         )
-        store = StateTables(clusters[config.state.cluster], config.state.root, registrations, mapping)
+        store = StateTables(clusters[config.state.cluster], config.state.root, *tables)
         process = Process(config.host, os.getpid(), threading.get_native_id())
         control = Origins(process, "Control:0", randomness)
         written, regroup, elected = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -208,8 +208,10 @@ async def run_agent(
         if config.history is not None:
             port = rpc.address.rpartition(":")[2]
             instance = f"{config.host}:{port}/{os.getpid()}/{encode_instant(clock.now())}"
-            tables = config.history_tables
-            history = HistoryQueue(clusters[tables.queue.cluster], tables, f"{config.stage}/{config.host}:{port}")
+            history_tables = config.history_tables
+            history = HistoryQueue(
+                clusters[history_tables.queue.cluster], history_tables, f"{config.stage}/{config.host}:{port}"
+            )
             writer = HistoryWriter(history, config.history.max_buffered_bytes, instance, board, clock, control, metrics)
             recorder = HistoryRecorder(board, history, writer, clock, instance, metrics)
             write_schedule = Schedule(WRITE_PERIOD, HISTORY_TIMEOUT)

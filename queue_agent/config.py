@@ -144,6 +144,16 @@ class StateConfig(ConfigModel):
     """Table of the replicas of replicated tables; `replicated_table_mapping` in `root` by default. May name a cluster
     as well."""
 
+    object_mapping_table_path: RichTablePath | None = None
+    """Table that says which agent leads which object; `queue_agent_object_mapping` in `root` by default. May name a
+    cluster as well. A C++ agent of another stage with the same `root` deletes rows of all objects but its own from that
+    one: beside it, this has to be another table of the same schema."""
+
+    @property
+    def hosts(self) -> CrossClusterRef:
+        """Where the mapping of objects to agents is."""
+        return self._table(self.object_mapping_table_path, "queue_agent_object_mapping")
+
     @property
     def registrations(self) -> CrossClusterRef:
         """Where registrations are."""
@@ -375,6 +385,7 @@ class AgentConfig(ConfigModel):
             "state.cluster": (self.state.cluster,),
             "state.consumer_registration_table_path": (self.state.registrations.cluster,),
             "state.replicated_table_mapping_table_path": (self.state.mapping.cluster,),
+            "state.object_mapping_table_path": (self.state.hosts.cluster,),
             "cypress_synchronizer.clusters": self.watched_clusters,
             "history.queue": (self.history_tables.queue.cluster,),
         }

@@ -48,15 +48,21 @@ class StateTables:
         root: their directory, such as `//sys/queue_agents`.
         registrations: `consumer_registrations` in `root` by default.
         mapping: `replicated_table_mapping` in `root` by default.
+        hosts: `queue_agent_object_mapping` in `root` by default.
     """
 
     def __init__(
-        self, cluster: YtCluster, root: str, registrations: StateTable | None = None, mapping: StateTable | None = None
+        self,
+        cluster: YtCluster,
+        root: str,
+        registrations: StateTable | None = None,
+        mapping: StateTable | None = None,
+        hosts: StateTable | None = None,
     ) -> None:
-        self._queues, self._consumers, self._names, self._hosts = (
-            StateTable(cluster, f"{root}/{name}")
-            for name in ("queues", "consumers", "multi_consumer_names", "queue_agent_object_mapping")
+        self._queues, self._consumers, self._names = (
+            StateTable(cluster, f"{root}/{name}") for name in ("queues", "consumers", "multi_consumer_names")
         )
+        self._hosts = hosts or StateTable(cluster, f"{root}/queue_agent_object_mapping")
         self._registrations = registrations or StateTable(cluster, f"{root}/consumer_registrations")
         self._mapping = mapping or StateTable(cluster, f"{root}/replicated_table_mapping")
         self._forms: Mapping[StateTable, _Form] = {
