@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import structlog
 
@@ -64,7 +64,13 @@ from queue_agent.ports import Clock
 
 log = structlog.get_logger(__name__)
 
-_GARBAGE_THRESHOLDS: Final = (20_000, 20, 100)
+_GARBAGE_THRESHOLD: Final = 1_000_000
+_FREEZE_SECONDS: Final = 0.2
+_GARBAGE_SUSPECTED: Final = 20_000
+"""Objects more than at the last freeze: what comes and goes with a pass leaves no more behind than it found."""
+
+_FREEZES: Final = 3000
+"""Between looks at everything."""
 
 _CHANNEL_TIMEOUT_SECONDS: Final = 50.0
 """Masters wait a minute for an answer; that of another agent is to be there before."""
@@ -365,7 +371,6 @@ async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], 
     Raises:
         ExceptionGroup: of what `run_agent` raises.
     """
-    _tune_garbage_collector()
     loop = asyncio.get_running_loop()
     departure = Departure()
 
@@ -375,6 +380,7 @@ async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     async with asyncio.TaskGroup() as group:
+        garbage = group.create_task(_collect_garbage())
         agent = group.create_task(run_agent(config, ready, departure=departure))
         await departure.wanted.wait()
         log.info("stopping")
@@ -382,13 +388,23 @@ async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], 
             async with asyncio.timeout(config.membership.hand_over_timeout.total_seconds()):
                 await departure.done.wait()
         agent.cancel()
+        garbage.cancel()
 
 
-def _tune_garbage_collector() -> None:
-    """Look through all that is in memory rarely: with very many objects it takes a second, in which nobody is served.
+async def _collect_garbage() -> NoReturn:
+    """Keep the garbage collector from looking through all that is in memory.
 
-    What a pass leaves behind is freed by reference counts; young cycles, such as those of exceptions, are still found.
+    It would do so whenever passes have replaced most of it: with very many objects that takes a second, in which nobody
+    is served. What is old is frozen, which takes no time; it is still freed by reference counts, and once in a while
+    looked through as a whole for cycles that were not garbage yet when they were frozen.
     """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_GARBAGE_THRESHOLDS)
+    gc.set_threshold(_GARBAGE_THRESHOLD)
+    while True:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        for _ in range(_FREEZES):
+            await asyncio.sleep(_FREEZE_SECONDS)
+            if gc.get_count()[0] > _GARBAGE_SUSPECTED:
+                gc.collect(0)
+            gc.freeze()

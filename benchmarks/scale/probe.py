@@ -9,7 +9,7 @@ from random import Random
 from types import TracebackType
 from typing import Any, Final, Self
 
-from benchmarks.scale.world import CLUSTER, Size, consumer_path, queue_path
+from benchmarks.scale.world import CLUSTER, STILL, Load, Size, World, consumer_path, queue_path
 from queue_agent.wire import orchid
 from queue_agent.wire.error import YtError
 from queue_agent.wire.orchid import Verb, join_path
@@ -49,10 +49,12 @@ class Probe:
         answer = await self._client.call(self._address, orchid.METHOD, body, attachments, time_limit=_TIME_LIMIT)
         return orchid.decode_value(Verb.GET, orchid.decode_response(answer.attachments))
 
-    async def pass_counts(self) -> Sequence[tuple[float, int]]:
-        """How many passes objects have had so far, of a sample, and when that was so."""
-        # An odd step: those that move are not to be in it more often than others.
-        numbers = range(0, self._size.queues, max(1, self._size.queues // _SAMPLE) | 1)
+    async def pass_counts(self, load: Load) -> Sequence[tuple[float, int]]:
+        """How many passes objects have had so far, of a sample half of which moves if any do, and when that was so."""
+        world = World(self._size, load, 0)
+        moving = [number for number in range(self._size.queues) if world.any_moves(number)]
+        still = sorted({*range(self._size.queues)} - {*moving})
+        numbers = [number for some in (moving, still) for number in some[:: max(1, len(some) * 2 // _SAMPLE)]]
         queues = [await self._pass_index("queues", queue_path(number)) for number in numbers]
         consumers = [
             await self._pass_index("consumers", consumer_path(number, index))
@@ -61,11 +63,11 @@ class Probe:
         ]
         return queues + consumers
 
-    async def wait_for_passes(self, count: int) -> None:
+    async def wait_for_passes(self, count: int, load: Load = STILL) -> None:
         """Return when every object of a sample has had that many."""
         while True:
             try:
-                if min(passes for _, passes in await self.pass_counts()) >= count:
+                if min(passes for _, passes in await self.pass_counts(load)) >= count:
                     return
             except YtError:
                 pass  # not all objects have a controller yet

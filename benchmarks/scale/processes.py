@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.scale.world import CLUSTER, STAGE, Size
+from benchmarks.scale.world import CLUSTER, STAGE, Load, Size
 
 _TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
@@ -30,9 +30,9 @@ class StandInProcess:
         """How many there were so far, by command; `light` counts what was inside of batches."""
         return self._ask("")
 
-    def move(self, percent: int) -> None:
-        """Let that many partitions of a hundred move from now on."""
-        self._ask(str(percent))
+    def move(self, load: Load) -> None:
+        """Let those partitions move from now on."""
+        self._ask(str(load))
 
     def _ask(self, line: str) -> dict[str, int]:
         assert self._process.stdin is not None

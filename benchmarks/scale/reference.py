@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yt.wrapper
 
-from benchmarks.scale.world import CLUSTER, TRIMMED, Size, World, consumer_path, queue_path
+from benchmarks.scale.world import CLUSTER, STILL, TRIMMED, Size, World, consumer_path, queue_path
 from queue_agent.wire import yson
 
 QUEUE_REQUESTS: Final = 2
@@ -50,7 +50,7 @@ def measure_plain_loop(address: str, size: Size, sample: int) -> PlainCost:
 
 def _ask_about_queue(client: Any, size: Size, queue: int) -> None:
     path, partitions = queue_path(queue), range(size.partitions)
-    still = World(size, 0, 0)
+    still = World(size, STILL, 0)
     tablets = client.get_tablet_infos(path, list(partitions))["tablets"]
     ends = [(index, TRIMMED) for index in partitions]
     ends += [(index, tablet["total_row_count"] - 1) for index, tablet in enumerate(tablets)]

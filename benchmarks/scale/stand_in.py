@@ -1,7 +1,7 @@
 """A stand-in for a cluster: answers what the agent asks from fragments of YSON, and does nothing else.
 
 A process of its own: its arguments are the numbers of queues, partitions and consumers; it prints its address. A line
-of its input is a percentage of partitions that move from now on; it answers with the requests it has had by command.
+of its input is the load from now on; it answers with the requests it has had by command.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from benchmarks.scale.world import (
     ROW_WEIGHT,
     STAGE,
     START,
+    STILL,
     TRIMMED,
+    Load,
     Size,
     World,
     consumer_path,
@@ -67,7 +69,7 @@ class StandIn:
         self.requests: Counter[str] = Counter()
         self._size = size
         self._started = time.monotonic()
-        self._moving_percent = 0
+        self._load = STILL
         self._tables = _state_tables(size)
         self._revisions = _dump({"value": _revisions(size)})
         self._columns = _dump({"value": yson.loads(_QUEUE_SCHEMA)})
@@ -76,27 +78,23 @@ class StandIn:
             for queue in range(size.queues)
         ]
         self._idle_infos = [
-            self._queue_infos(World(size, 0, 0), queue, range(size.partitions)) for queue in range(size.queues)
+            self._queue_infos(World(size, STILL, 0), queue, range(size.partitions)) for queue in range(size.queues)
         ]
-        self._idle_consumer_infos = _tablet_infos([_info(0, 0, World(size, 0, 0).queue_timestamp(0))])
+        self._idle_consumer_infos = _tablet_infos([_info(0, 0, World(size, STILL, 0).queue_timestamp(0))])
         self._known_attributes: dict[tuple[str, tuple[str, ...]], bytes] = {}
         self._moving: frozenset[int] = frozenset()
         """Queues."""
 
-    def move(self, percent: int) -> None:
-        """Let that many partitions of a hundred move from now on."""
-        self._moving_percent = percent
-        world = World(self._size, percent, 0)
-        self._moving = frozenset(
-            queue
-            for queue in range(self._size.queues)
-            if any(world.moves(queue, partition) for partition in range(self._size.partitions))
-        )
+    def move(self, load: Load) -> None:
+        """Let those partitions move from now on."""
+        self._load = load
+        world = World(self._size, load, 0)
+        self._moving = frozenset(queue for queue in range(self._size.queues) if world.any_moves(queue))
 
     def answer(self, command: str, parameters: Mapping[str, Any], body: bytes) -> bytes | dict[str, Any]:
         """Body of the answer, or an error."""
         self.requests[command] += 1
-        world = World(self._size, self._moving_percent, int(time.monotonic() - self._started))
+        world = World(self._size, self._load, int(time.monotonic() - self._started))
         match command:
             case "execute_batch":
                 results = (self._light(world, one["command"], one["parameters"]) for one in parameters["requests"])
@@ -435,7 +433,7 @@ async def serve(size: Size, read_line: Callable[[], str]) -> None:
     print(f"127.0.0.1:{port}", flush=True)
     while line := await asyncio.to_thread(read_line):
         if line.strip():
-            stand_in.move(int(line))
+            stand_in.move(Load.parse(line.strip()))
         print(json.dumps(stand_in.requests), flush=True)
     server.close()
 

@@ -41,18 +41,43 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """Which partitions get rows and are read."""
+
+    percent: int
+    """How many of a hundred."""
+
+    scattered: bool = False
+    """One here, one there; otherwise all of some queues."""
+
+    def __str__(self) -> str:
+        return f"{self.percent}{'s' if self.scattered else ''}"
+
+    @classmethod
+    def parse(cls, text: str) -> Load:
+        """The opposite of `str`."""
+        return cls(int(text.removesuffix("s")), text.endswith("s"))
+
+
+STILL: Final = Load(0)
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     """Everything at one moment."""
 
     size: Size
-    moving_percent: int
-    """How many partitions of a hundred get rows and are read; spread over the queues."""
+    load: Load
 
     second: int
     """Since the start."""
 
     def moves(self, queue: int, partition: int) -> bool:
-        return (queue * self.size.partitions + partition) * 7919 % 100 < self.moving_percent
+        number = queue * self.size.partitions + partition if self.load.scattered else queue
+        return number * 7919 % 100 < self.load.percent
+
+    def any_moves(self, queue: int) -> bool:
+        return any(self.moves(queue, partition) for partition in range(self.size.partitions))
 
     def seconds_of(self, queue: int, partition: int) -> int:
         return self.second if self.moves(queue, partition) else 0

@@ -82,6 +82,7 @@ _FIRST_BACKOFF_SECONDS: Final = 0.1
 _MAX_REDIRECTS: Final = 3
 _CONNECTION_LIMIT: Final = 32
 _MAX_BYTES_BODY: Final = 1 << 20
+_LARGE_BODY: Final = 1 << 20
 _TRANSPORT_ERRORS: Final = (aiohttp.ClientError, OSError, h11.RemoteProtocolError)  # TimeoutError is an OSError
 
 
@@ -189,7 +190,7 @@ class YtHttp:
             A digest of the answer, and the answer; None instead of it if this is the digest given.
         """
         body = await self._execute(command, parameters, None, None)
-        new_digest = _digest(body)
+        new_digest = await _digest(body)
         return new_digest, None if new_digest == digest else self.parse(command, body)
 
     async def read_rows(
@@ -212,7 +213,7 @@ class YtHttp:
             A digest of the answer, and the rows; None instead of them if this is the digest given.
         """
         body = await self._execute(command, parameters, None, subject)
-        new_digest = _digest(body)
+        new_digest = await _digest(body)
         return new_digest, None if new_digest == digest else self._parse_rows(command, body)
 
     def _parse_rows(self, command: str, body: bytes) -> list[Any]:
@@ -416,7 +417,14 @@ class TokenFile:
         return self._token
 
 
-def _digest(body: bytes) -> bytes:
+async def _digest(body: bytes) -> bytes:
+    """In a thread if it would keep others waiting; the lock of the interpreter is not held meanwhile."""
+    if len(body) < _LARGE_BODY:
+        return _digest_at_once(body)
+    return await asyncio.to_thread(_digest_at_once, body)
+
+
+def _digest_at_once(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).digest()
 
 

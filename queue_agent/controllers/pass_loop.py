@@ -72,7 +72,6 @@ async def run_passes(
     jitter: Callable[[], float],
     wake: asyncio.Event | None = None,
     disabled: Callable[[], None] = lambda: None,
-    splay: Callable[[], float] = lambda: 1.0,
 ) -> NoReturn:
     """Do passes until cancelled, the first at once; a failed one is reported and delays the next.
 
@@ -83,7 +82,6 @@ async def run_passes(
         jitter: a factor for the delay after a failure, so that what fails together is not tried again together.
         wake: when set, the next pass starts early, or it is looked earlier whether there are to be any; it is cleared.
         disabled: called each time it is found that there are to be no passes for now.
-        splay: a factor for the delay after the first pass, so that what begins together does not march in step.
     """
     clock = asyncio.get_running_loop().time
     failures = 0
@@ -98,8 +96,7 @@ async def run_passes(
         finished(pass_index, ended - started, error)
         failures = failures + 1 if error else 0
         pass_index += 1
-        factor = splay() if pass_index == 1 else 1.0
-        factor = jitter() if failures else factor
+        factor = jitter() if failures else 1.0
         while (schedule := find_schedule()).enable:
             # Looked at anew after every sleep: a shorter period counts at once.
             rest = ended + factor * next_delay(schedule, failures, ended - started) - clock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -38,12 +38,19 @@ _LOOKS_AT_ONCE: Final = 8
 """Requests of groups. With more of them, none would be answered in time when there is too much to do."""
 
 _LONE_LOOKS_AT_ONCE: Final = 200
-_PASSES_AT_ONCE: Final = 32
-_SLOW_PASSES_AT_ONCE: Final = 64
+_PASSES_AT_ONCE: Final = 100
+_SLOW_PASSES_AT_ONCE: Final = 100
 _OVERDUE: Final = 200
 """Passes, and looks, that others need not wait for any longer."""
 
-_GOLDEN_RATIO: Final = 0.618033988749895
+_MOST_LATENESS_SECONDS: Final = 0.1
+"""What is later does not catch up: that would be a burst."""
+
+_MOST_PERIODS_HELD_BACK: Final = 4
+"""How long idle objects wait for those with passes of their own, when there is too much to do for both."""
+
+_ANSWERS_A_TURN: Final = 20
+"""Of a common look; whoever wants something of this process waits for a turn of the event loop or two."""
 
 FirstAnswer = Glance | ClusterError | None
 """What the first question of a pass was answered a moment ago; None: it has to be asked."""
@@ -185,12 +192,12 @@ class Rounds:
 @dataclass(slots=True, eq=False)
 class _Group:
     members: dict[Member, None] = field(default_factory=dict)
-    task: asyncio.Task[Any] | None = None
-    """Its rounds."""
+    looking: asyncio.Task[Any] | None = None
+    """A round under way."""
 
 
 class _ClusterRounds:
-    """Passes of the objects of one cluster."""
+    """Passes of the objects of one cluster; the rounds of its groups are spread evenly over the period."""
 
     def __init__(self, cluster: str, setting: _Setting) -> None:
         self._cluster = cluster
@@ -199,11 +206,19 @@ class _ClusterRounds:
         self._groups: dict[Member, _Group] = {}
         self._all_groups: list[_Group] = []
         self._with_room: dict[_Group, None] = {}
-        self._phase = 0.0
         self._looks = asyncio.Semaphore(_LOOKS_AT_ONCE)
+        self._answering = asyncio.Lock()
         self._lone_looks = Lane(setting.tasks, _LONE_LOOKS_AT_ONCE, SLOW_SECONDS, _OVERDUE)
         self._quick = Lane(setting.tasks, _PASSES_AT_ONCE, SLOW_SECONDS, _OVERDUE)
         self._slow = Lane(setting.tasks, _SLOW_PASSES_AT_ONCE, SLOW_SECONDS, 0)
+        self._rounds = setting.tasks.create_task(
+            run_passes(
+                lambda _: self._begin_rounds(),
+                lambda: replace(setting.find_schedule(), timeout=_ROUND_TIMEOUT),
+                lambda *_: None,
+                setting.jitter,
+            )
+        )
 
     def add(self, member: Member) -> None:
         group = next(iter(self._with_room), None) or self._new_group()
@@ -222,16 +237,6 @@ class _ClusterRounds:
     def _new_group(self) -> _Group:
         group = _Group()
         self._with_room[group] = None
-        # However many groups there come to be, their rounds are spread over the period.
-        self._phase = phase = (self._phase + _GOLDEN_RATIO) % 1
-        rounds = run_passes(
-            lambda _: self._do_round(group),
-            lambda: replace(self._setting.find_schedule(), timeout=_ROUND_TIMEOUT),
-            lambda *_: None,
-            self._setting.jitter,
-            splay=lambda: phase,
-        )
-        group.task = self._setting.tasks.create_task(rounds)
         self._all_groups.append(group)
         return group
 
@@ -242,13 +247,37 @@ class _ClusterRounds:
             member.removed = True
             if member.task is not None:
                 member.task.cancel()
+        self._rounds.cancel()
         for group in self._all_groups:
-            if group.task is not None:
-                group.task.cancel()
+            if group.looking is not None:
+                group.looking.cancel()
+
+    async def _begin_rounds(self) -> None:
+        """Begin a round of each group in the course of a period."""
+        groups = list(self._all_groups)
+        due = self._time()
+        for group in groups:
+            await asyncio.sleep(due - self._time())
+            due = max(due, self._time() - _MOST_LATENESS_SECONDS)
+            due += self._setting.find_schedule().period.total_seconds() / len(groups)
+            await self._looks.acquire()
+            if group.looking is None:
+                group.looking = self._setting.tasks.create_task(self._do_round(group))
+            else:
+                self._looks.release()
+        # Otherwise looks alone would take all the time there is, and what they find would wait ever longer.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_MOST_PERIODS_HELD_BACK * self._setting.find_schedule().period.total_seconds()):
+                await self._quick.caught_up()
 
     async def _do_round(self, group: _Group) -> None:
-        async with self._looks:
+        try:
             await self._look_around(group)
+        except Exception:
+            log.exception("round crashed", cluster=self._cluster)
+        finally:
+            group.looking = None
+            self._looks.release()
 
     async def _look_around(self, group: _Group) -> None:
         started = self._time()
@@ -276,9 +305,12 @@ class _ClusterRounds:
                 if not member.removed:
                     self._look_alone(member, watch)
             return
-        for (member, _), answer in zip(together, answers, strict=True):
-            if not member.removed and not self._pass_quietly(member, answer, pass_instant, started):
-                self._pass_alone(member, answer)
+        async with self._answering:  # answers to several groups at once would fill a turn, however few of each
+            for number, ((member, _), answer) in enumerate(zip(together, answers, strict=True), start=1):
+                if not member.removed and not self._pass_quietly(member, answer, pass_instant, started):
+                    self._pass_alone(member, answer)
+                if number % _ANSWERS_A_TURN == 0:
+                    await asyncio.sleep(0)
 
     async def _ask_together(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError] | None:
         try:

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 
 import pytest
 
-from queue_agent.controllers.lane import Lane
+from queue_agent.controllers import lane as lane_module
+from queue_agent.controllers.lane import LEAST_WIDTH, Lane
 
 
 class Works:
@@ -81,6 +82,34 @@ async def test_what_takes_long_keeps_nobody_waiting(tasks: asyncio.TaskGroup) ->
     await put_all(lane, works, "later", "then")
     assert works.begun[3:] == ["later"], "the width is as before"
     await works.end("later", "then")
+
+
+async def test_the_more_the_loop_has_to_do_the_fewer_are_under_way(
+    tasks: asyncio.TaskGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane, names = Lane(tasks, width=100, patience=60, overflow=0), [f"{number}" for number in range(200)]
+    monkeypatch.setattr(lane_module, "LONG_TURN_SECONDS", 60)
+    quick = Works()
+    await put_all(lane, quick, *names)
+    await until(lambda: len(quick.begun) == 100)
+    monkeypatch.setattr(lane_module, "LONG_TURN_SECONDS", 0)
+    await quick.end(*names)
+    busy = Works()
+    await put_all(lane, busy, *names)
+    assert len(busy.begun) == LEAST_WIDTH
+    await busy.end(*names)
+
+
+async def test_it_has_caught_up_when_nothing_waits(tasks: asyncio.TaskGroup) -> None:
+    lane, works = Lane(tasks, width=1, patience=60, overflow=0), Works()
+    await lane.caught_up()
+    await put_all(lane, works, "a", "b")
+    waiting = tasks.create_task(lane.caught_up())
+    await settle()
+    assert not waiting.done()
+    await works.end("a")
+    await waiting
+    await works.end("b")
 
 
 async def test_there_is_a_limit_to_what_takes_long(tasks: asyncio.TaskGroup) -> None:

@@ -74,22 +74,6 @@ async def test_passes_go_on_after_expected_errors_bugs_and_deadlines() -> None:
     assert await run(do_pass, QUICK) == [(0, ClusterError), (1, ZeroDivisionError), (2, TimeoutError), (3, None)]
 
 
-async def test_what_begins_together_is_spread_over_the_period() -> None:
-    clock = asyncio.get_running_loop().time
-    starts: list[float] = []
-
-    async def do_pass(index: int) -> None:
-        starts.append(clock())
-        if index == 2:
-            raise Stop
-
-    schedule = Schedule(period=timedelta(seconds=0.2), timeout=timedelta(seconds=20))
-    with pytest.raises(Stop):
-        await run_passes(do_pass, lambda: schedule, lambda *_: None, lambda: 1.0, splay=lambda: 0.0)
-    first, second = starts[1] - starts[0], starts[2] - starts[1]
-    assert first < 0.2 <= second
-
-
 async def test_waking_starts_the_next_pass_early_and_once() -> None:
     wake = asyncio.Event()
 

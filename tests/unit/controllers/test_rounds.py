@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from queue_agent.controllers import lane
 from queue_agent.controllers import rounds as rounds_module
+from queue_agent.controllers.lane import LEAST_WIDTH
 from queue_agent.controllers.pass_loop import Schedule
 from queue_agent.controllers.rounds import FirstAnswer, Member, Rounds
 from queue_agent.core.observed import Glance, TableFacts, Watch
@@ -116,13 +119,19 @@ class World:
         return [self.add(path)[0] for path in paths]
 
 
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
+@asynccontextmanager
+async def running_world() -> AsyncIterator[World]:
     cluster = FakeCluster()
     schedule = Schedule(timedelta(milliseconds=10), timedelta(seconds=5))
     clusters: dict[str, Cluster] = {CLUSTER: cluster}  # type: ignore[dict-item] # it has what is asked
     async with Rounds.running(clusters, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
         yield World(cluster, rounds)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with running_world() as world:
+        yield world
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -272,20 +281,44 @@ async def test_a_table_that_does_not_answer_is_told_of_however_short_passes_have
         await until(lambda: len(healthy.quiet_passes) > quiet)
 
 
-async def test_a_burst_of_passes_comes_a_few_at_a_time_and_later_ones_look_anew(world: World) -> None:
+async def test_a_burst_of_passes_comes_a_few_at_a_time_and_later_ones_look_anew(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hold = asyncio.Event()
     controllers = world.add_all(*(f"//{number}" for number in range(60)))
     await until(lambda: all(one.quiet_passes for one in controllers))
+    monkeypatch.setattr(lane, "LONG_TURN_SECONDS", 0)
     for one in controllers:
         one.holding = hold
         world.cluster.touched[one.path] = 1
-    await until(lambda: sum(one.inside for one in controllers) == rounds_module._PASSES_AT_ONCE)
+    await until(lambda: sum(one.inside for one in controllers) >= LEAST_WIDTH)
+    begun = sum(one.inside for one in controllers)
     await asyncio.sleep(0.05)  # several periods, in which no other may begin
     waiting = [one for one in controllers if len(one.own_passes) == 1]
-    assert len(waiting) == 60 - rounds_module._PASSES_AT_ONCE
+    assert len(waiting) == 60 - begun > 0
     hold.set()
     await until(lambda: all(len(one.own_passes) >= 2 for one in waiting))
     assert all(one.own_passes[1][1] is None for one in waiting)
+
+
+async def test_while_there_is_too_much_to_do_idle_objects_wait_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds_module, "GROUP_SIZE", 30)
+    monkeypatch.setattr(rounds_module, "_MOST_PERIODS_HELD_BACK", 10_000)
+    async with running_world() as world:
+        idle, moving = world.add_all(*(f"//idle/{n}" for n in range(30))), world.add_all(*(f"//{n}" for n in range(30)))
+        await until(lambda: all(one.quiet_passes for one in (*idle, *moving)))
+        monkeypatch.setattr(lane, "LONG_TURN_SECONDS", 0)
+        hold = asyncio.Event()
+        for one in moving:
+            one.holding = hold
+            world.cluster.touched[one.path] = 1
+        await until(lambda: any(one.inside for one in moving))
+        await asyncio.sleep(0.05)  # a round that had begun comes to its end
+        quiet = len(idle[0].quiet_passes)
+        await asyncio.sleep(0.05)  # several periods, in which no round may begin
+        assert len(idle[0].quiet_passes) == quiet
+        hold.set()
+        await until(lambda: len(idle[0].quiet_passes) > quiet)
 
 
 async def test_who_is_removed_has_ended_whatever_it_was_doing(world: World) -> None:
