@@ -88,10 +88,13 @@ def queue_schema() -> list[dict[str, Any]]:
 
 
 def queue_attributes() -> dict[str, Any]:
-    """Attributes by which old rows go: those that were read soon, all others in the end."""
+    """Attributes by which rows go in the end, and a policy by which those that were read may go soon.
+
+    The policy is not in force: while nobody has registered a vital consumer, it would be an alert and no more.
+    """
     return {
         **_lifetime(LIFETIME),
-        "auto_trim_config": {"enable": True, "retained_lifetime_duration": encode_duration(RETAINED)},
+        "auto_trim_config": {"enable": False, "retained_lifetime_duration": encode_duration(RETAINED)},
     }
 
 

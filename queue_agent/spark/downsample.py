@@ -30,19 +30,18 @@ MEASURES: Final = (
     "read_byte_rate",
     "trim_held_rows",
 )
-"""Columns of which there are an average and a maximum: `lag_rows_avg`, `lag_rows_max`, and so on."""
+"""Columns of which there are average, maximum and last value: `lag_rows_avg`, `lag_rows_max`, `lag_rows_last`..."""
 
 _WORST_PARTITION: Final = ("lag_ms",)
 _BEST_PARTITION: Final = ("idle_ms",)
+_COUNTS: Final = ("sample_count", "error_count", "behind_count", "expired_count")
+_CONSTRAINT: Final = ("trim_constraint", "trim_subject", "trim_row_index")
 _LAST: Final = (
     "lower",
     "upper",
     "offset",
     "disposition",
     "vital",
-    "trim_constraint",
-    "trim_subject",
-    "trim_row_index",
     "error_code",
     "error",
 )
@@ -55,16 +54,20 @@ def five_minutes(history: DataFrame) -> DataFrame:
         history: as the agent wrote it, see `docs/history.md`; rows that are there twice count once.
 
     Returns:
-        `ts` (begin), `kind`, `cluster`, `queue`, `consumer`, `partition`, `alert`; average and maximum of each of
-        `MEASURES`; the last values there were of the other columns; `sample_count`, and of these `error_count` with an
-        error, `behind_count` with rows to read, `expired_count` with rows lost.
+        `ts` (begin), `kind`, `cluster`, `queue`, `consumer`, `partition`, `alert`; average, maximum and last value
+        of each of `MEASURES`; the last values there were of the other columns; `sample_count`, and of these
+        `error_count` with an error, `behind_count` with rows to read, `expired_count` with rows lost.
     """
     order = sf.struct("ts", "agent_instance", "pass_index")
-    known = [sf.max_by(name, sf.when(sf.col(name).isNotNull(), order)).alias(name) for name in _LAST]
+
+    def last(value: Column | str, name: str) -> Column:
+        """Of the rows in which a column is not null."""
+        return sf.max_by(value, sf.when(sf.col(name).isNotNull(), order))
+
     measures = [
-        function(name).alias(f"{name}_{suffix}")
+        column.alias(f"{name}_{suffix}")
         for name in MEASURES
-        for suffix, function in (("avg", sf.avg), ("max", sf.max))
+        for suffix, column in (("avg", sf.avg(name)), ("max", sf.max(name)), ("last", last(name, name)))
     ]
     begin = sf.window("ts", "5 minutes")["start"].alias("begin")
     return (
@@ -76,8 +79,12 @@ def five_minutes(history: DataFrame) -> DataFrame:
             _count_of("pending_consumption", "expired").alias("behind_count"),
             _count_of("expired").alias("expired_count"),
             *measures,
-            *known,
+            *(last(name, name).alias(name) for name in _LAST),
+            # Who holds rows belongs to what holds them: the next cause may have nobody.
+            last(sf.struct(*_CONSTRAINT), _CONSTRAINT[0]).alias("constraint"),
         )
+        .select("*", "constraint.*")
+        .drop("constraint")
         .withColumnRenamed("begin", "ts")
     )
 
@@ -94,14 +101,14 @@ def sum_partitions(samples: DataFrame) -> DataFrame:
     measures = [
         _over_partitions(name)(f"{name}_{suffix}").alias(f"{name}_{suffix}")
         for name in MEASURES
-        for suffix in ("avg", "max")
+        for suffix in ("avg", "max", "last")
     ]
     return (
         samples.where(sf.col("kind") != "alert")
         .groupBy("ts", *SUBJECT)
         .agg(
             sf.count("partition").alias("partition_count"),
-            *(sf.sum(name).alias(name) for name in ("sample_count", "error_count", "behind_count", "expired_count")),
+            *(sf.sum(name).alias(name) for name in _COUNTS),
             *measures,
             sf.bool_or("vital").alias("vital"),
         )
@@ -116,19 +123,23 @@ def hourly(samples: DataFrame) -> DataFrame:
 
     Returns:
         The columns of `sum_partitions`, `ts` being the begin of the hour: averages of its averages, maxima of its
-        maxima, sums of its counts.
+        maxima, the last of its last values, sums of its counts.
     """
     measures = [
-        function(f"{name}_{suffix}").alias(f"{name}_{suffix}")
+        column.alias(f"{name}_{suffix}")
         for name in MEASURES
-        for suffix, function in (("avg", sf.avg), ("max", sf.max))
+        for suffix, column in (
+            ("avg", sf.avg(f"{name}_avg")),
+            ("max", sf.max(f"{name}_max")),
+            ("last", sf.max_by(f"{name}_last", "ts")),
+        )
     ]
     return (
         sum_partitions(samples)
         .groupBy(sf.window("ts", "1 hour")["start"].alias("begin"), *SUBJECT)
         .agg(
             sf.max("partition_count").alias("partition_count"),
-            *(sf.sum(name).alias(name) for name in ("sample_count", "error_count", "behind_count", "expired_count")),
+            *(sf.sum(name).alias(name) for name in _COUNTS),
             *measures,
             sf.bool_or("vital").alias("vital"),
         )

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 PAGE_NAME: Final = "report.html"
 
+_PARTITIONS: Final = 16
+"""Of samples, which are few; Spark would make two hundred tasks of nearly nothing out of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Period:
@@ -41,7 +44,7 @@ def collect_report(samples: DataFrame, period: Period) -> ReportData:
         period: moments are aware.
     """
     bucket = bucket_for(period.until - period.since)
-    samples = samples.where(in_period(period.since, period.until)).cache()
+    samples = samples.where(in_period(period.since, period.until)).coalesce(_PARTITIONS).cache()
     try:
         if samples.isEmpty():
             return ReportData(period.since, period.until, bucket)

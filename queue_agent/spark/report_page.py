@@ -24,7 +24,7 @@ table { border-collapse: collapse; width: 100%; font-size: 13px; }
 th { position: sticky; top: 0; background: #f4f5f7; text-align: left; white-space: nowrap; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #eceef1; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.text { overflow-wrap: anywhere; min-width: 4rem; } td.name { overflow-wrap: anywhere; min-width: 15rem; }
+td.text { white-space: nowrap; } td.name { overflow-wrap: anywhere; min-width: 15rem; }
 .facts { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; }
 .facts div { background: #f4f5f7; border-radius: 6px; padding: .5rem .9rem; }
 .facts b { display: block; font-size: 1.3rem; }

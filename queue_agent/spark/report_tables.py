@@ -37,11 +37,11 @@ def consumer_table(samples: DataFrame) -> DataFrame:
             sf.bool_or("vital").alias("vital"),
             sf.avg("lag_rows_avg").alias("lag_rows_avg"),
             sf.max("lag_rows_max").alias("lag_rows_max"),
-            sf.max_by("lag_rows_avg", "ts").alias("lag_rows_last"),
+            sf.max_by("lag_rows_last", "ts").alias("lag_rows_last"),
             (sf.avg("lag_ms_avg") / 1000).alias("freshness_avg"),
             (sf.percentile_approx("lag_ms_max", 0.95) / 1000).alias("freshness_p95"),
             (sf.max("lag_ms_max") / 1000).alias("freshness_max"),
-            (sf.max_by("lag_ms_avg", "ts") / 1000).alias("freshness_last"),
+            (sf.max_by("lag_ms_last", "ts") / 1000).alias("freshness_last"),
             sf.avg("read_rate_avg").alias("read_rate"),
             *(
                 (sf.sum(f"{what}_count") / sf.sum("sample_count")).alias(f"{what}_share")
@@ -83,7 +83,7 @@ def queue_table(samples: DataFrame) -> DataFrame:
             sf.avg("write_rate_avg").alias("write_rate_avg"),
             sf.max("write_rate_max").alias("write_rate_max"),
             sf.avg("write_byte_rate_avg").alias("write_byte_rate_avg"),
-            (sf.max_by("idle_ms_max", "ts") / 1000).alias("idle_seconds"),
+            (sf.max_by("idle_ms_last", "ts") / 1000).alias("idle_seconds"),
             (sf.sum("error_count") / sf.sum("sample_count")).alias("error_share"),
         )
     )
@@ -108,7 +108,9 @@ def retention_table(samples: DataFrame) -> DataFrame:
     cause = [*subject, "trim_constraint", "trim_subject"]
     whole = seen.groupBy(*subject).agg(sf.count("*").alias("whole"))
     moments = seen.groupBy("ts", *cause).agg(
-        sf.sum("trim_held_rows_max").alias("held"), sf.count("*").alias("partitions")
+        # The last value is the cause's own; the maximum may be that of a cause before.
+        sf.sum("trim_held_rows_last").alias("held"),
+        sf.count("*").alias("partitions"),
     )
     return (
         moments.groupBy(*cause)

@@ -147,7 +147,7 @@ async def test_the_command_makes_both_tables_and_then_has_nothing_to_do(tmp_path
         for path in (HISTORY, TABLES.producer.path):
             assert (await user.run("get", path=f"{path}/@tablet_state"))["value"] == "mounted"
         policy = (await user.run("get", path=f"{HISTORY}/@auto_trim_config"))["value"]
-        assert policy == {"enable": True, "retained_lifetime_duration": 3 * 24 * 3600 * 1000}
+        assert policy == {"enable": False, "retained_lifetime_duration": 3 * 24 * 3600 * 1000}
         told.clear()
         await init_history(location, False, told.append)
         assert told == [f"nothing to do: the history can be written to {HISTORY}"]

@@ -47,6 +47,8 @@ def history_rows() -> list[dict[str, Any]]:
                     "trim_subject": READER,
                     "trim_held_rows": 60 * (minute - 30),
                 }
+            if minute >= 67 and partition == 0:
+                held = {"trim_constraint": "retained_rows", "trim_held_rows": 10}
             rows.append(
                 row(minute, "queue", partition=partition, lower=500, upper=upper, write_rate=1.0, idle_ms=1000, **held)
             )
@@ -108,6 +110,7 @@ def test_five_minutes_of_a_partition_are_one_row(samples: DataFrame) -> None:
     later = consumer[7]  # minutes 35 to 39
     assert later["ts"].astimezone(UTC) == T0 + timedelta(minutes=35)
     assert (later["lag_rows_avg"], later["lag_rows_max"], later["lag_ms_max"]) == (420.0, 540, 540_000)
+    assert later["lag_rows_last"] == 540
     assert (later["behind_count"], later["expired_count"], later["vital"]) == (5, 0, True)
     assert later["offset"] == 1000 + 60 * 30, "the last one"
     [broken] = [row for row in rows if row["queue"] == "//home/broken"]
@@ -162,9 +165,10 @@ def test_a_report_tells_who_is_behind_who_is_busy_and_who_pins_what(samples: Dat
         ("//home/broken", None),
     ]
     assert (data.queues[0]["partition_count"], data.queues[0]["stored_rows"]) == (2, 2 * (500 + 60 * 69))
-    [held] = data.retention
-    assert (held["constraint"], held["subject"], held["held_rows_last"]) == ("vital_consumer", READER, 2340)
-    assert held["share"] == pytest.approx(8 / 28)
+    held, after = data.retention
+    assert (held["constraint"], held["subject"], held["held_rows_last"]) == ("vital_consumer", READER, 60 * 34)
+    assert (after["constraint"], after["subject"], after["held_rows_max"]) == ("retained_rows", None, 10)
+    assert [held["share"], after["share"]] == [pytest.approx(7 / 28), pytest.approx(1 / 28)]
     assert [(row["queue"], row["alert"], row["error"], row["minutes"]) for row in data.trouble] == [
         (None, "failed", ERROR, 5),
         ("//home/broken", None, ERROR, 5),
