@@ -277,7 +277,8 @@ class YtCluster:
 
     async def read_consumer_names(self, path: str) -> Collection[str]:
         """The names in use in a multi-consumer; those that are not UTF-8 can not be served and are left out."""
-        [rows] = await self.select_all(path, [f"[queue_consumer_name] from {quote_path(path)}"])
+        query = f"[queue_consumer_name] from {quote_path(path)} group by [queue_consumer_name]"
+        [rows] = await self.select_all(path, [query])
         return {row["queue_consumer_name"] for row in rows if isinstance(row["queue_consumer_name"], str)}
 
     async def generate_timestamp(self) -> int:

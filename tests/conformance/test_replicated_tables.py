@@ -191,6 +191,21 @@ def test_replicas_are_not_written_to_directly(table: Replicated) -> None:
         table.meta.insert_rows(table.path, ROWS[1:])
 
 
+def test_a_write_fails_whose_synchronous_replica_belongs_to_another(table: Replicated) -> None:
+    other, copy = table.clusters["hume"], table.copy("hume")
+    other.unmount_table(copy, sync=True)
+    other.alter_table(copy, upstream_replica_id=table.ids["pythia"])
+    other.mount_table(copy, sync=True)
+    with refused(1718):
+        table.meta.insert_rows(table.path, ROWS)
+    assert table.rows("hume") == []
+    other.unmount_table(copy, sync=True)
+    other.alter_table(copy, upstream_replica_id=table.ids["hume"])
+    other.mount_table(copy, sync=True)
+    table.meta.insert_rows(table.path, ROWS)
+    assert table.rows("hume") == ROWS
+
+
 def test_without_a_synchronous_replica_writes_must_allow_it_and_reads_fail(table: Replicated) -> None:
     table.alter("hume", mode="async")
     with refused(1714, "require_sync_replica"):
