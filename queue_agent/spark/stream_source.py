@@ -44,6 +44,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._reader = RangeReader(options, schema)
         self._target: dict[int, int] | None = None
         self._latest: dict[str, Any] | None = None
+        self._object_id: str | None = None
         self._idle_since: float | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -71,13 +72,13 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f"the checkpoint is about the queue {position.cluster}:{position.path}, not {self._queue.path}; "
                 "every queue needs a checkpointLocation of its own"
             )
-        if self._stream.commit_on_idle:
-            self._consumer.advance(position.next_row_indexes)
         self._rest()
         object_id, bounds = self._look()
         begin = position.next_row_indexes
         if position.object_id not in (None, object_id):
             begin = self._begin_anew(position, bounds)
+        elif self._stream.commit_on_idle:
+            self.commit(start)
         max_rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         end = plan_end(begin, bounds, max_rows, self._stream.on_new_partitions)
         if self._target is not None:
@@ -120,8 +121,12 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._reader.read(partition.value)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Everything before `end` is worked off: move the consumer there."""
-        self._consumer.advance(StreamPosition.from_json(end).next_row_indexes)
+        """Everything before `end` is worked off: move the consumer there, unless it is now about another queue."""
+        position = StreamPosition.from_json(end)
+        if self._object_id is None:
+            self._look()
+        if position.object_id in (None, self._object_id):
+            self._consumer.advance(position.next_row_indexes)
 
     def stop(self) -> None:
         """Nothing is held that would have to be given back."""
@@ -138,6 +143,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _look(self) -> tuple[str, Bounds]:
         """Id of the queue and rows of its partitions."""
         info = self._queue.info()
+        self._object_id = info.object_id
         bounds = self._queue.bounds(info.tablet_count, self._stream.on_unmounted)
         ends = {index: bound.upper_row_index for index, bound in bounds.items() if bound is not None}
         self._latest = StreamPosition(self._queue.name.cluster, self._queue.path, ends, info.object_id).to_json()

@@ -1,0 +1,161 @@
+"""Writing: what is in a table after everything that can go wrong has gone wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
+
+from queue_agent.testing import LocalCluster, YtError
+from tests.spark.queues import create_consumer, create_queue, create_sorted, offsets, rows_of
+from tests.spark.streams import drain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+VALUES = [f"row {number}" for number in range(12)]
+SERVICE = ("__spyt_streaming_src_tablet_index", "__spyt_streaming_src_row_index")
+REFUSED = YtError("Something is wrong with this request", 1)
+
+
+class Sink:
+    """A queue of two partitions with rows, and a checkpoint of a stream from it."""
+
+    def __init__(self, spark: SparkSession, home: LocalCluster, folder: str, directory: Path) -> None:
+        self.spark = spark
+        self.home = home
+        self.folder = folder
+        self.queue = f"{folder}/queue"
+        self.consumer = f"{folder}/consumer"
+        self.result = f"{folder}/result"
+        self.checkpoint = directory / "checkpoint"
+        create_queue(home, self.queue, tablets=2)
+        create_consumer(home, self.consumer, self.queue)
+        rows = [{"data": value, "$tablet_index": number % 2} for number, value in enumerate(VALUES)]
+        home.client.insert_rows(self.queue, rows)
+
+    def stream(self, **options: Any) -> DataStreamWriter:
+        frame = (
+            self.spark.readStream.format("yt")
+            .options(consumer_path=self.consumer, include_service_columns=True, max_rows_per_partition=4, retries=2)
+            .load(self.queue)
+        )
+        return (
+            frame.writeStream.format("yt")
+            .options(retries=2, **options)
+            .option("checkpointLocation", self.checkpoint.as_uri())
+            .option("path", self.result)
+        )
+
+    def forget_end_of(self, batch: int) -> None:
+        """As if Spark had been killed after the sink was done, before it wrote so down."""
+        for name in (str(batch), f".{batch}.crc"):
+            (self.checkpoint / "commits" / name).unlink()
+
+    @property
+    def transactional(self) -> dict[str, str]:
+        return {
+            "write_mode": "transaction",
+            "ledger_path": f"{self.folder}/ledger",
+            "consumer_path": self.consumer,
+            "queue_path": self.queue,
+        }
+
+
+@pytest.fixture
+def sink(spark: SparkSession, home: LocalCluster, folder: str, tmp_path: Path) -> Sink:
+    return Sink(spark, home, folder, tmp_path)
+
+
+def test_a_keyed_table_has_every_row_once_whatever_is_repeated(sink: Sink) -> None:
+    create_sorted(
+        sink.home,
+        sink.result,
+        [{"name": name, "type": "int64"} for name in SERVICE],
+        [{"name": "data", "type": "string"}],
+    )
+    one_task = sink.home.faults.refuse("insert_rows", path=sink.result, count=1, error=REFUSED)
+    answer_lost = sink.home.faults.drop("insert_rows", path=sink.result, count=1, executed=True)
+
+    drain(sink.stream())
+    sink.forget_end_of(1)
+    drain(sink.stream())
+
+    assert one_task.hits == answer_lost.hits == 1
+    written = {(row[SERVICE[0]], row[SERVICE[1]]): row["data"] for row in rows_of(sink.home, sink.result)}
+    assert written == {(number % 2, number // 2): value for number, value in enumerate(VALUES)}
+
+
+def test_a_transaction_writes_rows_ledger_and_consumer_or_nothing(sink: Sink) -> None:
+    create_queue(sink.home, sink.result)
+    task_fails = sink.home.faults.refuse("pull_queue_consumer", count=1, error=REFUSED)
+    sink.home.faults.refuse("commit_transaction", count=1, error=REFUSED)
+
+    with pytest.raises(Exception, match="Something is wrong with this request"):
+        drain(sink.stream(**sink.transactional))
+    assert task_fails.hits == 1
+    assert rows_of(sink.home, sink.result) == rows_of(sink.home, f"{sink.folder}/ledger") == []
+    assert offsets(sink.home, sink.consumer) == {}
+
+    drain(sink.stream(**sink.transactional))
+    sink.forget_end_of(1)
+    drain(sink.stream(**sink.transactional))
+
+    assert sorted(row["data"] for row in rows_of(sink.home, sink.result)) == sorted(VALUES)
+    assert [row["batch_id"] for row in rows_of(sink.home, f"{sink.folder}/ledger")] == [1]
+    assert offsets(sink.home, sink.consumer) == {0: 6, 1: 6}, "with the rows, not one batch behind"
+
+
+def test_a_static_table_has_every_batch_once(sink: Sink) -> None:
+    schema = [*({"name": name, "type": "int64"} for name in SERVICE), {"name": "data", "type": "string"}]
+    sink.home.client.create("table", sink.result, attributes={"schema": schema})
+    task_fails = sink.home.faults.refuse("write_table", count=1, error=REFUSED)
+    sink.home.faults.refuse("concatenate", count=1, error=REFUSED)
+
+    with pytest.raises(Exception, match="Something is wrong with this request"):
+        drain(sink.stream())
+    assert task_fails.hits == 1
+    assert sink.home.client.get(f"{sink.result}/@row_count") == 0
+
+    drain(sink.stream())
+    sink.forget_end_of(1)
+    drain(sink.stream())
+
+    assert sorted(row["data"] for row in sink.home.client.read_table(sink.result)) == sorted(VALUES)
+
+
+def test_a_frame_makes_a_static_table_and_replaces_it(spark: SparkSession, home: LocalCluster, folder: str) -> None:
+    path = f"{folder}/made"
+    frame = spark.createDataFrame([(1, "a", [1, 2]), (2, None, [])], "number int, text string, numbers array<bigint>")
+
+    frame.write.format("yt").mode("append").option("write_type_v3", True).save(path)
+    frame.limit(1).write.format("yt").mode("append").option("write_type_v3", True).save(path)
+
+    rows = [{"number": 1, "text": "a", "numbers": [1, 2]}, {"number": 2, "text": None, "numbers": []}]
+    assert list(home.client.read_table(path)) == [*rows, rows[0]]
+    frame.limit(1).write.format("yt").mode("overwrite").option("write_type_v3", True).save(path)
+    assert list(home.client.read_table(path)) == [rows[0]]
+    assert not home.client.exists(f"{path}.parts") or home.client.list(f"{path}.parts") == []
+
+
+def test_a_frame_is_written_to_a_dynamic_table_only_if_it_may_be_inconsistent(
+    spark: SparkSession, home: LocalCluster, folder: str
+) -> None:
+    path = f"{folder}/queue"
+    create_queue(home, path)
+    frame = spark.createDataFrame([("a",), ("b",)], "data string").coalesce(1)
+
+    with pytest.raises(Exception, match="inconsistent_dynamic_write=true says that this is well"):
+        frame.write.format("yt").mode("append").save(path)
+    frame.write.format("yt").mode("append").option("inconsistent_dynamic_write", True).save(path)
+
+    assert [row["data"] for row in rows_of(home, path)] == ["a", "b"]
+
+
+def test_a_stream_into_what_is_not_there_is_refused(sink: Sink) -> None:
+    with pytest.raises(Exception, match=r"the table .* is not there; create it"):
+        drain(sink.stream())
