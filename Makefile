@@ -6,12 +6,16 @@ UV_VERSION := 0.13.9
 UV_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt-queue-agent/uv-$(UV_VERSION)
 UV := $(UV_HOME)/bin/uv
 BIN := .venv/bin
+TOOLS_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt-queue-agent/tools
 
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
-.PHONY: run test check check-browser conformance-real bench docs lock proto clean
+# What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
+DEPLOY_CHECKS := check-alerts
+
+.PHONY: run test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local
@@ -25,6 +29,13 @@ check: .venv/dev.installed  ## format, lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+check-deploy: $(DEPLOY_CHECKS)  ## what is deployed, by the tools that will read it
+
+check-alerts: export PATH := $(TOOLS_HOME)/bin:$(PATH)
+check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool and a Prometheus server
+	deploy/install-tools.sh $(TOOLS_HOME) prometheus
+	$(BIN)/pytest -q -rs deploy/tests
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
 	@command -v chromedriver >/dev/null || \
