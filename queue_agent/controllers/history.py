@@ -10,7 +10,7 @@ from typing import Final
 
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.history_writer import HistoryWriter
-from queue_agent.core.history import HistoryRow, SparseTexts, alert_rows, consumer_rows, queue_rows
+from queue_agent.core.history import HistoryRow, SparseTexts, alert_rows, consumer_rows, multi_consumer_rows, queue_rows
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.ports import Clock, HistoryStore, PassObserver
 
@@ -79,6 +79,7 @@ class HistoryRecorder:
     def _rows(self) -> Iterator[HistoryRow]:
         # Snapshots are frozen; the mappings they are in change while rows are made.
         queues, consumers = self._board.queues(), self._board.consumers()
+        multi_consumers = dict(self._board.multi_consumers())
         alerts = self._board.alerts()
         pass_index, now = self._board.agent_pass().pass_index, self._clock.now()
         recorded, self._recorded = self._recorded, {}
@@ -90,4 +91,8 @@ class HistoryRecorder:
             self._recorded[consumer] = consumer_snapshot.pass_instant
             if recorded.get(consumer) != consumer_snapshot.pass_instant:
                 yield from consumer_rows(consumer_snapshot, self._agent_instance)
+        for table, multi_consumer in multi_consumers.items():
+            self._recorded[table] = multi_consumer.pass_instant
+            if recorded.get(table) != multi_consumer.pass_instant:
+                yield from multi_consumer_rows(multi_consumer, self._agent_instance)
         yield from alert_rows(alerts, self._agent_instance, pass_index, now)

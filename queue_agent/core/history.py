@@ -10,6 +10,7 @@ from typing import Any, Final
 from queue_agent.core.encoding import EPOCH, encode_duration
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.lag import elapsed, processing_lag
+from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.rates import EmaCounter
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import (
@@ -141,6 +142,16 @@ def consumer_rows(snapshot: ConsumerSnapshot, agent_instance: str) -> Iterator[H
             queue_head["vital"] = registration.vital
         partitions = None if registration is None else registration.partitions
         yield from _standing_rows(queue_head, standing, partitions)
+
+
+def multi_consumer_rows(snapshot: MultiConsumerSnapshot, agent_instance: str) -> Iterator[HistoryRow]:
+    """A row if the table is in error, and one for each alert; the consumers in it have rows of their own."""
+    head = _head("consumer", agent_instance, snapshot.pass_index, snapshot.pass_instant, None)
+    head["consumer"] = str(snapshot.ref)
+    if snapshot.error is not None:
+        yield head | _error(snapshot.error)
+    for category, alert in snapshot.alerts.items():
+        yield head | {"kind": "alert", "alert": category} | _error(alert)
 
 
 def alert_rows(

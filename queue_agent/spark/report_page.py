@@ -87,6 +87,7 @@ _QUEUES: Final = (
     _count("rows/s", "write_rate_avg"),
     _count("peak rows/s", "write_rate_max"),
     _count("bytes/s", "write_byte_rate_avg"),
+    _count("rows trimmed", "trimmed_rows"),
     _count("rows there", "stored_rows"),
     _seconds("last write ago", "idle_seconds"),
     _share("in error", "error_share"),

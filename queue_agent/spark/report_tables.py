@@ -59,21 +59,30 @@ def queue_table(samples: DataFrame) -> DataFrame:
         samples: what `downsample.five_minutes` returns.
 
     Returns:
-        For each queue: `cluster`, `queue`, `partition_count`; `written_rows`, by the growth of row indexes;
+        For each queue: `cluster`, `queue`, `partition_count`; `written_rows`, `trimmed_rows`, by growth of row indexes;
         `write_rate_avg` and `write_rate_max`, rows per second, `write_byte_rate_avg`; `stored_rows` at the end;
         `idle_seconds`, since the last row was written, at the end; `error_share` of samples.
     """
     of_queues = samples.where((sf.col("kind") == "queue") & sf.col("partition").isNotNull())
     subject = ["cluster", "queue"]
-    before = sf.lag("upper").over(Window.partitionBy(*subject, "partition").orderBy("ts"))
+    in_order = Window.partitionBy(*subject, "partition").orderBy("ts")
     # A queue that was made anew begins at zero: that is no growth.
-    grown = of_queues.withColumn("growth", sf.greatest(sf.col("upper") - before, sf.lit(0)))
+    grown = of_queues.select(
+        "*",
+        *(
+            sf.greatest(sf.col(bound) - sf.lag(bound).over(in_order), sf.lit(0)).alias(f"{bound}_growth")
+            for bound in ("lower", "upper")
+        ),
+    )
     partitions = grown.groupBy(*subject, "partition").agg(
-        sf.sum("growth").alias("growth"), sf.max_by(sf.col("upper") - sf.col("lower"), "ts").alias("stored")
+        sf.sum("upper_growth").alias("written"),
+        sf.sum("lower_growth").alias("trimmed"),
+        sf.max_by(sf.col("upper") - sf.col("lower"), "ts").alias("stored"),
     )
     sizes = partitions.groupBy(*subject).agg(
         sf.count("*").alias("partition_count"),
-        sf.sum("growth").alias("written_rows"),
+        sf.sum("written").alias("written_rows"),
+        sf.sum("trimmed").alias("trimmed_rows"),
         sf.sum("stored").alias("stored_rows"),
     )
     rates = (

@@ -39,7 +39,7 @@ def history_rows() -> list[dict[str, Any]]:
     rows = []
     for minute in range(70):
         for partition in (0, 1):
-            upper = 1000 + 60 * minute
+            lower, upper = (500 if minute < 40 else 600), 1000 + 60 * minute
             held: dict[str, Any] = {"trim_constraint": "end_of_partition"}
             if minute >= 30 and partition == 0:
                 held = {
@@ -50,7 +50,9 @@ def history_rows() -> list[dict[str, Any]]:
             if minute >= 67 and partition == 0:
                 held = {"trim_constraint": "retained_rows", "trim_held_rows": 10}
             rows.append(
-                row(minute, "queue", partition=partition, lower=500, upper=upper, write_rate=1.0, idle_ms=1000, **held)
+                row(
+                    minute, "queue", partition=partition, lower=lower, upper=upper, write_rate=1.0, idle_ms=1000, **held
+                )
             )
             lag = max(0, 60 * (minute - 30)) if partition == 0 else 0
             state = "pending_consumption" if lag else "up_to_date"
@@ -164,7 +166,8 @@ def test_a_report_tells_who_is_behind_who_is_busy_and_who_pins_what(samples: Dat
         ("//home/silent", 0),
         ("//home/broken", None),
     ]
-    assert (data.queues[0]["partition_count"], data.queues[0]["stored_rows"]) == (2, 2 * (500 + 60 * 69))
+    assert data.queues[0]["trimmed_rows"] == 2 * 100
+    assert (data.queues[0]["partition_count"], data.queues[0]["stored_rows"]) == (2, 2 * (400 + 60 * 69))
     held, after = data.retention
     assert (held["constraint"], held["subject"], held["held_rows_last"]) == ("vital_consumer", READER, 60 * 34)
     assert (after["constraint"], after["subject"], after["held_rows_max"]) == ("retained_rows", None, 10)

@@ -14,8 +14,10 @@ from queue_agent.core.history import (
     SparseTexts,
     alert_rows,
     consumer_rows,
+    multi_consumer_rows,
     queue_rows,
 )
+from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.rates import Counters, EmaCounter
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
@@ -148,6 +150,15 @@ def test_a_consumer_in_error_is_one_row_and_so_is_each_of_its_queues() -> None:
     for content in (BROKEN, QueueMissing(BROKEN)):
         [row] = consumer(standing(content))
         assert (row["queue"], row["vital"], row["error_code"], "partition" in row) == ("//tmp/q", True, 1702, False)
+
+
+def test_a_multi_consumer_has_rows_for_its_own_error_and_alerts_alone() -> None:
+    row = ConsumerRow(CONSUMER)
+    assert list(multi_consumer_rows(MultiConsumerSnapshot(row, 7, NOW, None, ["a"]), INSTANCE)) == []
+    broken = MultiConsumerSnapshot(row, 7, NOW, BROKEN, ["a"], alerts={"failed": BROKEN})
+    error, alert = multi_consumer_rows(broken, INSTANCE)
+    assert (error["kind"], error["consumer"], error["error_code"]) == ("consumer", "hume:" + CONSUMER.path, 1702)
+    assert (alert["kind"], alert["consumer"], alert["alert"]) == ("alert", "hume:" + CONSUMER.path, "failed")
 
 
 def test_alerts_of_the_agent_have_no_queue() -> None:

@@ -52,6 +52,7 @@ def queue(path: str, written_rows: int | None) -> dict[str, Any]:
         "queue": path,
         "partition_count": 2,
         "written_rows": written_rows,
+        "trimmed_rows": 0,
         "stored_rows": 100,
         "write_rate_avg": 0.0 if not written_rows else 5.0,
         "write_rate_max": 9.0,
