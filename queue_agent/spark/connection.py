@@ -22,6 +22,11 @@ _LONGEST_PAUSE: Final = 15_000
 @lru_cache(maxsize=16)
 def client_of(options: ConnectionOptions) -> YtClient:
     """The client of this process; to be used by one thread at a time."""
+    return new_client(options)
+
+
+def new_client(options: ConnectionOptions) -> YtClient:
+    """A client of one's own, for a transaction or a thread."""
     return YtClient(options.proxy, token=options.token, config=_config(options))
 
 

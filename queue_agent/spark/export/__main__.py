@@ -1,0 +1,368 @@
+"""`python -m queue_agent.spark.export`: arguments in, exit code out."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from enum import Enum, IntEnum
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
+
+import structlog
+import typer
+from yt.wrapper.errors import YtError
+
+from queue_agent.spark.errors import ConnectorError, OptionError
+from queue_agent.spark.export.archive import Archive
+from queue_agent.spark.export.compaction import Compactor
+from queue_agent.spark.export.documents import Range
+from queue_agent.spark.export.errors import ExportError, RangeRefused, SourceChanged, TargetDamaged, TargetTaken
+from queue_agent.spark.export.layout import export_directory
+from queue_agent.spark.export.lease import lease
+from queue_agent.spark.export.parquet_writer import TIMESTAMP, FileSettings
+from queue_agent.spark.export.planning import BatchLimits
+from queue_agent.spark.export.reporting import reporter_for
+from queue_agent.spark.export.source import ExportSource, SourceOptions
+from queue_agent.spark.export.storage import storage_of
+from queue_agent.spark.export.verification import Verdict, verify
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from queue_agent.spark.export.exporter import Exporter
+    from queue_agent.spark.export.parquet_sink import Transform
+
+log = structlog.get_logger(__name__)
+
+
+class ExitCode(IntEnum):
+    """What a scheduler is told."""
+
+    DONE = 0
+    FAILED = 1
+    """Trying again may help."""
+
+    WRONG_ARGUMENTS = 2
+    NOT_WHOLE = 3
+    """Verification found faults."""
+
+    SOURCE_CHANGED = 4
+    """The queue was created anew, cut off, trimmed, or has another schema: somebody has to decide."""
+
+    TARGET_TAKEN = 5
+    """Another exporter is at work, or the target belongs to another."""
+
+    TARGET_DAMAGED = 6
+    RANGE_REFUSED = 7
+
+
+class Mode(Enum):
+    """How far a run goes."""
+
+    CATCH_UP = "catch-up"
+    CONTINUOUS = "continuous"
+    BACKFILL = "backfill"
+    REPLACE = "replace"
+
+
+class PartitionBy(Enum):
+    """Which directories there are."""
+
+    HOUR = "hour"
+    DAY = "day"
+    NONE = "none"
+
+
+class Trimmed(Enum):
+    """What is done about rows that are gone."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+application = typer.Typer(
+    name="python -m queue_agent.spark.export",
+    help="Keep the rows of queues in Parquet files: each row once, and provably all of them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Queue = Annotated[str, typer.Option(help="Path of the queue; <cluster=...>//path if it is not the consumer's cluster.")]
+Target = Annotated[str, typer.Option(help="A directory, or s3://bucket/prefix?endpoint_override=...&region=...")]
+Proxy = Annotated[str | None, typer.Option(help="HTTP proxy of the cluster; YT_PROXY by default.")]
+Consumer = Annotated[str | None, typer.Option(help="Consumer of this export alone; made and registered if missing.")]
+SchemaVersion = Annotated[int, typer.Option(min=1, help="Next one after a change that old files can not follow.")]
+Generation = Annotated[int, typer.Option(min=1, help="Next one after the queue was created anew.")]
+
+
+@application.command()
+def parquet(
+    queue: Queue,
+    target: Target,
+    proxy: Proxy = None,
+    consumer: Consumer = None,
+    mode: Annotated[Mode, typer.Option(help="Up to the present end, for ever, or given rows.")] = Mode.CATCH_UP,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks, when continuous.")] = 60,
+    ranges: Annotated[
+        str | None, typer.Option(help='Rows to backfill or replace, as {"PARTITION": [BEGIN, END]}; END is exclusive.')
+    ] = None,
+    from_time: Annotated[str | None, typer.Option(help="Rows since then, such as 2026-01-31T07:00Z.")] = None,
+    to_time: Annotated[str | None, typer.Option(help="Rows before then.")] = None,
+    partition_by: Annotated[PartitionBy, typer.Option(help="Directories of time.")] = PartitionBy.HOUR,
+    time_column: Annotated[str, typer.Option(help="Whose time it is.")] = TIMESTAMP,
+    max_rows_per_partition: Annotated[int, typer.Option(min=1, help="In one batch.")] = 5_000_000,
+    rows_per_task: Annotated[int, typer.Option(min=1, help="Which is also the most of a file.")] = 1_000_000,
+    compression: Annotated[str, typer.Option(help="zstd, snappy, gzip or none.")] = "zstd",
+    on_trimmed: Annotated[Trimmed, typer.Option(help="Stop at rows that are gone, or leave a gap.")] = Trimmed.FAIL,
+    slack: Annotated[float, typer.Option(min=0, help="Seconds after which an idle hour is complete.")] = 300,
+    lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
+    lock_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")] = 60,
+    where: Annotated[str | None, typer.Option(help="SQL condition; other rows are left out.")] = None,
+    transform: Annotated[
+        str | None, typer.Option(metavar="MODULE:FUNCTION", help="Takes and gives a DataFrame, row by row.")
+    ] = None,
+    read_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help='Of format("yt"); may be repeated.')
+    ] = None,
+    schema_version: SchemaVersion = 1,
+    generation: Generation = 1,
+    master: Annotated[
+        str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")
+    ] = None,
+    textfile: Annotated[Path | None, typer.Option(help="Write metrics of the run here, for node-exporter.")] = None,
+) -> None:
+    """Export a queue to Parquet files."""
+    stop = Event()
+
+    def run() -> ExitCode:
+        from queue_agent.spark.export.exporter import Exporter, ExportOptions
+        from queue_agent.spark.export.parquet_sink import SparkWriter
+
+        source = ExportSource(SourceOptions(queue, consumer, proxy, _pairs(read_option or [])))
+        if consumer is None and mode in (Mode.CATCH_UP, Mode.CONTINUOUS):
+            raise OptionError("--consumer is missing: without one rows could be trimmed that are not exported")
+        change = _transform(where, transform)
+        options = ExportOptions(
+            schema_version=schema_version,
+            generation=generation,
+            files=FileSettings(partition_by.value, time_column, compression),
+            limits=BatchLimits(max_rows_per_partition, rows_per_task),
+            on_trimmed=on_trimmed.value,
+            slack=timedelta(seconds=slack),
+            lock_timeout=timedelta(seconds=lock_timeout),
+            lock_wait=timedelta(seconds=lock_wait),
+            filtered=change is not None,
+        )
+        wanted = _wanted_ranges(source, mode, ranges, from_time, to_time)
+        with _session(master, proxy) as spark:
+            writer = SparkWriter(spark, source, target, change)
+            reporter = reporter_for(sys.stderr, log.info)
+            exporter = Exporter(source, writer, storage_of(target), options, _now, reporter, stop)
+            try:
+                _run_mode(exporter, mode, wanted, timedelta(seconds=interval))
+            finally:
+                typer.echo(exporter.summary.to_json())
+                if textfile is not None:
+                    exporter.summary.write_textfile(textfile)
+        return ExitCode.DONE
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: _stop_once(stop))
+    _finish(run)
+
+
+@application.command("verify")
+def verify_export(
+    queue: Queue,
+    target: Target,
+    cluster: Annotated[
+        str | None, typer.Option(help="Name of the queue's cluster; asked of the proxy if missing.")
+    ] = None,
+    proxy: Proxy = None,
+    consumer: Annotated[str | None, typer.Option(help="Look whether it lets rows go that are not exported.")] = None,
+    schema_version: SchemaVersion = 1,
+    generation: Generation = 1,
+    deep: Annotated[bool, typer.Option("--deep", help="Read all data, not only footers of files.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Prove that an export has every row once; exit code 3 if it does not."""
+
+    def run() -> ExitCode:
+        directory = _directory(queue, proxy, cluster, schema_version, generation)
+        consumed = {} if consumer is None else ExportSource(SourceOptions(queue, consumer, proxy)).consumed()
+        archive = Archive(storage_of(target).below(directory))
+        verdict = verify(archive, directory, consumed=consumed, deep=deep)
+        typer.echo(json.dumps(verdict.to_json(), indent=2) if as_json else render(verdict))
+        return ExitCode.DONE if verdict.is_whole else ExitCode.NOT_WHOLE
+
+    _finish(run)
+
+
+@application.command()
+def compact(
+    queue: Queue,
+    target: Target,
+    consumer: Annotated[str, typer.Option(help="Of the export; its lock keeps exporters away meanwhile.")],
+    proxy: Proxy = None,
+    target_bytes: Annotated[int, typer.Option(min=1, help="Size up to which files are merged.")] = 256 << 20,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds for which replaced files stay.")] = 86400,
+    lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
+    lock_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")] = 60,
+    schema_version: SchemaVersion = 1,
+    generation: Generation = 1,
+) -> None:
+    """Merge the files of complete hours, and remove those that were replaced a while ago."""
+
+    def run() -> ExitCode:
+        source = ExportSource(SourceOptions(queue, consumer, proxy))
+        directory = _directory(queue, proxy, None, schema_version, generation)
+        with lease(source.read.connection, consumer, lock_timeout, lock_wait) as right:
+            archive = Archive(storage_of(target).below(directory))
+            report = Compactor(archive, _now, right.check).run(target_bytes, timedelta(seconds=grace))
+        typer.echo(
+            json.dumps(
+                {
+                    "merged_files": report.merged_files,
+                    "new_files": report.new_files,
+                    "removed_files": report.removed_files,
+                }
+            )
+        )
+        return ExitCode.DONE
+
+    _finish(run)
+
+
+def render(verdict: Verdict) -> str:
+    """A verdict for people."""
+    lines = [
+        f"{verdict.export}: {verdict.rows:,} rows in {verdict.files:,} files, {verdict.bytes:,} bytes,"
+        f" {verdict.manifests:,} manifests, {verdict.closed_periods:,} complete periods"
+    ]
+    lines += [f"  partition {index}: rows {begin} to {end - 1}" for index, (begin, end) in verdict.ranges.items()]
+    lines += [f"note: {note}" for note in verdict.notes]
+    lines += [f"FAULT: {fault}" for fault in verdict.faults]
+    lines.append("whole: every row is there once" if verdict.is_whole else f"not whole: {len(verdict.faults)} faults")
+    return "\n".join(lines)
+
+
+def _run_mode(exporter: Exporter, mode: Mode, ranges: list[Range], interval: timedelta) -> None:
+    match mode:
+        case Mode.CATCH_UP:
+            exporter.catch_up()
+        case Mode.CONTINUOUS:
+            exporter.follow(interval)
+        case Mode.BACKFILL:
+            exporter.backfill(ranges)
+        case Mode.REPLACE:
+            exporter.replace(ranges)
+
+
+def _wanted_ranges(
+    source: ExportSource, mode: Mode, ranges: str | None, from_time: str | None, to_time: str | None
+) -> list[Range]:
+    given = ranges is not None or from_time is not None or to_time is not None
+    if mode in (Mode.CATCH_UP, Mode.CONTINUOUS):
+        if given:
+            raise OptionError("--ranges, --from-time and --to-time go with --mode backfill or replace")
+        return []
+    if not given:
+        raise OptionError("--ranges, --from-time or --to-time says which rows to backfill or replace")
+    return source.ranges(ranges, from_time, to_time)
+
+
+def _transform(where: str | None, name: str | None) -> Transform | None:
+    if where is not None and name is not None:
+        raise OptionError("--where and --transform do not go together: filter in the function")
+    if where is not None:
+        return lambda frame: frame.where(where)
+    if name is None:
+        return None
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise OptionError(f"--transform is MODULE:FUNCTION, got {name!r}")
+    try:
+        found: Any = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise OptionError(f"--transform {name} can not be found: {error}") from error
+    return cast("Transform", found)
+
+
+def _pairs(options: list[str]) -> dict[str, str]:
+    pairs = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise OptionError(f"--read-option is NAME=VALUE, got {option!r}")
+        pairs[name] = value
+    return pairs
+
+
+def _directory(queue: str, proxy: str | None, cluster: str | None, schema_version: int, generation: int) -> str:
+    from queue_agent.spark.connection import cluster_of
+
+    named, path = cluster_of(queue)
+    name = cluster or named or ExportSource(SourceOptions(queue, None, proxy)).queue.cluster
+    return export_directory(name, path, schema_version, generation)
+
+
+@contextmanager
+def _session(master: str | None, proxy: str | None) -> Iterator[SparkSession]:
+    from pyspark import SparkConf
+
+    from queue_agent.spark import spark_session
+
+    if master is None and not SparkConf().contains("spark.master"):
+        master = "local[*]"
+    settings = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with spark_session("queue export", master=master, yt_proxy=proxy, spark_conf_args=settings) as spark:
+        yield spark
+
+
+def _stop_once(stop: Event) -> None:
+    if stop.is_set():
+        sys.exit(128 + signal.SIGTERM)
+    log.info("stopping after the present batch; a second signal stops at once")
+    stop.set()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - here the clock comes from
+
+
+def _finish(run: Callable[[], ExitCode]) -> NoReturn:
+    try:
+        code = run()
+    except OptionError as error:
+        code = _tell(error, ExitCode.WRONG_ARGUMENTS)
+    except SourceChanged as error:
+        code = _tell(error, ExitCode.SOURCE_CHANGED)
+    except TargetTaken as error:
+        code = _tell(error, ExitCode.TARGET_TAKEN)
+    except TargetDamaged as error:
+        code = _tell(error, ExitCode.TARGET_DAMAGED)
+    except RangeRefused as error:
+        code = _tell(error, ExitCode.RANGE_REFUSED)
+    except (ExportError, ConnectorError, YtError, OSError) as error:
+        code = _tell(error, ExitCode.FAILED)
+    raise typer.Exit(code)
+
+
+def _tell(error: Exception, code: ExitCode) -> ExitCode:
+    typer.echo(f"{type(error).__name__}: {error}", err=True)
+    return code
+
+
+if __name__ == "__main__":
+    application()

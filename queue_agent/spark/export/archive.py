@@ -1,0 +1,103 @@
+"""The directory of one export: its documents are read and written here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from queue_agent.spark.export import layout
+from queue_agent.spark.export.completeness import Completion
+from queue_agent.spark.export.documents import Identity, Manifest, Plan, decode, encode
+from queue_agent.spark.export.errors import TargetDamaged
+from queue_agent.spark.export.state import ExportState, follow
+from queue_agent.spark.export.storage import Storage
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Documents of an export; all methods raise TargetDamaged for what can not be read."""
+
+    storage: Storage
+    """Of the directory with the version in its name."""
+
+    def find_identity(self) -> Identity | None:
+        """Whose export it is; None if there is none."""
+        return _read(self.storage, layout.IDENTITY, Identity.from_json)
+
+    def create(self, identity: Identity) -> None:
+        """Begin an export; TargetTaken if there is one."""
+        self.storage.put_new(layout.IDENTITY, encode(identity.to_json()))
+
+    def load_state(self) -> ExportState:
+        """How far the export is: what is kept of it, and the manifests that came after."""
+        state = self.find_state() or ExportState()
+        while (manifest := self.find_manifest(state.last_number + 1)) is not None:
+            state = follow(state, manifest)
+        return state
+
+    def find_state(self) -> ExportState | None:
+        """What is kept of how far the export is, which may be behind; None before the first batch."""
+        return _read(self.storage, layout.PROGRESS, ExportState.from_json)
+
+    def save_state(self, state: ExportState) -> None:
+        self.storage.put(layout.PROGRESS, encode(state.to_json()))
+
+    def find_plan(self, number: int) -> Plan | None:
+        return _read(self.storage, f"{layout.PLANS}/{layout.numbered(number)}", Plan.from_json)
+
+    def save_plan(self, plan: Plan) -> None:
+        self.storage.put(f"{layout.PLANS}/{layout.numbered(plan.number)}", encode(plan.to_json()))
+
+    def remove_plan(self, number: int) -> None:
+        """Forget the plan of a batch whose manifest is there, or that is not to be done."""
+        self.storage.remove(f"{layout.PLANS}/{layout.numbered(number)}")
+
+    def find_manifest(self, number: int) -> Manifest | None:
+        return _read(self.storage, f"{layout.MANIFESTS}/{layout.numbered(number)}", Manifest.from_json)
+
+    def publish(self, manifest: Manifest) -> None:
+        """Make the files of a batch part of the export, all at once; TargetTaken if somebody else was faster."""
+        self.storage.put_new(f"{layout.MANIFESTS}/{layout.numbered(manifest.number)}", encode(manifest.to_json()))
+
+    def manifest_numbers(self) -> list[int]:
+        """Numbers of all manifests that are there, in order."""
+        names = (file.path.rpartition("/")[2] for file in self.storage.files(layout.MANIFESTS))
+        return sorted(number for name in names if (number := layout.parse_numbered(name)) is not None)
+
+    def manifests(self) -> Iterator[Manifest]:
+        """All that are there, in order."""
+        for number in self.manifest_numbers():
+            manifest = self.find_manifest(number)
+            if manifest is not None:
+                yield manifest
+
+    def find_completion(self, label: str) -> Completion | None:
+        """What is said of a directory of time; None if it is not complete."""
+        return _read(self.storage, _completion_path(label), lambda value: Completion.from_json(label, value))
+
+    def save_completion(self, completion: Completion) -> None:
+        self.storage.put(_completion_path(completion.label), encode(completion.to_json()))
+
+    def completions(self) -> Iterator[Completion]:
+        """Of all directories of time that are complete."""
+        for file in self.storage.files(layout.COMPLETIONS, recursive=True):
+            label = file.path.removeprefix(f"{layout.COMPLETIONS}/").removesuffix(".json")
+            if label.startswith("dt=") and (completion := self.find_completion(label)) is not None:
+                yield completion
+
+
+def _completion_path(label: str) -> str:
+    return f"{layout.COMPLETIONS}/{label}.json"
+
+
+def _read(storage: Storage, path: str, parse: Callable[[Mapping[str, Any]], T]) -> T | None:
+    content = storage.find(path)
+    if content is None:
+        return None
+    try:
+        return parse(decode(content, path))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise TargetDamaged(f"{path} is no document of an export: {error!r}") from error

@@ -1,0 +1,433 @@
+"""Exports a queue to Parquet files: plans a batch, writes it, publishes it, and then lets the queue's rows go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from threading import Event
+from typing import Any, Protocol
+from uuid import uuid4
+
+from queue_agent.spark.errors import OptionError
+from queue_agent.spark.export.archive import Archive
+from queue_agent.spark.export.compaction import abandon
+from queue_agent.spark.export.completeness import close, reopened, watermark
+from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, schema_hash
+from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetTaken
+from queue_agent.spark.export.layout import export_directory, version_name
+from queue_agent.spark.export.parquet_writer import FileSettings
+from queue_agent.spark.export.planning import (
+    BatchLimits,
+    OnTrimmed,
+    check_source,
+    plan_again,
+    plan_backfill,
+    plan_export,
+    plan_replacement,
+)
+from queue_agent.spark.export.reporting import Reporter, RunSummary
+from queue_agent.spark.export.schemas import find_incompatibility
+from queue_agent.spark.export.source import SourceInfo
+from queue_agent.spark.export.state import ExportState, follow, late_rows, live_files, tallies_of
+from queue_agent.spark.export.storage import Storage
+from queue_agent.spark.offsets import PartitionBounds
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """Where to, and how."""
+
+    schema_version: int = 1
+    """Goes up when the schema changes in a way that files of one directory can not follow."""
+
+    generation: int = 1
+    """Goes up when the queue has been created anew."""
+
+    files: FileSettings = field(default_factory=FileSettings)
+    limits: BatchLimits = field(default_factory=BatchLimits)
+    on_trimmed: OnTrimmed = "fail"
+    slack: timedelta = timedelta(minutes=5)
+    """How long after its end a period of time is complete in an idle partition."""
+
+    lock_timeout: timedelta = timedelta(seconds=30)
+    """After which others may go on when this exporter has died."""
+
+    lock_wait: timedelta = timedelta(seconds=60)
+    """How long to wait for another exporter to end."""
+
+    filtered: bool = False
+    """Whether the writer may leave rows out."""
+
+
+class Source(Protocol):
+    """The queue, and the consumer of the export; `ExportSource` is one."""
+
+    @property
+    def consumer_path(self) -> str | None:
+        """Of the consumer; None if there is none."""
+
+    def info(self) -> SourceInfo:
+        """Look at the queue."""
+
+    def bounds(self, tablet_count: int) -> Mapping[int, PartitionBounds | None]:
+        """Rows that partitions have; None for one that can not be read."""
+
+    def ensure_consumer(self) -> None:
+        """Make and register the consumer if it is missing."""
+
+    def exclusively(self, timeout: timedelta, wait: timedelta) -> AbstractContextManager[Right]:
+        """The right to publish, for as long as the context is open; TargetTaken if somebody else has it."""
+
+    def consumed(self) -> Mapping[int, int]:
+        """Next rows of the consumer by partition."""
+
+    def rewind(self, starts: Mapping[int, int]) -> None:
+        """Move the consumer back where it is ahead of these rows, or else of the lowest."""
+
+    def advance(self, next_row_indexes: Mapping[int, int]) -> None:
+        """Let rows below these go."""
+
+
+class Right(Protocol):
+    """To publish."""
+
+    def check(self) -> None:
+        """TargetTaken if it is lost."""
+
+
+class BatchWriter(Protocol):
+    """Writes the files of a batch; `SparkWriter` is one."""
+
+    def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
+        """Write all rows of the plan's ranges into files below a directory of the target."""
+
+
+class Exporter:
+    """One run of an export.
+
+    Args:
+        source: the queue.
+        writer: writes the files.
+        target: where to.
+        options: how.
+        clock: gives the present, with its time zone.
+        reporter: hears how the run gets on.
+        stop: ends the run after the present batch, once it is set.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        writer: BatchWriter,
+        target: Storage,
+        options: ExportOptions,
+        clock: Callable[[], datetime],
+        reporter: Reporter,
+        stop: Event,
+    ) -> None:
+        self._source = source
+        self._writer = writer
+        self._target = target
+        self._options = options
+        self._clock = clock
+        self._reporter = reporter
+        self._stop = stop
+        info = source.info()
+        self._directory = export_directory(info.cluster, info.path, options.schema_version, options.generation)
+        self._archive = Archive(target.below(self._directory))
+        self.summary = RunSummary(self._directory)
+
+    @property
+    def directory(self) -> str:
+        """Of the export, below the target."""
+        return self._directory
+
+    def catch_up(self) -> None:
+        """Export what the queue holds now; what is written meanwhile is left for the next run.
+
+        Raises:
+            ExportError: see its subclasses; what has been published stays.
+        """
+        with self._running() as run:
+            run.catch_up()
+
+    def follow(self, interval: timedelta) -> None:
+        """Export what comes, looking once in an interval, until the run is stopped. Errors as in `catch_up`."""
+        with self._running() as run:
+            while not self._stop.is_set():
+                run.catch_up()
+                self._stop.wait(interval.total_seconds())
+
+    def backfill(self, ranges: Sequence[Range]) -> None:
+        """Export these rows, which must adjoin those that are there, or be the first.
+
+        Raises:
+            RangeRefused: they do not, or are not in the queue.
+        """
+        with self._running() as run:
+            run.backfill(ranges)
+
+    def replace(self, ranges: Sequence[Range]) -> None:
+        """Read rows once more and put them in the place of the files that hold them.
+
+        Raises:
+            RangeRefused: there are no such files, or the queue has the rows no more.
+        """
+        with self._running() as run:
+            run.replace(ranges)
+
+    @contextmanager
+    def _running(self) -> Iterator[_Run]:
+        started = self._clock()
+        try:
+            self._source.ensure_consumer()
+            with self._source.exclusively(self._options.lock_timeout, self._options.lock_wait) as right:
+                run = _Run(self, right)
+                run.recover()
+                yield run
+            self.summary.succeeded = True
+            self.summary.stopped = self._stop.is_set()
+        except Exception as error:
+            self.summary.error = f"{type(error).__name__}: {error}"
+            raise
+        finally:
+            finished = self._clock()
+            self.summary.seconds = (finished - started).total_seconds()
+            self.summary.finished_at = finished.timestamp()
+            self._reporter.finished()
+
+
+class _Run:
+    """What one holder of the lock does."""
+
+    def __init__(self, exporter: Exporter, right: Right) -> None:
+        self._exporter = exporter
+        self._options = exporter._options
+        self._source = exporter._source
+        self._archive = exporter._archive
+        self._right = right
+        self._info = self._source.info()
+        self._identity = self._find_or_create_identity()
+        self._state = self._archive.find_state() or ExportState()
+
+    def recover(self) -> None:
+        """Bring everything to where the manifests are, and do again the batch that was begun last."""
+        while (manifest := self._archive.find_manifest(self._state.last_number + 1)) is not None:
+            self._settle(manifest)
+        self._check_consumer()
+        self._let_go()
+        plan = self._archive.find_plan(self._state.last_number + 1)
+        if plan is not None:
+            bounds = self._source.bounds(self._info.tablet_count)
+            check_source(self._state, bounds)
+            if plan.kind == "compact":
+                abandon(self._archive, plan)
+            else:
+                self._do(plan_again(plan, bounds, self._options.on_trimmed))
+
+    def catch_up(self) -> None:
+        target: Mapping[int, int] | None = None
+        while True:
+            self._look()
+            observed = self._exporter._clock()
+            bounds = self._source.bounds(self._info.tablet_count)
+            if target is None:
+                target = {index: bound.upper_row_index for index, bound in bounds.items() if bound is not None}
+                self._exporter._reporter.planned(self._remaining(bounds))
+            self._exporter.summary.remaining_rows = self._remaining(bounds)
+            plan = plan_export(
+                self._state,
+                bounds,
+                target,
+                self._options.limits,
+                self._options.on_trimmed,
+                self._identity.continues,
+            )
+            if plan is None or self._exporter._stop.is_set():
+                self._close_periods(bounds, observed)
+                return
+            self._do(plan)
+            self._close_periods(bounds, observed)
+
+    def backfill(self, ranges: Sequence[Range]) -> None:
+        bounds = self._source.bounds(self._info.tablet_count)
+        plans = plan_backfill(self._state, ranges, bounds, self._options.limits)
+        self._exporter._reporter.planned(sum(plan.row_count for plan in plans))
+        for plan in plans:
+            if self._exporter._stop.is_set():
+                return
+            self._do(plan)
+
+    def replace(self, ranges: Sequence[Range]) -> None:
+        bounds = self._source.bounds(self._info.tablet_count)
+        live = live_files(self._archive.manifests()).values()
+        plan = plan_replacement(self._state, live, ranges, bounds, self._options.limits)
+        self._exporter._reporter.planned(plan.row_count)
+        self._do(plan)
+
+    def _do(self, plan: Plan) -> None:
+        """Plan, then write, then publish; a process that dies at any place leaves what the next one goes on from."""
+        self._right.check()
+        self._archive.save_plan(plan)
+        files = self._write(plan) if plan.ranges else []
+        self._check_counts(plan, files)
+        manifest = Manifest(
+            plan,
+            self._identity.export_id,
+            files,
+            schema_hash(self._info.schema),
+            late_rows(self._state, files) if plan.kind == "export" else 0,
+            self._exporter._clock().isoformat(),
+        )
+        self._right.check()
+        self._archive.publish(manifest)
+        self._settle(manifest)
+        self._let_go()
+        self._exporter.summary.add(manifest)
+        self._exporter._reporter.published(manifest)
+
+    def _write(self, plan: Plan) -> list[ExportFile]:
+        settings = self._options.files
+        if plan.kind == "replace":
+            settings = replace(settings, revision=plan.number)
+        return list(self._exporter._writer.write(plan, self._exporter.directory, settings))
+
+    def _check_counts(self, plan: Plan, files: Sequence[ExportFile]) -> None:
+        written: Counter[int] = Counter()
+        for file in files:
+            written[file.rows.partition_index] += file.row_count
+        wanted: Counter[int] = Counter()
+        for rows in plan.ranges:
+            wanted[rows.partition_index] += rows.row_count
+        for index in sorted({*written, *wanted}):
+            if written[index] > wanted[index] or (written[index] < wanted[index] and not self._identity.filtered):
+                raise ExportError(
+                    f"{written[index]} rows of partition {index} were written where {wanted[index]} were planned; "
+                    "nothing of the batch is published"
+                )
+
+    def _settle(self, manifest: Manifest) -> None:
+        """Write down what follows from a manifest; it does no harm to do so again."""
+        for label, tally in tallies_of(manifest).items():
+            if self._state.is_closed(label):
+                found = self._archive.find_completion(label)
+                self._archive.save_completion(reopened(found, label, tally, manifest.number))
+        self._state = follow(self._state, manifest)
+        self._archive.save_state(self._state)
+        self._archive.remove_plan(manifest.number)
+
+    def _let_go(self) -> None:
+        self._exporter.summary.next_row_indexes = dict(self._state.next_row_indexes)
+        self._source.advance(self._state.next_row_indexes)
+
+    def _check_consumer(self) -> None:
+        for index, row in self._source.consumed().items():
+            exported = self._state.next_row_indexes.get(index, self._identity.continues.get(index, 0))
+            if row > exported and index in self._state.next_row_indexes:
+                raise TargetTaken(
+                    f"the consumer {self._source.consumer_path} is at row {row} of partition {index}, but only rows "
+                    f"below {exported} are exported: somebody else moves it, or the export has lost manifests"
+                )
+
+    def _close_periods(self, bounds: Mapping[int, PartitionBounds | None], observed: datetime) -> None:
+        caught_up = {
+            index: observed
+            for index, bound in bounds.items()
+            if bound is not None
+            and self._state.next_row_indexes.get(index, bound.lower_row_index) >= bound.upper_row_index
+        }
+        partitioning = self._identity.partitioning
+        until = watermark(self._state, bounds, caught_up, self._options.slack, partitioning)
+        state, completions = close(self._state, until, partitioning)
+        for completion in completions:
+            self._archive.save_completion(completion)
+        if completions:
+            self._state = state
+            self._archive.save_state(state)
+            self._exporter.summary.closed_periods += len(completions)
+
+    def _remaining(self, bounds: Mapping[int, PartitionBounds | None]) -> int:
+        return sum(
+            bound.upper_row_index
+            - max(
+                bound.lower_row_index,
+                self._state.next_row_indexes.get(index, self._identity.continues.get(index, bound.lower_row_index)),
+            )
+            for index, bound in bounds.items()
+            if bound is not None
+        )
+
+    def _look(self) -> None:
+        """See whether the queue still is what it was."""
+        self._info = self._source.info()
+        _check_identity(self._identity, self._info, self._options, self._source.consumer_path)
+
+    def _find_or_create_identity(self) -> Identity:
+        identity = self._archive.find_identity()
+        if identity is None:
+            identity = self._new_identity()
+            # A consumer that had another purpose, or another queue of this name, must not let rows go.
+            self._source.rewind(identity.continues)
+            self._archive.create(identity)
+            identity = self._archive.find_identity()
+            assert identity is not None
+        _check_identity(identity, self._info, self._options, self._source.consumer_path)
+        return identity
+
+    def _new_identity(self) -> Identity:
+        options, info = self._options, self._info
+        continues: Mapping[int, int] = {}
+        if options.schema_version > 1:
+            before = export_directory(info.cluster, info.path, options.schema_version - 1, options.generation)
+            continues = Archive(self._exporter._target.below(before)).load_state().next_row_indexes
+        return Identity(
+            export_id=str(uuid4()),
+            cluster=info.cluster,
+            queue=info.path,
+            queue_id=info.object_id,
+            consumer=self._source.consumer_path or "",
+            schema=info.schema,
+            partitioning=options.files.partitioning,
+            time_column=options.files.time_column,
+            filtered=options.filtered,
+            continues=continues,
+        )
+
+
+def _check_identity(identity: Identity, info: SourceInfo, options: ExportOptions, consumer: str | None) -> None:
+    """Whether the directory is for what is to be exported.
+
+    Raises:
+        SourceChanged: the queue is another one, or its schema can not be followed.
+        TargetTaken: it belongs to another consumer.
+        OptionError: it was begun with other options.
+    """
+    if identity.queue_id != info.object_id:
+        raise SourceChanged(
+            f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
+            f"{identity.queue_id}; export it as generation {options.generation + 1}"
+        )
+    reason = find_incompatibility(identity.schema, info.schema)
+    if reason is not None:
+        raise SourceChanged(
+            f"the schema of {info.path} has changed: {reason}; export it as schema version "
+            f"{options.schema_version + 1}, which goes on where {version_name(options.schema_version, 1)} ends"
+        )
+    if consumer is not None and identity.consumer not in ("", consumer):
+        raise TargetTaken(f"the export belongs to the consumer {identity.consumer}, not to {consumer}")
+    given: dict[str, Any] = {
+        "partitioning": options.files.partitioning,
+        "time column": options.files.time_column,
+        "transformation": options.filtered,
+    }
+    kept: dict[str, Any] = {
+        "partitioning": identity.partitioning,
+        "time column": identity.time_column,
+        "transformation": identity.filtered,
+    }
+    for name, value in given.items():
+        if kept[name] != value:
+            raise OptionError(f"the export was begun with {name} {kept[name]}, not {value}")

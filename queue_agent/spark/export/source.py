@@ -1,0 +1,211 @@
+"""The queue of an export, and the consumer that keeps its rows from being trimmed before they are exported."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from yt.wrapper import YtClient
+from yt.wrapper.errors import YtResponseError
+from yt.wrapper.ypath import TablePath
+
+from queue_agent.spark.batch_source import plan_batch
+from queue_agent.spark.connection import cluster_of, new_client
+from queue_agent.spark.errors import OptionError
+from queue_agent.spark.export.documents import Range
+from queue_agent.spark.export.lease import Lease, lease
+from queue_agent.spark.offsets import PartitionBounds
+from queue_agent.spark.options import OptionReader, ReadOptions
+from queue_agent.spark.queues import Consumer, Queue, queue_connection
+from queue_agent.spark.times import first_rows_since
+
+_ALREADY_EXISTS = 501
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Which queue, and how it is read."""
+
+    queue: str
+    """Path, `<cluster=...>//path` if its cluster is not the consumer's."""
+
+    consumer: str | None = None
+    """Path of the consumer; None for an export that is made once and keeps nothing from being trimmed."""
+
+    proxy: str | None = None
+    """Of the consumer's cluster; by default `YT_PROXY`."""
+
+    read_options: Mapping[str, str] = field(default_factory=dict)
+    """Further options of `format("yt")`, such as `parsing_type_v3`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """What a queue is."""
+
+    cluster: str
+    path: str
+    object_id: str
+    schema: Sequence[Mapping[str, Any]]
+    """As `@schema` has it."""
+
+    tablet_count: int
+
+
+class ExportSource:
+    """One queue; every method asks the cluster anew.
+
+    Args:
+        options: which queue.
+
+    Raises:
+        OptionError: an option is missing or wrong.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        given = dict(options.read_options) | {"path": options.queue}
+        if options.proxy is not None:
+            given["proxy"] = options.proxy
+        if options.consumer is not None:
+            given["consumer_path"] = options.consumer
+        reader = OptionReader(given, {}, os.environ)
+        self.read: ReadOptions = reader.read_options()
+        reader.batch_options()
+        reader.refuse_others()
+        self.queue = Queue(self.read)
+
+    @property
+    def consumer_path(self) -> str | None:
+        """Where the consumer is, as one can tell it from consumers of other clusters by."""
+        return self._options.consumer
+
+    def info(self) -> SourceInfo:
+        """Look at the queue."""
+        info = self.queue.info()
+        schema = [dict(column) for column in self._queue_client.get(f"{self.queue.path}/@schema")]
+        return SourceInfo(self.queue.cluster, self.queue.path, info.object_id, schema, info.tablet_count)
+
+    def bounds(self, tablet_count: int) -> dict[int, PartitionBounds | None]:
+        """Rows that partitions have; None for one that is not mounted."""
+        return self.queue.bounds(tablet_count, "wait")
+
+    def ensure_consumer(self) -> None:
+        """Make the consumer if it is missing, and register it as a vital one.
+
+        Raises:
+            OptionError: it is registered, but not as vital: rows may be trimmed that are not exported.
+        """
+        if self._options.consumer is None:
+            return
+        _, path = cluster_of(self._options.consumer)
+        try:
+            self._consumer_client.create("queue_consumer", path, recursive=True)
+        except YtResponseError as error:
+            if not error.contains_code(_ALREADY_EXISTS):
+                raise
+        cluster = str(self._consumer_client.get("//sys/@cluster_name"))
+        rich = TablePath(path, attributes={"cluster": cluster})
+        found = self._queue_client.list_queue_consumer_registrations(
+            queue_path=self.queue.rich_path, consumer_path=rich
+        )
+        if not list(found):
+            self._queue_client.register_queue_consumer(self.queue.rich_path, rich, vital=True)
+        elif not all(bool(registration["vital"]) for registration in found):
+            raise OptionError(
+                f"the consumer {self._options.consumer} is registered, but not as vital: rows could be trimmed that "
+                "are not exported; register it as vital"
+            )
+
+    @contextmanager
+    def exclusively(self, timeout: timedelta, wait: timedelta) -> Iterator[Lease]:
+        """The right to export by this consumer; without one, whoever publishes first wins. See `lease`."""
+        if self._options.consumer is None:
+            yield Lease(None, "")
+            return
+        path = cluster_of(self._options.consumer)[1]
+        with lease(self.read.connection, path, timeout.total_seconds(), wait.total_seconds()) as right:
+            yield right
+
+    def consumed(self) -> dict[int, int]:
+        """Next rows of the consumer by partition; none without a consumer."""
+        return {} if self._consumer is None else self._consumer.next_row_indexes()
+
+    def rewind(self, starts: Mapping[int, int]) -> None:
+        """Move the consumer back where it is ahead of the first row to be exported, which by default is the lowest."""
+        if self._consumer is None or self._options.consumer is None:
+            return
+        bounds = self.bounds(self.info().tablet_count)
+        for index, row in self._consumer.next_row_indexes().items():
+            bound = bounds.get(index)
+            start = starts.get(index, 0 if bound is None else bound.lower_row_index)
+            if row > start:
+                self._consumer_client.advance_consumer(
+                    cluster_of(self._options.consumer)[1], self.queue.rich_path, index, row, start, client_side=False
+                )
+
+    def advance(self, next_row_indexes: Mapping[int, int]) -> None:
+        """Let rows go that have been exported; ConsumerMoved if somebody else moves the consumer."""
+        if self._consumer is not None:
+            self._consumer.advance(next_row_indexes)
+
+    def ranges(self, ranges: str | None, from_time: str | None, to_time: str | None) -> list[Range]:
+        """Rows that are in the queue now, of those that are wanted; arguments as options of `format("yt")`.
+
+        Raises:
+            OptionError: an argument can not be read, or times are given for a queue without `$timestamp`.
+        """
+        given = {"ranges": ranges, "from_time": from_time, "to_time": to_time}
+        reader = OptionReader({name: value for name, value in given.items() if value is not None}, {}, {})
+        batch = reader.batch_options()
+        bounds = {index: bound for index, bound in self.bounds(self.info().tablet_count).items() if bound is not None}
+        if batch.ranges is not None and from_time is None and to_time is None:
+            # Not cut to what is there: rows that are not must be noticed.
+            return [_closed(index, wanted, bounds) for index, wanted in sorted(batch.ranges.items())]
+        since = first_rows_since(self.read, self.queue, bounds, batch.from_time) if batch.from_time else None
+        until = first_rows_since(self.read, self.queue, bounds, batch.to_time) if batch.to_time else None
+        found = plan_batch(bounds, batch.ranges, since, until)
+        return [Range(rows.partition_index, rows.begin, rows.end) for rows in found]
+
+    def frame(self, spark: SparkSession, ranges: Sequence[Range], rows_per_task: int) -> DataFrame:
+        """Rows of these ranges with service columns, in the order of the queue within every task."""
+        reader = spark.read.format("yt").options(**self._options.read_options)
+        if self._options.proxy is not None:
+            reader = reader.option("proxy", self._options.proxy)
+        wanted = {str(rows.partition_index): [rows.begin, rows.end] for rows in ranges}
+        return (
+            reader.option("include_service_columns", "true")
+            .option("on_trimmed", "fail")
+            .option("ranges", json.dumps(wanted))
+            .option("rows_per_task", str(rows_per_task))
+            .load(self._options.queue)
+        )
+
+    @cached_property
+    def _queue_client(self) -> YtClient:
+        return new_client(queue_connection(self.read))
+
+    @cached_property
+    def _consumer_client(self) -> YtClient:
+        return new_client(self.read.connection)
+
+    @cached_property
+    def _consumer(self) -> Consumer | None:
+        if self._options.consumer is None:
+            return None
+        return Consumer(self.read.connection, self._options.consumer, self.queue)
+
+
+def _closed(index: int, wanted: tuple[int | None, int | None], bounds: Mapping[int, PartitionBounds]) -> Range:
+    bound = bounds.get(index, PartitionBounds(0, 0))
+    begin, end = wanted
+    return Range(
+        index, bound.lower_row_index if begin is None else begin, bound.upper_row_index if end is None else end
+    )
