@@ -33,7 +33,8 @@ class QueueReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Tasks, each with a range of one partition of the queue."""
         queue = Queue(self._options)
-        known = queue.bounds(queue.info().tablet_count, "fail")
+        # Partitions that nobody asked for may be unmounted.
+        known = queue.bounds(queue.info().tablet_count, "fail" if self._batch.ranges is None else "wait")
         bounds = {index: bound for index, bound in known.items() if bound is not None}
         since = self._batch.from_time and first_rows_since(self._options, queue, bounds, self._batch.from_time)
         until = self._batch.to_time and first_rows_since(self._options, queue, bounds, self._batch.to_time)

@@ -308,7 +308,7 @@ def _directory(queue: str, proxy: str | None, cluster: str | None, schema_versio
     from queue_agent.spark.connection import cluster_of
 
     named, path = cluster_of(queue)
-    name = cluster or named or ExportSource(SourceOptions(queue, None, proxy)).queue.cluster
+    name = cluster or named or ExportSource(SourceOptions(queue, None, proxy)).queue.name.cluster
     return export_directory(name, path, schema_version, generation)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from yt.wrapper import YtClient
-from yt.wrapper.errors import YtResponseError
+from yt.wrapper.errors import YtNoSuchTransaction, YtResponseError
 
 from queue_agent.spark.connection import new_client
 from queue_agent.spark.export.errors import TargetTaken
@@ -51,17 +51,27 @@ def lease(connection: ConnectionOptions, path: str, timeout_seconds: float, wait
         TargetTaken: somebody else holds it.
     """
     holder = new_client(connection)
-    deadline = time.monotonic() + wait_seconds
     attributes = {"title": f"Spark export by {path}"}
-    with holder.Transaction(timeout=int(timeout_seconds * 1000), attributes=attributes) as transaction:
-        while True:
-            try:
-                holder.lock(path, mode="shared", attribute_key=_ATTRIBUTE)
-                break
-            except YtResponseError as error:
-                if not error.contains_code(_LOCK_CONFLICT):
-                    raise
-                if time.monotonic() > deadline:
-                    raise TargetTaken(f"another exporter is at work for {path}: {error}") from error
-            time.sleep(_PAUSE)
+    transaction = holder.Transaction(timeout=int(timeout_seconds * 1000), attributes=attributes)
+    try:
+        with holder.Transaction(transaction_id=transaction.transaction_id, ping=False):
+            _lock(holder, path, time.monotonic() + wait_seconds)
         yield Lease(new_client(connection), str(transaction.transaction_id))
+    finally:
+        # One that has run out was noticed where it mattered.
+        with suppress(YtNoSuchTransaction):
+            transaction.abort()
+
+
+def _lock(client: YtClient, path: str, deadline: float) -> None:
+    while True:
+        try:
+            client.lock(path, mode="shared", attribute_key=_ATTRIBUTE)
+        except YtResponseError as error:
+            if not error.contains_code(_LOCK_CONFLICT):
+                raise
+            if time.monotonic() > deadline:
+                raise TargetTaken(f"another exporter is at work for {path}: {error}") from error
+        else:
+            return
+        time.sleep(_PAUSE)

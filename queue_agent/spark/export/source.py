@@ -91,7 +91,7 @@ class ExportSource:
         """Look at the queue."""
         info = self.queue.info()
         schema = [dict(column) for column in self._queue_client.get(f"{self.queue.path}/@schema")]
-        return SourceInfo(self.queue.cluster, self.queue.path, info.object_id, schema, info.tablet_count)
+        return SourceInfo(self.queue.name.cluster, self.queue.path, info.object_id, schema, info.tablet_count)
 
     def bounds(self, tablet_count: int) -> dict[int, PartitionBounds | None]:
         """Rows that partitions have; None for one that is not mounted."""
@@ -114,10 +114,10 @@ class ExportSource:
         cluster = str(self._consumer_client.get("//sys/@cluster_name"))
         rich = TablePath(path, attributes={"cluster": cluster})
         found = self._queue_client.list_queue_consumer_registrations(
-            queue_path=self.queue.rich_path, consumer_path=rich
+            queue_path=self.queue.name.rich_path, consumer_path=rich
         )
         if not list(found):
-            self._queue_client.register_queue_consumer(self.queue.rich_path, rich, vital=True)
+            self._queue_client.register_queue_consumer(self.queue.name.rich_path, rich, vital=True)
         elif not all(bool(registration["vital"]) for registration in found):
             raise OptionError(
                 f"the consumer {self._options.consumer} is registered, but not as vital: rows could be trimmed that "
@@ -140,16 +140,17 @@ class ExportSource:
 
     def rewind(self, starts: Mapping[int, int]) -> None:
         """Move the consumer back where it is ahead of the first row to be exported, which by default is the lowest."""
-        if self._consumer is None or self._options.consumer is None:
+        if self._consumer is None:
             return
         bounds = self.bounds(self.info().tablet_count)
+        moves = {}
         for index, row in self._consumer.next_row_indexes().items():
             bound = bounds.get(index)
             start = starts.get(index, 0 if bound is None else bound.lower_row_index)
             if row > start:
-                self._consumer_client.advance_consumer(
-                    cluster_of(self._options.consumer)[1], self.queue.rich_path, index, row, start, client_side=False
-                )
+                moves[index] = start
+        if moves:
+            self._consumer.rewind(moves)
 
     def advance(self, next_row_indexes: Mapping[int, int]) -> None:
         """Let rows go that have been exported; ConsumerMoved if somebody else moves the consumer."""
@@ -200,7 +201,7 @@ class ExportSource:
     def _consumer(self) -> Consumer | None:
         if self._options.consumer is None:
             return None
-        return Consumer(self.read.connection, self._options.consumer, self.queue)
+        return Consumer(self.read.connection, self._options.consumer, self.queue.name)
 
 
 def _closed(index: int, wanted: tuple[int | None, int | None], bounds: Mapping[int, PartitionBounds]) -> Range:

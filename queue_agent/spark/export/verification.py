@@ -276,20 +276,22 @@ def _check_contents(storage: Storage, files: Iterable[ExportFile], identity: Ide
 
 
 def _check_content(storage: Storage, file: ExportFile, *, deep: bool) -> list[str]:
+    faults: list[str] = []
     try:
         with storage.open(file.path) as opened:
-            faults = [] if not deep else _check_checksum(opened, file)
+            if deep:
+                faults += _check_checksum(opened, file)
             parquet = pq.ParquetFile(opened)
             count = parquet.metadata.num_rows
             if count != file.row_count:
                 faults.append(f"{file.path} has {count} rows by its footer, {file.row_count} by its manifest")
             if deep:
                 faults += _check_rows(parquet, file)
-            return faults
     except FileNotFoundError:
-        return []  # said already
+        pass  # said already
     except (pa.ArrowInvalid, OSError) as error:
-        return [f"{file.path} can not be read: {error}"]
+        faults.append(f"{file.path} can not be read: {error}")
+    return faults
 
 
 def _check_checksum(opened: pa.NativeFile, file: ExportFile) -> list[str]:

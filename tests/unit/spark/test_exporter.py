@@ -1,0 +1,395 @@
+"""What an exporter does with its queue and its directory, whoever writes the files."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from queue_agent.spark.errors import OptionError
+from queue_agent.spark.export.compaction import CompactionReport, Compactor
+from queue_agent.spark.export.documents import ExportFile, Plan, Range
+from queue_agent.spark.export.errors import RangeRefused, SourceChanged, TargetDamaged, TargetTaken
+from queue_agent.spark.export.exporter import Exporter
+from queue_agent.spark.export.parquet_writer import FileSettings
+from queue_agent.spark.export.planning import BatchLimits
+from queue_agent.spark.export.reporting import Bar, Lines, RunSummary, reporter_for
+from queue_agent.spark.export.state import live_files
+from queue_agent.spark.export.verification import Verdict, verify
+from tests.unit.spark.export_fakes import SCHEMA, START, ExportWorld
+
+FOUR = BatchLimits(4, 4)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def world() -> ExportWorld:
+    return ExportWorld()
+
+
+def verdict(world: ExportWorld, version: str = "v1") -> Verdict:
+    return verify(world.archive(version), version, consumed=world.queue.offsets, deep=True)
+
+
+def live_rows(world: ExportWorld, version: str = "v1") -> Counter[tuple[int, int]]:
+    files = live_files(world.archive(version).manifests()).values()
+    return Counter((file.rows.partition_index, row) for file in files for row in range(file.rows.begin, file.rows.end))
+
+
+def rows(*ranges: tuple[int, int, int]) -> Counter[tuple[int, int]]:
+    return Counter((index, row) for index, begin, end in ranges for row in range(begin, end))
+
+
+def compact(world: ExportWorld, grace: timedelta = HOUR) -> CompactionReport:
+    return Compactor(world.archive(), lambda: world.queue.now, lambda: None).run(1 << 20, grace)
+
+
+def test_a_manifest_says_which_rows_are_in_which_file(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    world.exporter().catch_up()
+    content = world.storage.contents["alpha/home/queue/v1/_manifest/000000000000.json"]
+    manifest = json.loads(content)
+    [file] = manifest["files"]
+    assert (manifest["batch_id"], manifest["ranges"]) == (0, [{"partition": 0, "begin": 0, "end": 3}])
+    assert file["path"] == "dt=2026-01-31/hour=07/00000-00000000000000000000-00000000000000000003.parquet"
+    assert (file["rows"], file["bytes"]) == (3, len(world.storage.contents[f"alpha/home/queue/v1/{file['path']}"]))
+    assert (file["min_timestamp"], file["max_timestamp"]) == (
+        world.queue.timestamps[0][0],
+        world.queue.timestamps[0][2],
+    )
+    progress = json.loads(world.storage.contents["alpha/home/queue/v1/_progress.json"])
+    assert progress["next_row_indexes"] == {"0": 3}
+
+
+def test_what_is_written_during_a_run_is_left_for_the_next(world: ExportWorld) -> None:
+    world.queue.write(0, 6)
+    exporter = world.exporter(limits=FOUR)
+    during_writes(exporter, lambda: world.queue.write(1, 3))
+    exporter.catch_up()
+    assert (exporter.summary.rows, exporter.summary.batches, exporter.summary.succeeded) == (6, 2, True)
+    assert exporter.summary.next_row_indexes == {0: 6}
+    assert exporter.summary.remaining_rows > 0
+
+
+def test_trimmed_rows_stop_an_export_unless_gaps_are_allowed(world: ExportWorld) -> None:
+    world.queue.write(0, 10)
+    world.exporter().catch_up()
+    world.queue.write(0, 10)
+    world.queue.lower[0] = 14
+    exporter = world.exporter()
+    with pytest.raises(SourceChanged, match="rows 10 to 13 of partition 0 were trimmed"):
+        exporter.catch_up()
+    assert (exporter.summary.succeeded, "SourceChanged" in str(exporter.summary.error)) == (False, True)
+    exporter = world.exporter(on_trimmed="skip")
+    exporter.catch_up()
+    assert exporter.summary.trimmed_rows == 4
+    assert live_rows(world) == rows((0, 0, 10), (0, 14, 20))
+    assert verdict(world).faults == []
+    assert verdict(world).notes == [
+        "rows 10 to 13 of partition 0 had been trimmed before they were exported (manifest 1)"
+    ]
+
+
+def test_a_queue_that_was_created_anew_needs_a_new_generation(world: ExportWorld) -> None:
+    world.queue.write(0, 10)
+    world.exporter().catch_up()
+    world.queue.object_id = "5-6-7-8"
+    world.queue.timestamps = {0: [], 1: []}
+    world.queue.write(0, 3)
+    with pytest.raises(SourceChanged, match="generation 2"):
+        world.exporter().catch_up()
+    world.exporter(generation=2).catch_up()
+    assert live_rows(world, "v1-g2") == rows((0, 0, 3))
+    assert world.queue.offsets == {0: 3}
+
+
+def test_a_queue_that_was_cut_off_stops_the_export(world: ExportWorld) -> None:
+    world.queue.write(0, 10)
+    world.exporter().catch_up()
+    del world.queue.timestamps[0][5:]
+    with pytest.raises(SourceChanged, match="ends at row 5"):
+        world.exporter().catch_up()
+
+
+def test_new_partitions_are_exported_and_told_of(world: ExportWorld) -> None:
+    world.queue.write(0, 1)
+    world.exporter().catch_up()
+    world.queue.add_partition()
+    world.queue.write(2, 2)
+    world.exporter().catch_up()
+    assert live_rows(world) == rows((0, 0, 1), (2, 0, 2))
+    assert "partition 2 was new (manifest 1)" in verdict(world).notes
+
+
+def test_a_schema_that_can_not_be_followed_needs_a_new_version_which_goes_on(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    world.exporter().catch_up()
+    world.queue.schema = [*SCHEMA, {"name": "added", "type": "string"}]
+    world.queue.write(0, 3)
+    world.exporter().catch_up()
+    hashes = [manifest.schema_hash for manifest in world.archive().manifests()]
+    assert len(set(hashes)) == 2
+    world.queue.schema = [*SCHEMA[1:], {"name": "added", "type": "string"}]
+    world.queue.write(0, 3)
+    with pytest.raises(SourceChanged, match=r'column "number" is gone.*schema version 2'):
+        world.exporter().catch_up()
+    world.exporter(schema_version=2).catch_up()
+    assert live_rows(world, "v2") == rows((0, 6, 9))
+    assert verdict(world, "v2").faults == []
+
+
+def test_a_consumer_that_was_elsewhere_before_is_moved_back(world: ExportWorld) -> None:
+    world.queue.write(0, 10)
+    world.queue.offsets = {0: 7}
+    world.exporter().catch_up()
+    assert live_rows(world) == rows((0, 0, 10))
+
+
+def test_a_consumer_ahead_of_what_is_exported_is_somebody_elses(world: ExportWorld) -> None:
+    world.queue.write(0, 10)
+    world.exporter().catch_up()
+    world.queue.write(0, 10)
+    world.queue.offsets = {0: 15}
+    with pytest.raises(TargetTaken, match="row 15 of partition 0"):
+        world.exporter().catch_up()
+
+
+def test_a_directory_is_for_one_consumer_and_one_set_of_options(world: ExportWorld) -> None:
+    world.queue.write(0, 1)
+    world.exporter().catch_up()
+    with pytest.raises(OptionError, match="partitioning hour"):
+        world.exporter(files=FileSettings("day")).catch_up()
+    with pytest.raises(OptionError, match="transformation"):
+        world.exporter(filtered=True).catch_up()
+    world.queue.consumer_path = "//home/other"
+    with pytest.raises(TargetTaken, match="belongs to the consumer"):
+        world.exporter().catch_up()
+
+
+def test_hours_are_closed_once_nothing_can_come_the_empty_ones_too(world: ExportWorld) -> None:
+    world.queue.write(0, 2)
+    world.queue.now += 3 * HOUR
+    world.queue.write(0, 3)
+    world.queue.write(1, 1)
+    exporter = world.exporter()
+    exporter.catch_up()
+    assert exporter.summary.closed_periods == 3
+    world.queue.now += timedelta(minutes=64)
+    exporter = world.exporter()
+    exporter.catch_up()
+    assert exporter.summary.closed_periods == 0
+    world.queue.now += timedelta(minutes=1)
+    world.exporter().catch_up()
+    found = [(one.label, one.tally.row_count) for one in world.archive().completions()]
+    assert found == [(f"dt=2026-01-31/hour={hour:02}", count) for hour, count in ((7, 2), (8, 0), (9, 0), (10, 4))]
+    assert verdict(world).faults == []
+
+
+def test_rows_of_the_past_reopen_hours_that_were_closed(world: ExportWorld) -> None:
+    world.queue.write(0, 2)
+    world.queue.now += 2 * HOUR
+    world.exporter().catch_up()
+    world.queue.timestamps[0] += [int(START.timestamp()) << 30]
+    exporter = world.exporter()
+    exporter.catch_up()
+    assert exporter.summary.late_rows == 1
+    [completion] = world.archive().completions()
+    assert (completion.generation, completion.tally.row_count) == (2, 3)
+    assert verdict(world).faults == []
+
+
+def test_a_backfill_brings_rows_of_before(world: ExportWorld) -> None:
+    world.queue.write(0, 30)
+    world.exporter().backfill([Range(0, 20, 30)])
+    with pytest.raises(RangeRefused, match="overlap"):
+        world.exporter().backfill([Range(0, 15, 25)])
+    world.exporter(limits=BatchLimits(8, 8)).backfill([Range(0, 0, 20)])
+    assert live_rows(world) == rows((0, 0, 30))
+    assert (verdict(world).faults, verdict(world).manifests, verdict(world).ranges) == ([], 4, {0: (0, 30)})
+    world.queue.write(0, 5)
+    world.exporter().catch_up()
+    assert live_rows(world) == rows((0, 0, 35))
+
+
+def test_replaced_rows_are_read_once_more(world: ExportWorld) -> None:
+    world.queue.write(0, 12)
+    world.exporter(limits=FOUR).catch_up()
+    world.exporter(limits=FOUR).replace([Range(0, 3, 5)])
+    assert (verdict(world).faults, live_rows(world)) == ([], rows((0, 0, 12)))
+    assert len([note for note in verdict(world).notes if "has been replaced" in note]) == 2
+    assert compact(world, timedelta(0)).removed_files == 2
+    assert verdict(world).notes == []
+
+
+def test_files_of_complete_hours_are_merged_and_the_old_ones_removed_after_a_while(world: ExportWorld) -> None:
+    world.queue.write(0, 12)
+    world.queue.write(1, 12)
+    world.exporter(limits=FOUR).catch_up()
+    assert compact(world).new_files == 0
+    world.queue.now += 2 * HOUR
+    world.exporter().catch_up()
+    assert compact(world) == CompactionReport(6, 2, 0)
+    assert (verdict(world).faults, verdict(world).files, live_rows(world)) == ([], 2, rows((0, 0, 12), (1, 0, 12)))
+    world.queue.now += HOUR
+    assert compact(world) == CompactionReport(0, 0, 6)
+    assert verdict(world).notes == []
+    world.queue.write(0, 1)
+    world.exporter().catch_up()
+    assert verdict(world).faults == []
+
+
+def test_there_is_nothing_to_compact_where_there_is_no_export(world: ExportWorld) -> None:
+    with pytest.raises(TargetDamaged):
+        compact(world)
+    with pytest.raises(TargetDamaged, match="there is no export"):
+        verdict(world)
+
+
+def test_a_run_is_stopped_between_batches(world: ExportWorld) -> None:
+    world.queue.write(0, 12)
+    stop = Event()
+    exporter = world.exporter(stop, limits=FOUR)
+    during_writes(exporter, stop.set)
+    exporter.catch_up()
+    assert (exporter.summary.batches, exporter.summary.stopped, exporter.summary.remaining_rows) == (1, True, 8)
+    assert world.queue.offsets == {0: 4}
+
+
+def during_writes(exporter: Exporter, action: Callable[[], object]) -> None:
+    """Do something whenever files of a batch are written."""
+    inner = exporter._writer
+
+    class Busy:
+        def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
+            action()
+            return inner.write(plan, directory, settings)
+
+    exporter._writer = Busy()
+
+
+Damage = Callable[[dict[str, bytes], str], None]
+
+
+def remove_file(contents: dict[str, bytes], file: str) -> None:
+    del contents[file]
+
+
+def cut_file(contents: dict[str, bytes], file: str) -> None:
+    contents[file] = contents[file][:-1]
+
+
+def change_file(contents: dict[str, bytes], file: str) -> None:
+    contents[file] = contents[file][:40] + b"?" + contents[file][41:]
+
+
+def swap_files(contents: dict[str, bytes], file: str) -> None:
+    other = next(path for path in contents if path.endswith(".parquet") and path != file)
+    contents[file] = contents[other]
+
+
+def remove_manifest(contents: dict[str, bytes], file: str) -> None:
+    del contents["alpha/home/queue/v1/_manifest/000000000000.json"]
+
+
+def edit(contents: dict[str, bytes], name: str, change: Callable[[dict[str, object]], object]) -> None:
+    path = f"alpha/home/queue/v1/{name}"
+    document = json.loads(contents[path])
+    change(document)
+    contents[path] = json.dumps(document).encode()
+
+
+def claim_more(contents: dict[str, bytes], file: str) -> None:
+    edit(
+        contents,
+        "_manifest/000000000001.json",
+        lambda document: document.update(ranges=[{"partition": 0, "begin": 3, "end": 8}]),
+    )
+
+
+def claim_less(contents: dict[str, bytes], file: str) -> None:
+    edit(
+        contents,
+        "_manifest/000000000001.json",
+        lambda document: document.update(ranges=[{"partition": 0, "begin": 5, "end": 8}]),
+    )
+
+
+def run_ahead(contents: dict[str, bytes], file: str) -> None:
+    edit(contents, "_progress.json", lambda document: document.update(next_row_indexes={"0": 9}))
+
+
+def say_complete(contents: dict[str, bytes], file: str) -> None:
+    contents["alpha/home/queue/v1/_complete/dt=2026-01-31/hour=07.json"] = (
+        b'{"generation":1,"manifest":1,"rows":7,"ends":{}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (remove_file, "is missing: rows 0 to 3 of partition 0 are lost"),
+        (cut_file, "bytes"),
+        (change_file, "another content"),
+        (swap_files, "beyond its range"),
+        (remove_manifest, "manifest 0 is missing"),
+        (claim_more, "rows 3 to 3 of partition 0 are in more than one manifest"),
+        (claim_less, "rows 4 to 4 of partition 0 are in no manifest"),
+        (run_ahead, "exported up to row 9"),
+        (say_complete, "complete with 7 rows and has 8"),
+    ],
+)
+def test_verification_names_what_is_wrong(world: ExportWorld, damage: Damage, words: str) -> None:
+    world.queue.write(0, 8)
+    world.exporter(limits=FOUR).catch_up()
+    assert verdict(world).faults == []
+    first = min(path for path in world.storage.contents if path.endswith(".parquet"))
+    damage(world.storage.contents, first)
+    assert any(words in fault for fault in verdict(world).faults), verdict(world).faults
+
+
+def test_verification_sees_a_consumer_that_lets_rows_go(world: ExportWorld) -> None:
+    world.queue.write(0, 8)
+    world.exporter().catch_up()
+    world.queue.offsets = {0: 9}
+    assert verdict(world).faults == ["the consumer is at row 9 of partition 0, but only rows below 8 are exported"]
+
+
+def test_a_document_that_can_not_be_read_is_named(world: ExportWorld) -> None:
+    world.queue.write(0, 8)
+    world.exporter().catch_up()
+    world.storage.contents["alpha/home/queue/v1/_progress.json"] = b"{}"
+    with pytest.raises(TargetDamaged, match=r"_progress\.json"):
+        world.exporter().catch_up()
+
+
+def test_a_terminal_gets_a_bar_and_a_log_gets_lines(world: ExportWorld) -> None:
+    world.queue.write(0, 8)
+    world.exporter().catch_up()
+    [manifest] = world.archive().manifests()
+    stream = io.StringIO()
+    bar = Bar(stream, lambda: 0.0)
+    bar.planned(16)
+    bar.published(manifest)
+    bar.finished()
+    assert " 50%  8 of 16 rows" in stream.getvalue()
+    lines: list[tuple[str, dict[str, object]]] = []
+    reporter = reporter_for(stream, lambda event, **fields: lines.append((event, fields)))
+    assert isinstance(reporter, Lines)
+    reporter.published(manifest)
+    assert (lines[0][0], lines[0][1]["rows"]) == ("batch published", 8)
+
+
+def test_figures_of_a_run_are_json_and_metrics(tmp_path: Path) -> None:
+    summary = replace(RunSummary("alpha/home/queue/v1"), rows=5, succeeded=True)
+    assert json.loads(summary.to_json())["rows"] == 5
+    summary.write_textfile(tmp_path / "export.prom")
+    text = (tmp_path / "export.prom").read_text()
+    assert 'queue_export_rows{export="alpha/home/queue/v1"} 5.0' in text
+    assert 'queue_export_succeeded{export="alpha/home/queue/v1"} 1.0' in text
