@@ -43,6 +43,9 @@ _SLOW_PASSES_AT_ONCE: Final = 100
 _OVERDUE: Final = 200
 """Passes, and looks, that others need not wait for any longer."""
 
+_KIND: Final = "rounds"
+"""For log lines about no single object."""
+
 _MOST_LATENESS_SECONDS: Final = 0.1
 """What is later does not catch up: that would be a burst."""
 
@@ -204,7 +207,7 @@ class _ClusterRounds:
         self._setting = setting
         self._time = asyncio.get_running_loop().time
         self._groups: dict[Member, _Group] = {}
-        self._all_groups: list[_Group] = []
+        self._all_groups: dict[_Group, None] = {}
         self._with_room: dict[_Group, None] = {}
         self._looks = asyncio.Semaphore(_LOOKS_AT_ONCE)
         self._answering = asyncio.Lock()
@@ -232,12 +235,18 @@ class _ClusterRounds:
         member.removed = True
         group = self._groups.pop(member)
         del group.members[member]
-        self._with_room[group] = None
+        if group.members:
+            self._with_room[group] = None
+        else:
+            self._with_room.pop(group, None)
+            del self._all_groups[group]
+            if group.looking is not None:
+                group.looking.cancel()
 
     def _new_group(self) -> _Group:
         group = _Group()
         self._with_room[group] = None
-        self._all_groups.append(group)
+        self._all_groups[group] = None
         return group
 
     def stop(self) -> None:
@@ -274,7 +283,7 @@ class _ClusterRounds:
         try:
             await self._look_around(group)
         except Exception:
-            log.exception("round crashed", cluster=self._cluster)
+            log.exception("round crashed", cluster=self._cluster, kind=_KIND)
         finally:
             group.looking = None
             self._looks.release()
@@ -319,7 +328,7 @@ class _ClusterRounds:
         except (ClusterError, TimeoutError):
             return None
         except Exception:
-            log.exception("common look crashed", cluster=self._cluster)
+            log.exception("common look crashed", cluster=self._cluster, kind=_KIND)
             return None
 
     def _look_alone(self, member: Member, watch: Watch) -> None:
