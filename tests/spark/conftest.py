@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 
+from queue_agent.config import ClusterConfig
 from queue_agent.testing import LocalCluster, LocalClusterSet, local_clusters
+from queue_agent.webhdfs.command import serve_clusters
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,12 +63,31 @@ def folder(clusters: LocalClusterSet) -> str:
 
 
 @pytest.fixture(scope="session")
-def spark(clusters: LocalClusterSet) -> Iterator[SparkSession]:
+def webhdfs(clusters: LocalClusterSet) -> Iterator[str]:
+    """Address of the façade that serves the files of `home`, all of them below its name."""
+    stop = Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = ClusterConfig(proxy=clusters["home"].url)
+        with ThreadPoolExecutor(1) as executor:
+            served = executor.submit(asyncio.run, _serve_files(listener, config, stop))
+            yield f"127.0.0.1:{listener.getsockname()[1]}"
+            stop.set()
+            served.result()
+
+
+async def _serve_files(listener: socket.socket, config: ClusterConfig, stop: Event) -> None:
+    async with serve_clusters({"home": (config, "/")}, listener):
+        await asyncio.to_thread(stop.wait)
+
+
+@pytest.fixture(scope="session")
+def spark(clusters: LocalClusterSet, webhdfs: str) -> Iterator[SparkSession]:
     """A session in which tasks are tried twice, and which knows the clusters by their names."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("PySpark needs Java 17: install it, or set JAVA_HOME")
     pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
     from queue_agent.spark import spark_session
+    from queue_agent.spark.checkpoints import checkpoint_conf
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # Tests are told nothing about the machine that they run on.
@@ -74,6 +99,7 @@ def spark(clusters: LocalClusterSet) -> Iterator[SparkSession]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",
         "spark.driver.memory": "1g",
+        **checkpoint_conf(webhdfs, "home"),
     }
     with spark_session(
         "tests", master="local[2,2]", yt_proxy=clusters["home"].address, spark_conf_args=settings
