@@ -6,7 +6,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as sf
+
+from queue_agent.spark.errors import ConnectorError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,6 +31,10 @@ _UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timede
 _CLOCKS_APART: Final = timedelta(hours=1)
 
 
+class NoHistory(ConnectorError):
+    """Where the history was to be read from, there is none."""
+
+
 def load_history(spark: SparkSession, directory: str, since: datetime | None = None) -> DataFrame:
     """Rows that the export job has written to Parquet.
 
@@ -35,8 +42,16 @@ def load_history(spark: SparkSession, directory: str, since: datetime | None = N
         spark: the session.
         directory: the one with the directories `dt=...` in it.
         since: rows before are left out.
+
+    Raises:
+        NoHistory: there is nothing, or something else.
     """
-    history = spark.read.parquet(directory)
+    try:
+        history = spark.read.parquet(directory)
+    except AnalysisException as error:
+        raise NoHistory(f"{directory}: no history is there ({error.getCondition()})") from error
+    if "ts" not in history.columns:
+        raise NoHistory(f"{directory}: there is something else than a history, without a column ts")
     if since is None:
         return history
     if "dt" in history.columns:

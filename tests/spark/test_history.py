@@ -146,7 +146,8 @@ def test_days_that_are_done_again_are_replaced_by_the_same(spark: SparkSession, 
     assert sorted(hours) == ["dt=2026-01-31/hour=23", "dt=2026-02-01/hour=00"]
     whole = sorted(map(str, load_history(spark, fine).collect()))
     before = set((tmp_path / "five_minutes").glob("dt=2026-01-31/*/*.parquet"))
-    downsample.main(exported, fine, coarse, since="2026-02-01T00:40")
+    next_day = load_history(spark, exported, datetime(2026, 2, 1, tzinfo=UTC))
+    downsample.write_days(downsample.five_minutes(next_day), fine, by_hour=True)
     assert sorted(map(str, load_history(spark, fine).collect())) == whole
     assert before == set((tmp_path / "five_minutes").glob("dt=2026-01-31/*/*.parquet"))
     assert sorted(
@@ -202,6 +203,16 @@ def test_the_queue_itself_can_be_told_of(spark: SparkSession, home: LocalCluster
     found = collect(five_minutes(load_queue(spark, path)).where("kind = 'consumer'"))
     assert [(row["sample_count"], row["consumer"], row["vital"]) for row in found] == [(5, READER, True)] * 2
     assert found[0]["ts"].astimezone(UTC) == T0
+
+
+def test_a_directory_without_a_history_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    from queue_agent.spark import downsample, report
+
+    with pytest.raises(typer.BadParameter, match="nowhere: no history is there"):
+        report.main(tmp_path, history=str(tmp_path / "nowhere"))
+    write_exported(tmp_path / "history", history_rows()[:1])
+    downsample.main(str(tmp_path / "history"), str(tmp_path / "fine"), str(tmp_path / "coarse"), since="1d")
+    assert not (tmp_path / "fine").exists(), "nothing is so young"
 
 
 @pytest.mark.parametrize(
