@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +11,15 @@ from queue_agent.core.history import HistoryRow
 from queue_agent.core.history_outbox import EncodedRows
 from queue_agent.core.observed import ConsumerOffset, Glance, ObjectRevisions, TableDescription, TabletInfo, Watch
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, ObjectHosts, QueueRow, StateRows
+from queue_agent.core.rows import (
+    ConsumerNameRow,
+    ConsumerRow,
+    HostVersion,
+    MappingRow,
+    ObjectHosts,
+    QueueRow,
+    StateRows,
+)
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.core.trim_journal import TrimRecord
@@ -135,6 +143,14 @@ class StateStore(Protocol):
 
     async def read(self) -> StateRows:
         """Every row of all tables; see there which tables need not be read."""
+        ...
+
+    async def read_hosts_stamp(self) -> Hashable:
+        """What is another after every write to the mapping of objects to agents."""
+        ...
+
+    async def read_host_versions(self, tables: Collection[CrossClusterRef]) -> Mapping[CrossClusterRef, HostVersion]:
+        """Who leads these tables now; those not mapped are absent."""
         ...
 
     async def write_objects(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from queue_agent.core.replication import REPLICATED_TYPES, replicas_of
 from queue_agent.core.rows import (
     ConsumerNameRow,
     ConsumerRow,
+    HostVersion,
     MappingRow,
     ObjectHosts,
     QueueRow,
@@ -76,6 +77,7 @@ class StateTables:
         self._contents: dict[StateTable, _Content] = {}
         self._kinds: _Kinds | None = None
         self._object_hosts: tuple[Sequence[Any], ObjectHosts] = (), {}
+        self._hosts_tablet_count: int | None = None
         self._last: StateRows | None = None
 
     async def read(self) -> StateRows:
@@ -131,6 +133,32 @@ class StateTables:
     async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None:
         """Delete rows; those that are not there are no error."""
         await _delete(self._names, [_write_name(name) for name in names])
+
+    async def read_hosts_stamp(self) -> Hashable:
+        """When the tablets of the mapping were written last."""
+        cluster, path = self._hosts.cluster, self._hosts.path
+        if self._hosts_tablet_count is None:
+            self._hosts_tablet_count = int(await cluster.get(f"{path}/@tablet_count"))
+        try:
+            infos = await cluster.get_tablet_infos(path, range(self._hosts_tablet_count))
+        except ClusterError:
+            self._hosts_tablet_count = None  # it may have changed
+            raise
+        return tuple(info.last_write_timestamp for info in infos.values())
+
+    async def read_host_versions(self, tables: Collection[CrossClusterRef]) -> Mapping[CrossClusterRef, HostVersion]:
+        """Who leads these tables now, and since which write."""
+        keys: list[Row] = [{"object": str(table)} for table in tables]
+        rows = await self._hosts.cluster.lookup_versioned(self._hosts.path, keys) if keys else []
+        found: dict[CrossClusterRef, HostVersion] = {}
+        for row in rows:
+            attributes = yson.attributes_of(row)
+            written = max(map(int, attributes.get("write_timestamps", ())), default=0)
+            deleted = max(map(int, attributes.get("delete_timestamps", ())), default=0)
+            versions = row.get("host")
+            if written > deleted and versions:  # the newest comes first
+                found[CrossClusterRef.parse(row["object"])] = HostVersion(str(versions[0]), written)
+        return found
 
     async def write_hosts(self, hosts: ObjectHosts) -> None:
         """Insert or replace rows, in one transaction."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 
 from queue_agent.controllers.board import AGENT, Board
@@ -75,6 +75,10 @@ class Agent:
         self._changed = changed or asyncio.Event()
         self._state: StateRows | None = None
         self._led: Collection[CrossClusterRef] = frozenset()
+        self._versions: Mapping[CrossClusterRef, int] = {}
+        self._stamp: Hashable = None
+        """Of the mapping when the versions were read."""
+
         self._assigned: Collection[CrossClusterRef] = frozenset()
 
     @property
@@ -86,13 +90,19 @@ class Agent:
         """Read the tables once and make the controllers fit."""
         self._pass_instant = self._clock.now()
         sent = boot_seconds()
+        stamp = await self._store.read_hosts_stamp()  # before the rows: what is written in between shows the next time
         state = await self._store.read()
+        address = self._leadership.address
         if state is not self._state:
-            hosted = frozenset(table for table, host in state.hosts.items() if host == self._leadership.address)
-            self._led = self._led if hosted == self._led else hosted
             self._state = state
+            self._led = frozenset(table for table, host in state.hosts.items() if host == address)
+            self._stamp = None
             self._changed.set()
-        self._leadership.observe(sent, self._led)
+        if stamp != self._stamp:
+            found = await self._store.read_host_versions(self._led)
+            self._versions = {table: one.version for table, one in found.items() if one.host == address}
+            self._stamp = stamp
+        self._leadership.observe(sent, self._versions)
         handle_replicated_objects = self._handle_replicated_objects()
         if self._done == (state, handle_replicated_objects):
             return  # everything fits already

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -52,8 +52,8 @@ class Leadership:
         """The membership has ended."""
         self._tenure.lose()
 
-    def observe(self, sent: float, led: Collection[CrossClusterRef]) -> None:
-        """The mapping, asked for then, has just been read; the same collection as before if nothing has changed."""
+    def observe(self, sent: float, led: Mapping[CrossClusterRef, int]) -> None:
+        """The mapping, asked for then, has just been read; see `Tenure.observe`, the same object if nothing changed."""
         self._tenure.observe(sent, boot_seconds(), led)
 
     def saw_alone(self, sent: float) -> None:

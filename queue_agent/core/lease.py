@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -16,8 +16,9 @@ class LeaseTerms:
     """Times in seconds that follow from the length of a lease; all agents of a stage must have the same.
 
     Whoever acts has read the mapping no longer than `freshness` ago. Whoever becomes the leader of an object waits for
-    `wait`, which is more than twice as long: one that led before has noticed meanwhile, or has stopped for not having
-    read. `tests/model` searches all orders of events for one in which two act.
+    `wait`, which is longer than that and an action together: one that led before has noticed meanwhile, or has stopped
+    for not having read, and what it had begun has ended. `tests/model` searches all orders of events for one in which
+    two act.
     """
 
     lease: float
@@ -71,7 +72,7 @@ class Tenure(Generic[K]):
         self._lease_end = NEVER
         self._asked = NEVER
         self._led_since: dict[K, float] = {}
-        self._led: Collection[K] = ()
+        self._led: Mapping[K, int] = {}
         self._alone_at = NEVER
         self._is_leaving = False
 
@@ -91,19 +92,19 @@ class Tenure(Generic[K]):
         """Whether what is begun now ends before anybody can think this agent is gone."""
         return not self._is_leaving and now + self.terms.action + self.terms.margin <= self._lease_end
 
-    def observe(self, sent: float, received: float, led: Collection[K]) -> None:
+    def observe(self, sent: float, received: float, led: Mapping[K, int]) -> None:
         """The mapping was read.
 
         Args:
             sent: when it was asked for.
             received: when the answer was there.
-            led: all that this agent leads by it.
+            led: all that this agent leads by it, each with a number that grows whenever the mapping of it is written:
+                others may have led it between two readings. The same object if nothing has changed.
         """
-        if received - self._asked > self.terms.freshness:
-            # Others may have led meanwhile, without a trace.
-            self._led_since = dict.fromkeys(led, received)
-        elif led is not self._led:
-            self._led_since = {key: self._led_since.get(key, received) for key in led}
+        if led is not self._led:
+            self._led_since = {
+                key: self._led_since[key] if self._led.get(key) == version else received for key, version in led.items()
+            }
         self._led = led
         self._asked = sent
 
@@ -124,7 +125,7 @@ class Tenure(Generic[K]):
         since = self._led_since.get(key)
         if since is None:
             return Hold("another agent leads it, or none")
-        if since <= self._alone_at:
+        if since < self._alone_at:
             return None
         rest = since + self.terms.wait - now
         if rest <= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from queue_agent.core.refs import CrossClusterRef
 
@@ -83,6 +83,14 @@ class ConsumerNameRow:
     """With its name."""
 
     queue_agent_stage: str | None = None
+
+
+class HostVersion(NamedTuple):
+    """Cell of the table `queue_agent_object_mapping`."""
+
+    host: str
+    version: int
+    """Grows whenever the cell is written."""
 
 
 ObjectHosts = Mapping[CrossClusterRef, str]

@@ -36,7 +36,15 @@ from queue_agent.core.observed import (
 from queue_agent.core.placement import place
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
+from queue_agent.core.rows import (
+    ConsumerNameRow,
+    ConsumerRow,
+    HostVersion,
+    MappingRow,
+    QueueRow,
+    Registration,
+    StateRows,
+)
 from queue_agent.core.snapshots import Role
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
@@ -224,6 +232,14 @@ class FakeStore:
             list(self.names.values()),
             {ref.table: ADDRESS for ref in (*self.queues, *self.consumers)},
         )
+
+    async def read_hosts_stamp(self) -> int:
+        if self.broken is not None:
+            raise self.broken
+        return 1
+
+    async def read_host_versions(self, tables: Collection[CrossClusterRef]) -> Mapping[CrossClusterRef, HostVersion]:
+        return {table: HostVersion(ADDRESS, 1) for table in tables}
 
     async def write_objects(
         self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow], mappings: Collection[MappingRow] = ()
