@@ -19,6 +19,7 @@ from queue_agent.spark.export.parquet_sink import SparkWriter
 from queue_agent.spark.export.planning import BatchLimits
 from queue_agent.spark.export.source import ExportSource, SourceOptions
 from queue_agent.spark.export.storage import storage_of
+from queue_agent.spark.export.table_exporter import TableExporter, TableOptions
 from queue_agent.testing import LocalCluster
 
 if TYPE_CHECKING:
@@ -101,6 +102,16 @@ class World:
             Quiet(),
             stop or Event(),
         )
+
+    def table_exporter(self, spark: SparkSession, **changes: Any) -> TableExporter:
+        """A run that exports to tables beside the queue."""
+        options = TableOptions(
+            f"{self.queue}-export",
+            lock_timeout=timedelta(seconds=5),
+            lock_wait=timedelta(seconds=20),
+        )
+        source = self.source(**{name: changes.pop(name) for name in ("read_options",) if name in changes})
+        return TableExporter(spark, source, replace(options, **changes), lambda: self.now)
 
     def path(self, version: str = "v1") -> Path:
         """Directory of the export."""

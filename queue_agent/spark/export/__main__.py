@@ -27,7 +27,7 @@ from queue_agent.spark.export.layout import export_directory
 from queue_agent.spark.export.lease import lease
 from queue_agent.spark.export.parquet_writer import TIMESTAMP, FileSettings
 from queue_agent.spark.export.planning import BatchLimits
-from queue_agent.spark.export.reporting import reporter_for
+from queue_agent.spark.export.reporting import RunSummary, reporter_for
 from queue_agent.spark.export.source import ExportSource, SourceOptions
 from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.export.verification import Verdict, verify
@@ -167,13 +167,67 @@ def parquet(
             try:
                 _run_mode(exporter, mode, wanted, timedelta(seconds=interval))
             finally:
-                typer.echo(exporter.summary.to_json())
-                if textfile is not None:
-                    exporter.summary.write_textfile(textfile)
+                _report(exporter.summary, textfile)
         return ExitCode.DONE
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _stop_once(stop))
+    _finish(run)
+
+
+@application.command()
+def tables(
+    queue: Queue,
+    directory: Annotated[str, typer.Option(help="Cypress directory on the consumer's cluster, for tables alone.")],
+    consumer: Annotated[str, typer.Option(help="Consumer of this export alone; made and registered if missing.")],
+    proxy: Proxy = None,
+    period: Annotated[int, typer.Option(min=1, help="Seconds; a table has the rows of whole periods.")] = 3600,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds after its end at which a period is exported.")] = 60,
+    ttl: Annotated[int | None, typer.Option(min=1, help="Seconds that tables live; for ever by default.")] = None,
+    service_columns: Annotated[bool, typer.Option(help="Keep partition and row index of every row.")] = True,
+    rows_per_task: Annotated[int, typer.Option(min=1, help="Rows read and written by one task.")] = 1_000_000,
+    on_trimmed: Annotated[Trimmed, typer.Option(help="Stop at rows that are gone, or leave a gap.")] = Trimmed.FAIL,
+    lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
+    lock_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")] = 60,
+    where: Annotated[str | None, typer.Option(help="SQL condition; other rows are left out.")] = None,
+    transform: Annotated[
+        str | None, typer.Option(metavar="MODULE:FUNCTION", help="Takes and gives a DataFrame, row by row.")
+    ] = None,
+    read_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help='Of format("yt"); may be repeated.')
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")
+    ] = None,
+    textfile: Annotated[Path | None, typer.Option(help="Write metrics of the run here, for node-exporter.")] = None,
+) -> None:
+    """Export the rows of all periods that are over to one static table."""
+
+    def run() -> ExitCode:
+        from queue_agent.spark.export.table_exporter import TableExporter, TableOptions
+
+        source = ExportSource(SourceOptions(queue, consumer, proxy, _pairs(read_option or [])))
+        options = TableOptions(
+            directory,
+            period=timedelta(seconds=period),
+            delay=timedelta(seconds=delay),
+            ttl=None if ttl is None else timedelta(seconds=ttl),
+            service_columns=service_columns,
+            rows_per_task=rows_per_task,
+            on_trimmed=on_trimmed.value,
+            lock_timeout=timedelta(seconds=lock_timeout),
+            lock_wait=timedelta(seconds=lock_wait),
+            transform=_transform(where, transform),
+        )
+        with _session(master, proxy) as spark:
+            exporter = TableExporter(spark, source, options, _now)
+            try:
+                path = exporter.run()
+                log.info("table published" if path else "nothing to export", path=path)
+            finally:
+                _report(exporter.summary, textfile)
+        return ExitCode.DONE
+
     _finish(run)
 
 
@@ -328,6 +382,12 @@ def _session(master: str | None, proxy: str | None) -> Iterator[SparkSession]:
     }
     with spark_session("queue export", master=master, yt_proxy=proxy, spark_conf_args=settings) as spark:
         yield spark
+
+
+def _report(summary: RunSummary, textfile: Path | None) -> None:
+    typer.echo(summary.to_json())
+    if textfile is not None:
+        summary.write_textfile(textfile)
 
 
 def _stop_once(stop: Event) -> None:

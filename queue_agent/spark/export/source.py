@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from queue_agent.spark.connection import cluster_of, new_client
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.lease import Lease, lease
+from queue_agent.spark.export.parquet_writer import TIMESTAMP
 from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import OptionReader, ReadOptions
 from queue_agent.spark.queues import Consumer, Queue, queue_connection
@@ -174,6 +175,13 @@ class ExportSource:
         until = first_rows_since(self.read, self.queue, bounds, batch.to_time) if batch.to_time else None
         found = plan_batch(bounds, batch.ranges, since, until)
         return [Range(rows.partition_index, rows.begin, rows.end) for rows in found]
+
+    def ends_before(self, moment: datetime, bounds: Mapping[int, PartitionBounds | None]) -> dict[int, int]:
+        """By partition: one past the last row written before a moment; all rows of a queue without `$timestamp`."""
+        readable = {index: bound for index, bound in bounds.items() if bound is not None}
+        if all(column.name != TIMESTAMP for column in self.queue.info().columns):
+            return {index: bound.upper_row_index for index, bound in readable.items()}
+        return first_rows_since(self.read, self.queue, readable, moment)
 
     def frame(self, spark: SparkSession, ranges: Sequence[Range], rows_per_task: int) -> DataFrame:
         """Rows of these ranges with service columns, in the order of the queue within every task."""

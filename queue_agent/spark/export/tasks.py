@@ -1,0 +1,82 @@
+"""Runs tasks over a frame that hand back what they did: a data source that is only written to, without a shuffle."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from queue_agent.spark.export.errors import ExportError
+
+_NAME: Final = "yt_export_tasks"
+_TASK: Final = "task"
+_RESULTS: Final = "results"
+_FILE: Final = "results.json"
+
+
+class Task(Protocol):
+    """What is done with the rows of one task; it must be possible to pickle it."""
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
+        """Use all rows, in their order; JSON values tell what came of them."""
+
+
+def run_tasks(frame: DataFrame, task: Task) -> list[dict[str, Any]]:
+    """Run a task over every part of a frame, as it is read.
+
+    Returns:
+        What tasks handed back; attempts that failed, or were not the first to end, are not among them.
+
+    Raises:
+        ExportError: a task failed as often as Spark lets it.
+    """
+    frame.sparkSession.dataSource.register(_TaskSink)
+    encoded = base64.b64encode(pickle.dumps(task)).decode()
+    # The workers that Spark commits with run beside this process: a file leads back from them.
+    with tempfile.TemporaryDirectory(prefix="queue-export-") as results:
+        try:
+            frame.write.format(_NAME).mode("append").option(_TASK, encoded).option(_RESULTS, results).save()
+        except (PySparkException, Py4JError) as error:
+            raise ExportError(f"tasks failed: {error}") from error
+        found: list[dict[str, Any]] = json.loads(Path(results, _FILE).read_text())
+        return found
+
+
+class _TaskSink(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return _NAME
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        return _TaskWriter(self.options[_TASK], self.options[_RESULTS])
+
+
+@dataclass
+class _Done(WriterCommitMessage):
+    results: list[dict[str, Any]]
+
+
+class _TaskWriter(DataSourceArrowWriter):
+    def __init__(self, task: str, results: str) -> None:
+        self._task = task
+        self._results = results
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> _Done:
+        task: Task = pickle.loads(base64.b64decode(self._task))
+        return _Done(task.run(iterator))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        results = [result for message in messages if isinstance(message, _Done) for result in message.results]
+        Path(self._results, _FILE).write_text(json.dumps(results))

@@ -1,0 +1,128 @@
+"""Exports of queues to static tables."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from yt.wrapper.errors import YtError as ClientError
+
+from queue_agent.spark.errors import OptionError
+from queue_agent.spark.export.errors import ExportError, SourceChanged
+from queue_agent.testing import LocalCluster, YtError
+from tests.spark.export_world import World
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SERVICE = ("__spyt_streaming_src_tablet_index", "__spyt_streaming_src_row_index")
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def world(home: LocalCluster, folder: str, tmp_path: Path) -> World:
+    """The exporter goes by the time of the cluster."""
+    now = home.clock.now()
+    world = World(home, folder, tmp_path)
+    world.now = now
+    return world
+
+
+def tables(world: World) -> list[str]:
+    directory = f"{world.queue}-export"
+    return sorted(map(str, world.client.list(directory))) if world.client.exists(directory) else []
+
+
+def read(world: World, name: str) -> list[dict[str, Any]]:
+    return list(world.client.read_table(f"{world.queue}-export/{name}"))
+
+
+def keys(rows: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    return [(row[SERVICE[0]], row[SERVICE[1]]) for row in rows]
+
+
+def test_periods_that_are_over_become_a_table_and_the_consumer_follows(
+    spark: SparkSession, world: World, home: LocalCluster
+) -> None:
+    world.write(0, 1, count=5)
+    assert world.table_exporter(spark).run() is None
+    assert tables(world) == []
+    world.now += HOUR + timedelta(minutes=1)
+    path = world.table_exporter(spark, rows_per_task=2).run()
+    [name] = tables(world)
+    assert path == f"{world.queue}-export/{name}"
+    tick = int(world.now.timestamp()) // 3600 * 3600
+    assert name == f"{tick}-3600"
+    rows = read(world, name)
+    assert keys(rows) == [(0, row) for row in range(5)] + [(1, row) for row in range(5)]
+    assert [row["number"] for row in rows] == list(range(10))
+    assert world.consumed() == {0: 5, 1: 5}
+    written = {row["$timestamp"] for row in world.client.pull_queue(world.queue, 0, 0)}
+    assert {row["$timestamp"] for row in rows[:5]} == written
+    assert world.client.get(f"{path}/@spark_export/ranges") == [
+        {"partition": 0, "begin": 0, "end": 5},
+        {"partition": 1, "begin": 0, "end": 5},
+    ]
+    # A second run in the same period has nothing to do.
+    assert world.table_exporter(spark).run() is None
+    world.client.remove(world.queue)
+    world.create_queue(1)
+    with pytest.raises(SourceChanged, match="created anew"):
+        world.table_exporter(spark).run()
+
+
+def test_nothing_is_seen_of_a_run_that_failed_and_the_next_does_it_all(
+    spark: SparkSession, world: World, home: LocalCluster
+) -> None:
+    world.write(0, 1, count=5)
+    world.now += HOUR + timedelta(minutes=1)
+    once = {"read_options": {"retries": "1"}}
+    broken = YtError("Broken")  # which clients do not try again
+    with home.faults.refuse("concatenate", error=broken), pytest.raises(ClientError, match="Broken"):
+        world.table_exporter(spark, **once).run()
+    assert tables(world) == []
+    assert world.consumed() == {}
+    # A task fails once and is done again; the answer to the commit gets lost, or the consumer can not be moved.
+    with (
+        home.faults.drop("advance_queue_consumer", "advance_consumer"),
+        home.faults.refuse("write_table", count=1, error=broken),
+        pytest.raises((ClientError, OSError)),
+    ):
+        world.table_exporter(spark, **once).run()
+    [name] = tables(world)
+    assert keys(read(world, name)) == [(0, row) for row in range(5)] + [(1, row) for row in range(5)]
+    assert world.consumed() == {}
+    world.table_exporter(spark).run()
+    assert world.consumed() == {0: 5, 1: 5}
+    assert tables(world) == [name]
+
+
+def test_rows_may_be_changed_on_the_way(spark: SparkSession, world: World) -> None:
+    world.write(0, count=6)
+    world.now += HOUR + timedelta(minutes=1)
+    exporter = world.table_exporter(
+        spark,
+        ttl=timedelta(days=7),
+        service_columns=False,
+        transform=lambda frame: frame.where("number > 2").selectExpr(*SERVICE, "number", "upper(text) as text"),
+    )
+    path = exporter.run()
+    assert path is not None
+    assert list(world.client.read_table(path)) == [{"number": number, "text": f"ROW {number}"} for number in (3, 4, 5)]
+    assert world.client.exists(f"{path}/@expiration_time")
+    assert world.consumed() == {0: 6}
+
+
+def test_directories_of_native_exports_and_unmounted_partitions_are_refused(spark: SparkSession, world: World) -> None:
+    world.write(0, count=1)
+    world.now += HOUR + timedelta(minutes=1)
+    world.client.create("map_node", f"{world.queue}-export")
+    world.client.set(f"{world.queue}-export/@queue_static_export_destination", {"originating_queue_id": "0-0-0-0"})
+    with pytest.raises(OptionError, match="native export"):
+        world.table_exporter(spark).run()
+    world.client.remove(f"{world.queue}-export")
+    world.client.unmount_table(world.queue, sync=True)
+    with pytest.raises(ExportError, match=r"partitions \[0, 1\]"):
+        world.table_exporter(spark).run()
