@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, NoReturn
 
@@ -23,7 +23,8 @@ from queue_agent.adapters.build import VERSION
 from queue_agent.adapters.config_document import ConfigDocument
 from queue_agent.adapters.history_queue import HistoryQueue
 from queue_agent.adapters.http_api import HttpApi
-from queue_agent.adapters.metrics import Metrics
+from queue_agent.adapters.metrics import AgentFacts, Metrics
+from queue_agent.adapters.metrics_server import MetricsServer
 from queue_agent.adapters.orchid import OrchidServer
 from queue_agent.adapters.orchid_client import OrchidClient
 from queue_agent.adapters.state_tables import StateTable, StateTables
@@ -75,6 +76,9 @@ _FREEZES: Final = 3000
 _CHANNEL_TIMEOUT_SECONDS: Final = 50.0
 """Masters wait a minute for an answer; that of another agent is to be there before."""
 
+METRICS: Final = "metrics"
+METRICS_TIMEOUT: Final = timedelta(minutes=1)
+
 _SHARDING_SLOWDOWN: Final = 2
 """Who leads is to be known soon after a cluster has recovered."""
 
@@ -118,7 +122,17 @@ async def run_agent(
     async with AsyncExitStack() as stack:
         clock = clock or SystemClock()
         board = Board(config.host, clock)
-        metrics = Metrics(board)
+        metrics = Metrics(
+            board,
+            config.metrics,
+            AgentFacts(
+                config.host,
+                is_member=lambda: leadership.is_member,
+                keeps_tables=lambda: membership.keeps_tables,
+                is_banned=lambda: leadership.address in board.group.banned,
+            ),
+        )
+        metrics_server = MetricsServer(metrics, config.metrics)
         board.observe(metrics.counters)
         clusters = {
             name: await stack.enter_async_context(YtCluster(name, cluster, metrics))
@@ -200,7 +214,7 @@ async def run_agent(
         )
         planner = TrimPreviewer(context, control)
         http = await stack.enter_async_context(
-            HttpApi(board, metrics, tree, clock, config.http.host, config.http.port, planner)
+            HttpApi(board, metrics_server, tree, clock, config.http.host, config.http.port, planner)
         )
         jitter = partial(randomness.uniform, 0.75, 1.25)
         journal_schedule = Schedule(JOURNAL_PERIOD, config.queue_agent.pass_timeout)
@@ -258,6 +272,16 @@ async def run_agent(
             group.create_task(
                 run_passes(membership.do_pass, lambda: membership.schedule, membership.pass_finished, jitter),
                 context=_naming(MEMBERSHIP),
+            )
+            metrics_schedule = Schedule(config.metrics.period, METRICS_TIMEOUT)
+            group.create_task(
+                run_passes(
+                    metrics_server.do_pass,
+                    lambda: replace(metrics_schedule, enable=metrics_server.is_wanted),
+                    partial(metrics.pass_finished, METRICS),
+                    jitter,
+                ),
+                context=_naming(METRICS),
             )
             if config.dynamic_config_manager.enable:
                 await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -18,6 +19,7 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
@@ -317,6 +319,43 @@ class HistoryConfig(ConfigModel):
     """How much may wait in memory while it can not be written; the oldest rows are dropped then."""
 
 
+class MetricsConfig(ConfigModel):
+    """What there is at `/metrics` and `/solomon/all`."""
+
+    period: Duration = timedelta(seconds=5)
+    """How old what is shown may be. While somebody scrapes it is brought up to date so often, apart from the rest."""
+
+    compatible: bool = True
+    """Show series under the names of the C++ agent at `/solomon/all`, beside our own."""
+
+    partitions: Literal["none", "worst", "all"] = "worst"
+    """Series of single partitions. What is said of all partitions of an object together is always there."""
+
+    worst_partitions: int = Field(default=100, ge=1)
+    """Of how many partitions there are series of their own with `worst`: those of consumers that have the oldest unread
+    rows, then those of queues with the most rows. One that is among the worst stays while it is among twice as many."""
+
+    all_partitions_of: str | None = None
+    """Regular expression; a queue or consumer in whose `cluster:path` it is found has series of all its partitions."""
+
+    lag_time_histogram: bool = False
+    """Show `yt_queue_agent_consumer_partition_lag_time_histogram`, 40 series for every queue of a consumer."""
+
+    max_series: int = Field(default=500_000, ge=0)
+    """How many series of objects there are at most. Partitions and histograms are left out first, then whole objects;
+    the metric `queue_agent_series` tells of it."""
+
+    @field_validator("all_partitions_of")
+    @classmethod
+    def _is_expression(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"is no regular expression: {error}") from error
+        return pattern
+
+
 class LoggingConfig(ConfigModel):
     """Log lines on standard error."""
 
@@ -375,6 +414,9 @@ class AgentConfig(ConfigModel):
 
     history: HistoryConfig | None = None
     """Keeping what the agent sees in a queue; without this section there is no history."""
+
+    metrics: MetricsConfig = MetricsConfig()
+    """What there is at `/metrics` and `/solomon/all`."""
 
     logging: LoggingConfig = LoggingConfig()
     """Log lines on standard error."""

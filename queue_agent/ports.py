@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from queue_agent.core.group import GroupView
 from queue_agent.core.history import HistoryRow
 from queue_agent.core.history_outbox import EncodedRows
+from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.observed import ConsumerOffset, Glance, ObjectRevisions, TableDescription, TabletInfo, Watch
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import (
@@ -353,13 +354,24 @@ class HistoryObserver(Protocol):
         ...
 
 
+class PassScope(NamedTuple):
+    """Which passes over objects are told of together."""
+
+    cluster: str
+    leading: bool
+
+
 class PassObserver(Protocol):
     """Hears of every finished pass; metrics do."""
 
-    def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
-        """`kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
-        `cypress_synchronizer`, `queue_agent_sharding_manager`, `membership`, `dynamic_config`, `cluster_connections` or
-        `history`.
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
+        """A pass over an object has a scope.
+
+        `kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
+        `cypress_synchronizer`, `queue_agent_sharding_manager`, `membership`, `dynamic_config`, `cluster_connections`,
+        `history` or `metrics`.
         """
         ...
 
@@ -434,4 +446,26 @@ class StatusSource(Protocol):
 
     def alerts(self) -> Mapping[str, Any]:
         """Agent-wide alerts by category, as error maps."""
+        ...
+
+
+class MetricsSource(StatusSource, Protocol):
+    """What metrics are made from, besides what they are told; no method does I/O."""
+
+    @property
+    def all_queues(self) -> Mapping[CrossClusterRef, QueueSnapshot]:
+        """Latest snapshots, those of queues only followed included."""
+        ...
+
+    @property
+    def all_consumers(self) -> Mapping[CrossClusterRef, ConsumerSnapshot]:
+        """Latest snapshots, those of consumers only followed included."""
+        ...
+
+    def multi_consumers(self) -> Mapping[CrossClusterRef, MultiConsumerSnapshot]:
+        """Latest snapshots of the tables that hold several consumers."""
+        ...
+
+    def sharding_pass(self) -> PassFacts:
+        """The pass that looks who leads what."""
         ...

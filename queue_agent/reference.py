@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from queue_agent.adapters.metrics_manual import metrics_page
 from queue_agent.config import AgentConfig, ConfigModel
 from queue_agent.local_cluster.manual.page import render_reference
 
@@ -20,7 +21,7 @@ COMMANDS_MARK: Final = "## Its commands"
 
 def pages() -> Mapping[str, str]:
     """Content of every page that is generated, or ends with something generated, by its file name in `docs/`."""
-    return {"configuration.md": _configuration(), "local-cluster.md": _local_cluster()}
+    return {"configuration.md": _configuration(), "local-cluster.md": _local_cluster(), "metrics.md": metrics_page()}
 
 
 def write_pages() -> None:

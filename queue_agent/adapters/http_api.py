@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from queue_agent.adapters.json_values import to_json
-from queue_agent.adapters.metrics import CONTENT_TYPE, Metrics
+from queue_agent.adapters.metrics_server import MetricsServer
 from queue_agent.adapters.orchid import OrchidTree, keys_of, read_attribute
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.refs import CrossClusterRef
@@ -41,7 +41,7 @@ class HttpApi:
 
     Args:
         source: what is to be shown.
-        metrics: rendered at `/metrics`.
+        metrics: served at `/metrics` and `/solomon/all`.
         tree: shown at `/orchid`.
         clock: readiness is a matter of time.
         host, port: address to listen on; with port 0 see `port`.
@@ -51,7 +51,7 @@ class HttpApi:
     def __init__(
         self,
         source: StatusSource,
-        metrics: Metrics,
+        metrics: MetricsServer,
         tree: OrchidTree,
         clock: Clock,
         host: str,
@@ -59,7 +59,6 @@ class HttpApi:
         planner: TrimPlanner | None = None,
     ) -> None:
         self._source = source
-        self._metrics = metrics
         self._tree = tree
         self._clock = clock
         self._host = host
@@ -70,7 +69,8 @@ class HttpApi:
             [
                 web.get("/health/live", self._live),
                 web.get("/health/ready", self._ready),
-                web.get("/metrics", self._show_metrics),
+                web.get("/metrics", metrics.show_own),
+                web.get("/solomon/all", metrics.show_all),
                 web.get(_ORCHID, self._orchid),
                 web.get(_ORCHID + "/{path:.*}", self._orchid),
                 web.get("/api/v1/queues", self._list_queues),
@@ -108,9 +108,6 @@ class HttpApi:
     def _is_ready(self) -> bool:
         last_success = self._source.agent_pass().last_success_instant
         return last_success is not None and self._clock.now() - last_success <= READY_WITHIN
-
-    async def _show_metrics(self, request: web.Request) -> web.Response:
-        return web.Response(body=await self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
     async def _orchid(self, request: web.Request) -> web.Response:
         # Keys of objects contain slashes, so the path is cut while it is still encoded.

@@ -1,112 +1,176 @@
-"""Metrics: of the agent's own work, kept here; of the objects, read from the board when scraped."""
+"""Metrics: of the agent's own work, counted here; of the objects, from what is on the board."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable
+import enum
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from prometheus_client import (
-    CONTENT_TYPE_PLAIN_0_0_4,
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
+    ProcessCollector,
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.openmetrics.exposition import generate_latest as generate_open_metrics
 from prometheus_client.registry import Collector
 
 from queue_agent.adapters.build import VERSION
+from queue_agent.adapters.compatible_metrics import (
+    AlertMemory,
+    AllObjects,
+    PassStatistics,
+    PassTotals,
+    controller_lines,
+    count_lines,
+    pass_lines,
+)
+from queue_agent.adapters.metric_families import (
+    COMPATIBLE_AGENT_FAMILIES,
+    COMPATIBLE_OBJECT_FAMILIES,
+    OWN_AGENT_FAMILIES,
+    OWN_OBJECT_FAMILIES,
+)
+from queue_agent.adapters.metric_lines import Lines, label_text, render_families
 from queue_agent.adapters.object_counters import ObjectCounters
-from queue_agent.adapters.object_metrics import collect
-from queue_agent.core.snapshots import PassFacts
-from queue_agent.ports import StatusSource
+from queue_agent.adapters.object_page import ObjectPage, Objects, PageParts
+from queue_agent.config import MetricsConfig
+from queue_agent.core.multi_consumers import MultiConsumerSnapshot
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.ports import MetricsSource, PassScope
 
 # Spares a second series for each counter, which nothing reads.
 disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it without types
 
-CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
-"""The classic text format: counters named as YTsaurus names them are not allowed in OpenMetrics."""
-
 _PASS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20)
+_RENDER_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+_FAMILIES = {family.name: family for family in OWN_AGENT_FAMILIES}
+
+AGENT_PASSES: Final = ("agent", "queue_agent_sharding_manager", "cypress_synchronizer")
+"""Kinds of the passes that the C++ agent has metrics of its own for."""
+
+_END: Final = b"# EOF\n"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFacts:
+    """What is told of the agent as it is at the moment."""
+
+    host: str
+    is_member: Callable[[], bool]
+    keeps_tables: Callable[[], bool]
+    is_banned: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Everything the metrics are made from, as of one moment: nothing in it changes."""
+
+    objects: Objects
+    everything: AllObjects
+    passes: Mapping[str, PassFacts]
+    alerts: tuple[str, ...]
+    own_totals: Mapping[str, PassTotals]
+    object_totals: Mapping[str, Mapping[PassScope, PassTotals]]
+    is_member: bool | None
+    keeps_tables: bool | None
+    is_banned: bool | None
+
+
+class Page(enum.Enum):
+    """The forms in which metrics are served."""
+
+    OWN = "own"
+    """Our own family in the classic text format."""
+
+    OWN_OPEN = "own_open"
+    """The same in OpenMetrics."""
+
+    ALL = "all"
+    """Ours and the C++ agent's in the classic text format: its counters are not allowed in OpenMetrics."""
 
 
 class Metrics:
-    """`ports.PassObserver`, `RequestObserver`, `JournalObserver` and `HistoryObserver`, and the page of all metrics.
+    """`ports.PassObserver`, `RequestObserver`, `JournalObserver` and `HistoryObserver`, and what is made of it.
 
     Args:
         source: the objects served, and the agent's own passes.
+        config: what is wanted.
+        facts: of the agent; None: there are no series of what it would tell.
     """
 
-    def __init__(self, source: StatusSource) -> None:
+    def __init__(
+        self, source: MetricsSource, config: MetricsConfig | None = None, facts: AgentFacts | None = None
+    ) -> None:
         self._source = source
+        self._config = config or MetricsConfig()
+        self._facts = facts
         self.counters = ObjectCounters()
-        self._rendering = asyncio.Lock()
-        registry = self._registry = CollectorRegistry()
-        self._passes = Counter(
-            "queue_agent_passes", "Finished passes, failed ones included.", ["kind"], registry=registry
-        )
-        self._pass_errors = Counter("queue_agent_pass_errors", "Failed passes.", ["kind"], registry=registry)
-        self._pass_duration = Histogram(
-            "queue_agent_pass_duration_seconds",
-            "Duration of passes, failed ones included.",
-            ["kind"],
-            buckets=_PASS_SECONDS,
-            registry=registry,
-        )
-        self._requests = Counter(
-            "queue_agent_cluster_requests",
-            "HTTP requests to clusters, each repeat on its own; a batch is one.",
-            ["cluster", "command", "outcome"],
-            registry=registry,
-        )
-        self._request_duration = Histogram(
-            "queue_agent_cluster_request_duration_seconds",
-            "Duration of HTTP requests to clusters, to the end of the answer.",
-            ["cluster", "command"],
-            buckets=_REQUEST_SECONDS,
-            registry=registry,
-        )
-        self._journal_records = Counter(
-            "queue_agent_trim_journal_records",
-            "Records of trims: written to the journal, or dropped because that failed for too long.",
-            ["outcome"],
-            registry=registry,
-        )
-        self._journal_errors = Counter(
-            "queue_agent_trim_journal_errors", "Failed attempts to write to the journal of trims.", registry=registry
-        )
-        self._history_rows = Counter(
-            "queue_agent_history_rows",
-            "Rows of the history: written, or dropped because that failed for too long.",
-            ["outcome"],
-            registry=registry,
-        )
-        self._history_errors = Counter(
-            "queue_agent_history_errors", "Failed attempts to write to the history.", registry=registry
-        )
-        self._history_waiting = Gauge(
-            "queue_agent_history_waiting_rows", "Rows of the history that wait to be written.", registry=registry
-        )
-        Gauge("queue_agent_build_info", "Always 1; the label tells the build.", ["version"], registry=registry).labels(
-            VERSION
-        ).set(1)
+        self._page = ObjectPage(self._config)
+        self._alerts = AlertMemory()
+        self._own_passes: dict[str, PassStatistics] = {}
+        self._object_passes: dict[str, dict[PassScope, PassStatistics]] = {}
+        self._making = threading.Lock()
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._passes = self._counter("queue_agent_passes_total")
+        self._pass_errors = self._counter("queue_agent_pass_errors_total")
+        self._pass_duration = self._histogram("queue_agent_pass_duration_seconds", _PASS_SECONDS)
+        self._requests = self._counter("queue_agent_cluster_requests_total")
+        self._request_duration = self._histogram("queue_agent_cluster_request_duration_seconds", _REQUEST_SECONDS)
+        self._journal_records = self._counter("queue_agent_trim_journal_records_total")
+        self._journal_errors = self._counter("queue_agent_trim_journal_errors_total")
+        self._history_rows = self._counter("queue_agent_history_rows_total")
+        self._history_errors = self._counter("queue_agent_history_errors_total")
+        self._history_waiting = self._gauge("queue_agent_history_waiting_rows")
+        self._series = self._gauge("queue_agent_series")
+        self._series_shed = self._counter("queue_agent_series_shed_total")
+        self._render_duration = self._histogram("queue_agent_metrics_render_duration_seconds", _RENDER_SECONDS)
+        self._gauge("queue_agent_build_info").labels(VERSION).set(1)
 
         # Finding a series by its labels costs more than counting, and there are passes of very many objects.
         self._pass_series: dict[str, tuple[Counter, Histogram]] = {}
 
-    def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
+    def _counter(self, name: str) -> Counter:
+        family = _FAMILIES[name]
+        return Counter(family.open_name, family.help, family.labels, registry=self._registry)
+
+    def _gauge(self, name: str) -> Gauge:
+        family = _FAMILIES[name]
+        return Gauge(name, family.help, family.labels, registry=self._registry)
+
+    def _histogram(self, name: str, buckets: tuple[float, ...]) -> Histogram:
+        family = _FAMILIES[name]
+        return Histogram(name, family.help, family.labels, buckets=buckets, registry=self._registry)
+
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
         """See `ports.PassObserver`."""
         known = self._pass_series.get(kind)
         if known is None:
             known = self._pass_series[kind] = self._passes.labels(kind), self._pass_duration.labels(kind)
+            self._pass_errors.labels(kind)
         passes, duration = known
         passes.inc()
         duration.observe(seconds)
         if error is not None:
             self._pass_errors.labels(kind).inc()
+        if scope is not None:
+            by_scope = self._object_passes.setdefault(kind, {})
+            by_scope.setdefault(scope, PassStatistics()).finished(seconds, error)
+        elif kind in AGENT_PASSES:
+            self._own_passes.setdefault(kind, PassStatistics()).finished(seconds, error)
 
     def request_finished(self, cluster: str, command: str, outcome: str, seconds: float) -> None:
         """See `ports.RequestObserver`."""
@@ -141,19 +205,80 @@ class Metrics:
         """See `ports.HistoryObserver`."""
         self._history_waiting.set(row_count)
 
-    async def render(self) -> bytes:
-        """All metrics in Prometheus's text format; scrapes are served one after the other, in a thread."""
-        async with self._rendering:
-            # Snapshots are frozen, but the mappings they are in belong to this thread.
-            queues, consumers = dict(self._source.queues()), dict(self._source.consumers())
-            counters = self.counters.values()
-            agent = {"agent": self._source.agent_pass(), "cypress_synchronizer": self._source.synchronizer_pass()}
+    def look(self) -> Sight:
+        """What there is now; for the thread of the event loop, whose the mappings on the board are."""
+        source, facts = self._source, self._facts
+        return Sight(
+            Objects(dict(source.queues()), dict(source.consumers()), dict(source.all_queues), self.counters.values()),
+            AllObjects(dict(source.all_queues), dict(source.all_consumers), dict(source.multi_consumers())),
+            dict(
+                zip(
+                    AGENT_PASSES, (source.agent_pass(), source.sharding_pass(), source.synchronizer_pass()), strict=True
+                )
+            ),
+            tuple(source.alerts()),
+            {kind: _totals(statistics) for kind, statistics in self._own_passes.items()},
+            {
+                kind: {scope: _totals(statistics) for scope, statistics in by_scope.items()}
+                for kind, by_scope in self._object_passes.items()
+            },
+            None if facts is None else facts.is_member(),
+            None if facts is None else facts.keeps_tables(),
+            None if facts is None else facts.is_banned(),
+        )
 
-            def render() -> bytes:
-                families = [_last_successes(agent), *collect(queues, consumers, counters)]
-                return generate_latest(self._registry) + generate_latest(_Collected(families))
+    def make_pages(self, sight: Sight, wanted: Collection[Page]) -> Mapping[Page, bytes]:
+        """The pages that are wanted; for any thread, one at a time."""
+        with self._making:
+            started = time.perf_counter()
+            objects = self._page.update(sight.objects)
+            compatible = self._compatible_objects(sight, self._config.max_series - objects.shown)
+            shed = objects.shed + compatible.shed
+            self._series.labels("shown").set(objects.shown + compatible.shown)
+            self._series.labels("shed").set(shed)
+            self._series_shed.inc(shed)
+            # What it took is told the next time.
+            pages = {page: b"".join(self._pieces(page, sight, objects.parts, compatible.parts)) for page in wanted}
+            self._render_duration.observe(time.perf_counter() - started)
+            return pages
 
-            return await asyncio.to_thread(render)
+    def _pieces(self, page: Page, sight: Sight, parts: Sequence[Lines], compatible: Sequence[Lines]) -> Iterable[bytes]:
+        agent = _Collected(list(_agent_families(sight)))
+        is_open = page is Page.OWN_OPEN
+        generate = generate_open_metrics if is_open else generate_latest
+        for collector in (self._registry, agent):
+            yield generate(collector).removesuffix(_END)
+        yield from render_families(OWN_OBJECT_FAMILIES, parts, as_open_metrics=is_open)
+        if page is Page.ALL and self._config.compatible:
+            yield from render_families(COMPATIBLE_AGENT_FAMILIES, self._compatible_agent(sight), as_open_metrics=False)
+            yield from render_families(COMPATIBLE_OBJECT_FAMILIES, [*parts, *compatible], as_open_metrics=False)
+        if is_open:
+            yield _END
+
+    def _compatible_agent(self, sight: Sight) -> Iterable[Lines]:
+        host = "" if self._facts is None else self._facts.host
+        build = Lines()
+        build.add("yt_build_version", label_text({"version": VERSION}), 1)
+        yield build
+        yield count_lines(sight.everything, host)
+        for kind, facts in sight.passes.items():
+            yield pass_lines("" if kind == "agent" else f"{kind}_", facts, sight.own_totals.get(kind), host)
+        if sight.is_banned is not None:
+            banned = Lines()
+            banned.add("yt_queue_agent_banned", label_text({"host": host}), int(sight.is_banned))
+            yield banned
+
+    def _compatible_objects(self, sight: Sight, room: int) -> PageParts:
+        """Passes over objects, if there is room for all of them, and alerts."""
+        if not self._config.compatible:
+            return PageParts([], 0, 0)
+        parts = [self._alerts.lines(sight.everything), *controller_lines(sight.everything, sight.object_totals)]
+        count = sum(part.count for part in parts)
+        return PageParts(parts, count, 0) if count <= room else PageParts([], 0, count)
+
+
+def _totals(statistics: PassStatistics) -> PassTotals:
+    return PassTotals(statistics.errors, statistics.take_longest())
 
 
 class _Collected(Collector):
@@ -166,10 +291,38 @@ class _Collected(Collector):
         return self._families
 
 
-def _last_successes(facts_by_kind: dict[str, PassFacts]) -> Metric:
-    name = "queue_agent_last_successful_pass_timestamp_seconds"
-    family = Metric(name, "When the last pass that succeeded began; absent before the first.", "gauge")
-    for kind, facts in facts_by_kind.items():
+def _agent_families(sight: Sight) -> Iterable[Metric]:
+    """Gauges of the agent; one of which nothing is known is not there."""
+    successes = _family("queue_agent_last_successful_pass_timestamp_seconds")
+    for kind, facts in sight.passes.items():
         if facts.last_success_instant is not None:
-            family.add_sample(name, {"kind": kind}, facts.last_success_instant.timestamp())
-    return family
+            successes.add_metric([kind], facts.last_success_instant.timestamp())
+    yield successes
+    counts = _family("queue_agent_objects")
+    kinds: Mapping[str, Mapping[CrossClusterRef, QueueSnapshot | ConsumerSnapshot | MultiConsumerSnapshot]] = {
+        "queue": sight.objects.queues,
+        "consumer": sight.objects.consumers,
+        "multi_consumer": sight.everything.multi_consumers,
+    }
+    for kind, snapshots in kinds.items():
+        errors = sum(snapshot.error is not None for snapshot in snapshots.values())
+        counts.add_metric([kind, "ok"], len(snapshots) - errors)
+        counts.add_metric([kind, "error"], errors)
+    yield counts
+    alerts = _family("queue_agent_alerts")
+    for category in sight.alerts:
+        alerts.add_metric([category], 1)
+    yield alerts
+    for name, value in (
+        ("queue_agent_group_member", sight.is_member),
+        ("queue_agent_state_keeper", sight.keeps_tables),
+    ):
+        if value is not None:
+            family = _family(name)
+            family.add_metric([], int(value))
+            yield family
+
+
+def _family(name: str) -> GaugeMetricFamily:
+    family = _FAMILIES[name]
+    return GaugeMetricFamily(name, family.help, labels=family.labels)

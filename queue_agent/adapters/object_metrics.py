@@ -1,20 +1,23 @@
-"""Metrics of queues and consumers: under the names of the C++ agent, for dashboards made for it, and a few of our own.
+"""Series of one queue or of one consumer of a queue: under our own names, and under those of the C++ agent.
 
-Of every partitioned metric there is one series per partition, with the label `partition_index`, and one of all
-partitions without it. What is not known has no series.
+What is not known has no series. Under the names of the C++ agent the series of all partitions has the name of that of
+one, without the label `partition_index`; under our own it has another name.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import accumulate
+from typing import Final
 
-from prometheus_client.core import Metric
-
-from queue_agent.adapters.object_counters import CounterValues
-from queue_agent.core.growth import NO_CONSUMER_GROWTH, NO_QUEUE_GROWTH, Growth, registered_partitions
-from queue_agent.core.lag import processing_lag
+from queue_agent.adapters.metric_lines import Lines, cut, label_text
+from queue_agent.core.encoding import EPOCH
+from queue_agent.core.growth import ConsumerGrowth, Growth, QueueGrowth, registered_partitions
+from queue_agent.core.lag import elapsed
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import (
@@ -23,183 +26,295 @@ from queue_agent.core.snapshots import (
     ConsumerSnapshot,
     QueuePartition,
     QueueSnapshot,
-    Role,
+    QueueView,
+    SubSnapshot,
 )
-
-Labels = Mapping[str, str]
-
-MAX_PATH_LABEL_BYTES: Final = 200
 
 _NO_TAG: Final = "none"
 _QUEUE: Final = "yt_queue_agent_queue"
-_CONSUMER: Final = "yt_queue_agent_consumer"
-_CONSTRAINT: Final = "queue_agent_partition_trim_constraint"
-_HELD: Final = "queue_agent_trim_held_rows"
+_CONSUMER: Final = "yt_queue_agent_consumer_partition"
+_OWN_QUEUE: Final = "queue_agent_queue"
+_OWN_CONSUMER: Final = "queue_agent_consumer"
 
-# The type `unknown`: the client library would add `_total` to the name of a counter, which dashboards do not expect.
-_FAMILIES: Final[Sequence[tuple[str, Literal["gauge", "unknown"], str]]] = (
-    (f"{_QUEUE}_partitions", "gauge", "Partitions of the queue."),
-    (f"{_QUEUE}_consumers", "gauge", "Registrations with the queue; without the label vital: all of them."),
-    (f"{_QUEUE}_partition_rows_written", "unknown", "Counter of rows written since the agent first saw the queue."),
-    (f"{_QUEUE}_partition_rows_trimmed", "unknown", "Counter of rows trimmed since the agent first saw the queue."),
-    (f"{_QUEUE}_partition_data_weight_written", "unknown", "Counter of bytes written since the agent saw the queue."),
-    (f"{_QUEUE}_partition_row_count", "gauge", "Rows that are there."),
-    (f"{_QUEUE}_partition_data_weight", "gauge", "Bytes that are there; absent if the queue does not tell."),
-    (_CONSTRAINT, "gauge", "Partitions by what keeps them from being trimmed further; absent if there are none."),
-    (_HELD, "gauge", "Rows that could be trimmed if it were not for what holds back their partitions."),
-    (f"{_CONSUMER}_partition_rows_consumed", "unknown", "Counter of rows read since the agent first saw the consumer."),
-    (f"{_CONSUMER}_partition_data_weight_consumed", "unknown", "Counter of bytes read; absent if not known."),
-    (f"{_CONSUMER}_partition_offset_max", "gauge", "Index of the next row to read."),
-    *(
-        (f"{_CONSUMER}_partition_{name}_{aggregate}", "gauge", text)
-        for name, text in (
-            ("lag_rows", "Unread rows; negative if the consumer is ahead."),
-            ("lag_data_weight", "Unread bytes; absent if not known."),
-            ("lag_time", "Age of the next row to read in seconds; 0 if not known or nothing is to be read."),
-        )
-        for aggregate in ("sum", "max", "avg")
-    ),
+LAG_BOUNDS: Final = tuple(
+    bound * 1000**power
+    for power in range(4)
+    for bound in (1, 2, 4, 8, 16, 32, 64, 125, 250, 500)
+    if bound * 1000**power <= 125_000_000_000
 )
+"""Milliseconds; the C++ agent's."""
 
 
-class _Page:
-    """The families under construction."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which series of an object are wanted."""
 
-    def __init__(self) -> None:
-        self._families = {name: Metric(name, text, kind) for name, kind, text in _FAMILIES}
+    compatible: bool = True
+    """Those under the names of the C++ agent as well."""
 
-    def add(self, name: str, labels: Labels, value: float) -> None:
-        self._families[name].add_sample(name, dict(labels), value)
+    partitions: Collection[int] | None = ()
+    """Single partitions; None: all."""
 
-    def add_partitions(self, name: str, labels: Labels, values: Mapping[int, float], in_all: float) -> None:
-        """A series per partition and one of all of them; nothing if no partition's value is known."""
-        if not values:
-            return
-        self.add(name, labels, in_all)
-        for partition_index, value in values.items():
-            self.add(name, {**labels, "partition_index": str(partition_index)}, value)
+    histogram: bool = False
+    """The distribution of lag over the partitions."""
 
-    def add_sums(self, name: str, labels: Labels, values: Mapping[int, float]) -> None:
-        self.add_partitions(name, labels, values, sum(values.values()))
+    def wants(self, partition_index: int) -> bool:
+        return self.partitions is None or partition_index in self.partitions
 
-    def add_growth(self, name: str, labels: Labels, growth: Growth) -> None:
-        self.add_partitions(name, labels, growth.by_partition, growth.total)
 
-    def add_aggregates(self, name: str, labels: Labels, values: Mapping[int, float]) -> None:
+@dataclass(frozen=True, slots=True)
+class ObjectSeries:
+    """The series of an object; what comes first is the more important."""
+
+    aggregates: Lines
+    partitions: Lines
+    histogram: Lines
+
+
+def queue_labels(ref: CrossClusterRef, snapshot: QueueSnapshot | None) -> dict[str, str]:
+    """By which a queue is told from others."""
+    tag = None if snapshot is None else snapshot.row.queue_profiling_tag
+    return {"queue_cluster": ref.cluster, "queue_path": cut(ref.path), "queue_tag": tag or _NO_TAG}
+
+
+def consumer_labels(snapshot: ConsumerSnapshot) -> dict[str, str]:
+    """By which a consumer is told from others; only one of several in a table has a name."""
+    ref = snapshot.ref
+    return {
+        "consumer_cluster": ref.cluster,
+        "consumer_path": cut(ref.path),
+        "consumer_tag": snapshot.row.queue_consumer_profiling_tag or _NO_TAG,
+        "consumer_name": cut(ref.name),
+    }
+
+
+class _Object:
+    """The series of one object under construction."""
+
+    def __init__(self, labels: Mapping[str, str], choice: Choice) -> None:
+        self._labels = labels
+        self._choice = choice
+        self._text = label_text(labels)
+        self.series = ObjectSeries(Lines(), Lines(), Lines())
+
+    def add(self, name: str, value: float, **more: str) -> None:
+        text = f"{self._text},{label_text(more)}" if more else self._text
+        self.series.aggregates.add(name, text, value)
+
+    def add_partitions(self, name: str, values: Mapping[int, float]) -> None:
+        """A series for each partition that is wanted."""
+        for index, value in values.items():
+            if self._choice.wants(index):
+                self.series.partitions.add(name, f'{self._text},partition_index="{index}"', value)
+
+    def add_compatible(self, name: str, values: Mapping[int, float], in_all: float) -> None:
+        """One series of all partitions and those of single ones; none if no partition's value is known."""
+        if self._choice.compatible and values:
+            self.add(name, in_all)
+            self.add_partitions(name, values)
+
+    def add_aggregates(self, name: str, values: Mapping[int, float]) -> None:
         """The three families `_sum`, `_max` and `_avg`; a single partition has its value in each of them."""
-        if not values:
+        if values:
+            total = sum(values.values())
+            self.add_compatible(f"{name}_sum", values, total)
+            self.add_compatible(f"{name}_max", values, max(values.values()))
+            self.add_compatible(f"{name}_avg", values, total / len(values))
+
+    def add_growth(self, compatible: str, own: str, growth: Growth, own_partitions: str | None = None) -> None:
+        if growth.by_partition:
+            self.add_compatible(compatible, growth.by_partition, growth.total)
+            self.add(own, growth.total)
+            if own_partitions is not None:
+                self.add_partitions(own_partitions, growth.by_partition)
+
+    def add_histogram(self, name: str, milliseconds: Collection[float]) -> None:
+        if not (self._choice.histogram and self._choice.compatible):
             return
-        total = sum(values.values())
-        self.add_partitions(f"{name}_sum", labels, values, total)
-        self.add_partitions(f"{name}_max", labels, values, max(values.values()))
-        self.add_partitions(f"{name}_avg", labels, values, total / len(values))
-
-    def families(self) -> list[Metric]:
-        return [family for family in self._families.values() if family.samples]
-
-
-def collect(
-    queues: Mapping[CrossClusterRef, QueueSnapshot],
-    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
-    counters: CounterValues,
-) -> list[Metric]:
-    """The families of all objects led here; while an object or a partition can not be looked at it has no gauges."""
-    page = _Page()
-    for queue in queues.values():
-        if queue.role is Role.LEADING:
-            _collect_queue(page, queue, counters)
-    for consumer in consumers.values():
-        if consumer.role is Role.LEADING:
-            for registration in consumer.registrations:
-                _collect_consumer(page, consumer, registration, queues.get(registration.queue), counters)
-    return page.families()
+        counts = [0] * (len(LAG_BOUNDS) + 1)
+        for value in milliseconds:
+            counts[bisect_left(LAG_BOUNDS, value)] += 1
+        bounds = (*map(str, LAG_BOUNDS), "+Inf")
+        for bound, count in zip(bounds, accumulate(counts), strict=True):
+            self.series.histogram.add(name, f'{self._text},le="{bound}"', count, f"{name}_bucket")
+        self.series.histogram.add(name, self._text, len(milliseconds), f"{name}_count")
 
 
-def _collect_queue(page: _Page, snapshot: QueueSnapshot, counters: CounterValues) -> None:
-    labels = _queue_labels(snapshot.ref, snapshot)
+def queue_series(snapshot: QueueSnapshot, growth: QueueGrowth, choice: Choice) -> ObjectSeries:
+    """The series of a queue led here; while it, or a partition, can not be looked at it has no gauges."""
+    page = _Object(queue_labels(snapshot.ref, snapshot), choice)
     view = snapshot.view
+    page.add(f"{_OWN_QUEUE}_readable", int(view is not None))
     known: dict[int, QueuePartition] = {}
     if view is not None:
-        known = {i: partition for i, partition in enumerate(view.partitions) if isinstance(partition, QueuePartition)}
-        page.add(f"{_QUEUE}_partitions", labels, len(view.partitions))
-        vital = sum(registration.vital for registration in snapshot.registrations)
-        page.add(f"{_QUEUE}_consumers", labels, len(snapshot.registrations))
-        page.add(f"{_QUEUE}_consumers", {**labels, "vital": "true"}, vital)
-        page.add(f"{_QUEUE}_consumers", {**labels, "vital": "false"}, len(snapshot.registrations) - vital)
-    growth = counters.queues.get(snapshot.ref, NO_QUEUE_GROWTH)
-    page.add_growth(f"{_QUEUE}_partition_rows_written", labels, growth.rows_written)
-    page.add_growth(f"{_QUEUE}_partition_rows_trimmed", labels, growth.rows_trimmed)
-    page.add_growth(f"{_QUEUE}_partition_data_weight_written", labels, growth.data_weight_written)
-    page.add_sums(
-        f"{_QUEUE}_partition_row_count", labels, {i: partition.available_row_count for i, partition in known.items()}
+        known = _readable(view)
+        _add_counts(page, snapshot, view, len(known), choice)
+    page.add_growth(
+        f"{_QUEUE}_partition_rows_written",
+        f"{_OWN_QUEUE}_rows_written_total",
+        growth.rows_written,
+        f"{_OWN_QUEUE}_partition_rows_written_total",
     )
-    page.add_sums(
-        f"{_QUEUE}_partition_data_weight",
-        labels,
-        _known({i: partition.available_data_weight for i, partition in known.items()}),
+    page.add_growth(
+        f"{_QUEUE}_partition_rows_trimmed",
+        f"{_OWN_QUEUE}_rows_trimmed_total",
+        growth.rows_trimmed,
+        f"{_OWN_QUEUE}_partition_rows_trimmed_total",
     )
-    if snapshot.trims is not None:
-        constraints = [trim.constraint for trim in snapshot.trims.values()]
-        for kind, number in Counter(constraint.kind.value for constraint in constraints).items():
-            page.add(_CONSTRAINT, {**labels, "kind": kind}, number)
-        page.add(_HELD, labels, sum(constraint.held_row_count or 0 for constraint in constraints))
+    page.add_growth(
+        f"{_QUEUE}_partition_data_weight_written",
+        f"{_OWN_QUEUE}_written_bytes_total",
+        growth.data_weight_written,
+    )
+    rows = {index: partition.available_row_count for index, partition in known.items()}
+    page.add_compatible(f"{_QUEUE}_partition_row_count", rows, sum(rows.values()))
+    weights = _known({index: partition.available_data_weight for index, partition in known.items()})
+    page.add_compatible(f"{_QUEUE}_partition_data_weight", weights, sum(weights.values()))
+    if known:
+        page.add(f"{_OWN_QUEUE}_rows", sum(rows.values()))
+        page.add_partitions(f"{_OWN_QUEUE}_partition_rows", rows)
+        _add_time(page, f"{_OWN_QUEUE}_last_write_timestamp_seconds", (p.last_row_commit_time for p in known.values()))
+    if weights:
+        page.add(f"{_OWN_QUEUE}_bytes", sum(weights.values()))
+    _add_trims(page, snapshot)
+    for category in snapshot.alerts:
+        page.add(f"{_OWN_QUEUE}_alerts", 1, category=category)
+    return page.series
 
 
-def _collect_consumer(
-    page: _Page,
+def _add_counts(page: _Object, snapshot: QueueSnapshot, view: QueueView, readable: int, choice: Choice) -> None:
+    page.add(f"{_OWN_QUEUE}_partitions", readable, state="ok")
+    page.add(f"{_OWN_QUEUE}_partitions", len(view.partitions) - readable, state="error")
+    vital = sum(registration.vital for registration in snapshot.registrations)
+    other = len(snapshot.registrations) - vital
+    page.add(f"{_OWN_QUEUE}_registrations", vital, vital="true")
+    page.add(f"{_OWN_QUEUE}_registrations", other, vital="false")
+    if choice.compatible:
+        page.add(f"{_QUEUE}_partitions", len(view.partitions))
+        page.add(f"{_QUEUE}_consumers", vital + other)
+        page.add(f"{_QUEUE}_consumers", vital, vital="true")
+        page.add(f"{_QUEUE}_consumers", other, vital="false")
+
+
+def _add_trims(page: _Object, snapshot: QueueSnapshot) -> None:
+    if snapshot.trims is None:
+        return
+    constraints = [trim.constraint for trim in snapshot.trims.values()]
+    for kind, number in Counter(constraint.kind.value for constraint in constraints).items():
+        page.add(f"{_OWN_QUEUE}_trim_constraint_partitions", number, kind=kind)
+    held: dict[str, int] = {}
+    for constraint in constraints:
+        if constraint.held_row_count is not None:
+            held[constraint.kind.value] = held.get(constraint.kind.value, 0) + constraint.held_row_count
+    for kind, rows in held.items():
+        page.add(f"{_OWN_QUEUE}_trim_held_rows", rows, kind=kind)
+
+
+def pair_series(
     snapshot: ConsumerSnapshot,
     registration: Registration,
     queue: QueueSnapshot | None,
-    counters: CounterValues,
+    growth: ConsumerGrowth,
+    choice: Choice,
+) -> ObjectSeries:
+    """The series of a consumer led here, of one of its queues; what can not be looked at has no gauges."""
+    page = _Object({**consumer_labels(snapshot), **queue_labels(registration.queue, queue)}, choice)
+    standing = find_standing(snapshot, registration)
+    page.add(f"{_OWN_CONSUMER}_vital", int(registration.vital))
+    page.add(f"{_OWN_CONSUMER}_registration_ok", int(isinstance(standing, ConsumerQueueView)))
+    page.add_growth(f"{_CONSUMER}_rows_consumed", f"{_OWN_CONSUMER}_rows_read_total", growth.rows_consumed)
+    page.add_growth(
+        f"{_CONSUMER}_data_weight_consumed", f"{_OWN_CONSUMER}_read_bytes_total", growth.data_weight_consumed
+    )
+    if isinstance(standing, ConsumerQueueView):
+        _add_standing(page, standing, registration, None if queue is None else queue.view)
+    return page.series
+
+
+def find_standing(snapshot: ConsumerSnapshot, registration: Registration) -> SubSnapshot | None:
+    """What the latest pass of a consumer saw of one of its queues; None: it could not look at anything."""
+    return None if snapshot.view is None else snapshot.view.queues.get(registration.queue)
+
+
+def lag_seconds(partition: ConsumerPartition, seen_at: datetime) -> float | None:
+    """Age of the next row to read; 0 if there is none, None if it is not known."""
+    if partition.unread_row_count <= 0:
+        return 0
+    if partition.next_row_commit_time is None:
+        return None
+    return elapsed(partition.next_row_commit_time, seen_at).total_seconds()
+
+
+def _add_standing(
+    page: _Object, standing: ConsumerQueueView, registration: Registration, queue: QueueView | None
 ) -> None:
-    labels = {
-        "consumer_cluster": snapshot.ref.cluster,
-        "consumer_path": _consumer_label(snapshot.ref),
-        "consumer_tag": snapshot.row.queue_consumer_profiling_tag or _NO_TAG,
-        **_queue_labels(registration.queue, queue),
-    }
-    sub = None if snapshot.view is None else snapshot.view.queues.get(registration.queue)
-    known: Mapping[int, ConsumerPartition] = {}
-    seen_at = snapshot.pass_instant
-    if isinstance(sub, ConsumerQueueView):
-        seen_at = sub.seen_at
-        known = registered_partitions(sub, registration)
-    growth = counters.consumers.get((snapshot.ref, registration.queue), NO_CONSUMER_GROWTH)
-    page.add_growth(f"{_CONSUMER}_partition_rows_consumed", labels, growth.rows_consumed)
-    page.add_growth(f"{_CONSUMER}_partition_data_weight_consumed", labels, growth.data_weight_consumed)
-    offsets = {i: partition.next_row_index for i, partition in known.items()}
-    page.add_partitions(f"{_CONSUMER}_partition_offset_max", labels, offsets, max(offsets.values(), default=0))
-    page.add_aggregates(
-        f"{_CONSUMER}_partition_lag_rows",
-        labels,
-        {i: partition.unread_row_count for i, partition in known.items()},
+    known = registered_partitions(standing, registration)
+    dispositions = Counter(partition.disposition.value for partition in known.values())
+    dispositions["error"] = _registered_count(standing, registration) - len(known)
+    for disposition, number in dispositions.items():
+        if number:
+            page.add(f"{_OWN_CONSUMER}_partitions", number, disposition=disposition)
+    if not known:
+        return
+    offsets = {index: partition.next_row_index for index, partition in known.items()}
+    unread = {index: partition.unread_row_count for index, partition in known.items()}
+    weights = _known({index: partition.unread_data_weight for index, partition in known.items()})
+    lags = _known({index: lag_seconds(partition, standing.seen_at) for index, partition in known.items()})
+    page.add_compatible(f"{_CONSUMER}_offset_max", offsets, max(offsets.values()))
+    page.add_aggregates(f"{_CONSUMER}_lag_rows", unread)
+    page.add_aggregates(f"{_CONSUMER}_lag_data_weight", weights)
+    page.add_aggregates(f"{_CONSUMER}_lag_time", lags)
+    page.add_histogram(f"{_CONSUMER}_lag_time_histogram", [seconds * 1000 for seconds in lags.values()])
+
+    page.add(f"{_OWN_CONSUMER}_lag_rows", sum(max(0, rows) for rows in unread.values()))
+    page.add_partitions(f"{_OWN_CONSUMER}_partition_lag_rows", unread)
+    page.add_partitions(f"{_OWN_CONSUMER}_partition_next_row_index", offsets)
+    if weights:
+        page.add(f"{_OWN_CONSUMER}_lag_bytes", sum(max(0, weight) for weight in weights.values()))
+    if lags and (len(lags) == len(known) or max(lags.values()) > 0):
+        page.add(f"{_OWN_CONSUMER}_lag_seconds", max(lags.values()))
+    page.add_partitions(f"{_OWN_CONSUMER}_partition_lag_seconds", lags)
+    _add_time(
+        page,
+        f"{_OWN_CONSUMER}_last_commit_timestamp_seconds",
+        (partition.last_consume_time for partition in known.values()),
     )
-    page.add_aggregates(
-        f"{_CONSUMER}_partition_lag_data_weight",
-        labels,
-        _known({i: partition.unread_data_weight for i, partition in known.items()}),
+    if queue is not None:
+        _add_losses(page, known, _readable(queue))
+
+
+def _add_losses(
+    page: _Object, known: Mapping[int, ConsumerPartition], queue_partitions: Mapping[int, QueuePartition]
+) -> None:
+    """How far the rows to be read are from those that are trimmed."""
+    both = [
+        (partition, queue_partitions[index])
+        for index, partition in known.items()
+        if index in queue_partitions and partition.unread_row_count > 0
+    ]
+    page.add(
+        f"{_OWN_CONSUMER}_expired_rows", sum(max(0, one.lower_row_index - mine.next_row_index) for mine, one in both)
     )
-    page.add_aggregates(
-        f"{_CONSUMER}_partition_lag_time",
-        labels,
-        {i: processing_lag(partition.next_row_commit_time, seen_at).total_seconds() for i, partition in known.items()},
-    )
+    if both:
+        headroom = min(max(0, mine.next_row_index - one.lower_row_index) for mine, one in both)
+        page.add(f"{_OWN_CONSUMER}_headroom_rows", headroom)
 
 
-def _queue_labels(ref: CrossClusterRef, snapshot: QueueSnapshot | None) -> Labels:
-    tag = None if snapshot is None else snapshot.row.queue_profiling_tag
-    return {"queue_cluster": ref.cluster, "queue_path": _path_label(ref.path), "queue_tag": tag or _NO_TAG}
+def _registered_count(standing: ConsumerQueueView, registration: Registration) -> int:
+    count = len(standing.partitions)
+    chosen = registration.partitions
+    return len({index for index in chosen if index < count}) if chosen else count
 
 
-def _consumer_label(ref: CrossClusterRef) -> str:
-    """Consumers of one table are told apart by their names."""
-    path = _path_label(ref.path)
-    return f"{path}:{_path_label(ref.name)}" if ref.name else path
+def _readable(view: QueueView) -> dict[int, QueuePartition]:
+    return {index: one for index, one in enumerate(view.partitions) if isinstance(one, QueuePartition)}
 
 
-def _path_label(path: str) -> str:
-    return path.encode()[:MAX_PATH_LABEL_BYTES].decode(errors="ignore")
+def _add_time(page: _Object, name: str, instants: Iterable[datetime]) -> None:
+    latest = max(instants)
+    if latest > EPOCH:
+        page.add(name, latest.timestamp())
 
 
-def _known(values: Mapping[int, int | None]) -> dict[int, float]:
-    return {partition_index: value for partition_index, value in values.items() if value is not None}
+def _known(values: Mapping[int, float | None]) -> dict[int, float]:
+    return {index: value for index, value in values.items() if value is not None}

@@ -33,6 +33,7 @@ from queue_agent.core.replication import REPLICATED_TYPES, find_consumer_access,
 from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueView, Role, SubSnapshot
 from queue_agent.errors import ClusterError
+from queue_agent.ports import PassScope
 
 KIND = "consumer_controller"
 _CONCURRENT_QUEUES = 16
@@ -144,7 +145,8 @@ class ConsumerController:
             content = describe_pass_error(error, self._origins.make(now))
             registrations = self._board.registrations_of_consumer(self._ref)
             self._publish(build_consumer_snapshot(self._snapshot, row, registrations, now, content))
-        self._observer.pass_finished(KIND, pass_index, seconds, error)
+        scope = PassScope(self._ref.cluster, leading=self._snapshot.role is Role.LEADING)
+        self._observer.pass_finished(KIND, pass_index, seconds, error, scope)
 
     def _publish(self, snapshot: ConsumerSnapshot) -> None:
         self._snapshot = snapshot

@@ -23,7 +23,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import find_consumer_access
 from queue_agent.core.rows import ConsumerRow
 from queue_agent.errors import ClusterError
-from queue_agent.ports import StateStore
+from queue_agent.ports import PassScope, StateStore
 
 KIND = "multi_consumer_controller"
 
@@ -101,7 +101,8 @@ class MultiConsumerController:
                     alerts=_alerts(failure, origin),
                 )
             )
-        self._observer.pass_finished(KIND, pass_index, seconds, error)
+        scope = PassScope(self._ref.cluster, leading=True)
+        self._observer.pass_finished(KIND, pass_index, seconds, error, scope)
 
     async def _read_names(self, row: ConsumerRow, origin: Origin) -> list[str] | ErrorInfo:
         mapping = self._board.find_mapping(self._ref)

@@ -33,6 +33,7 @@ from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.core.trim import TRIM_FAILED, is_trim_due, trim_alert
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ClusterError
+from queue_agent.ports import PassScope
 
 KIND = "queue_controller"
 
@@ -162,7 +163,8 @@ class QueueController:
                 self._untrimmed_snapshot(now, error) if self._published else self._failed_snapshot(now, error)
             )
         self._published = False
-        self._observer.pass_finished(KIND, pass_index, seconds, error)
+        scope = PassScope(self._ref.cluster, leading=self._snapshot.role is Role.LEADING)
+        self._observer.pass_finished(KIND, pass_index, seconds, error, scope)
 
     def _failed_snapshot(self, now: datetime, error: Exception) -> QueueSnapshot:
         origin = self._origins.make(now)

@@ -24,7 +24,7 @@ from queue_agent.core.rows import ConsumerRow, QueueRow
 from queue_agent.core.snapshots import Role
 from queue_agent.core.state_migration import plan_migration
 from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.ports import Cluster
+from queue_agent.ports import Cluster, PassScope
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
 ROOT: Final = "//sys/queue_agents"
@@ -44,7 +44,9 @@ class StandingClock:
 class Passes:
     """Hears of passes, and does not care."""
 
-    def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
         pass
 
 

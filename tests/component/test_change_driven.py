@@ -56,6 +56,7 @@ from queue_agent.local_cluster.clock import Clock as ClusterClock
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.tablets import ALL_TABLETS, TabletRange
+from queue_agent.ports import PassScope
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
@@ -96,7 +97,9 @@ class SameNumbers(random.Random):
 
 
 class Observer:
-    def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
         assert error is None, error
 
 

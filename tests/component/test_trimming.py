@@ -113,8 +113,8 @@ async def test_what_is_read_goes_and_the_constraint_is_told(world: World) -> Non
         status, text = response.status, await response.text()
     assert status == 200
     labels = f'queue_cluster="hume",queue_path="{QUEUE}",queue_tag="none"'
-    assert f'queue_agent_partition_trim_constraint{{kind="retained_rows",{labels}}} 1.0' in text
-    assert f"queue_agent_trim_held_rows{{{labels}}} 2.0" in text
+    assert f'queue_agent_queue_trim_constraint_partitions{{{labels},kind="retained_rows"}} 1' in text
+    assert f'queue_agent_queue_trim_held_rows{{{labels},kind="retained_rows"}} 2' in text
 
 
 async def test_no_row_of_a_queue_made_anew_goes_by_the_offsets_of_the_old_one(world: World) -> None:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from yarl import URL
 
 from queue_agent.adapters.http_api import READY_WITHIN, HttpApi
 from queue_agent.adapters.metrics import Metrics
+from queue_agent.adapters.metrics_server import MetricsServer
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.core.error_info import ErrorInfo
@@ -61,8 +63,8 @@ class Client:
         async with self._session.get(URL(self.origin + path, encoded=True)) as response:
             return response.status, await response.json()
 
-    async def text(self, path: str) -> tuple[str, str]:
-        async with self._session.get(self.origin + path) as response:
+    async def text(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[str, str]:
+        async with self._session.get(self.origin + path, headers=headers) as response:
             return response.headers["Content-Type"], await response.text()
 
 
@@ -70,7 +72,7 @@ class Client:
 async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
     tree = OrchidTree(board, TreeFacts("0.1", lambda: True, lambda: 10, lambda: True), clock)
     async with (
-        HttpApi(board, Metrics(board), tree, clock, "127.0.0.1", 0) as api,
+        HttpApi(board, MetricsServer(Metrics(board)), tree, clock, "127.0.0.1", 0) as api,
         aiohttp.ClientSession() as session,
     ):
         yield Client(session, f"http://127.0.0.1:{api.port}")
@@ -112,6 +114,27 @@ async def test_metrics_are_served_in_the_classic_text_format(client: Client) -> 
     content_type, text = await client.text("/metrics")
     assert content_type.startswith("text/plain; version=0.0.4")
     assert "queue_agent_build_info" in text
+
+
+async def test_metrics_are_served_as_open_metrics_and_compressed_to_those_who_ask(client: Client) -> None:
+    headers = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"}
+    content_type, text = await client.text("/metrics", headers)
+    assert content_type.startswith("application/openmetrics-text; version=1.0.0")
+    assert text.endswith("# EOF\n")
+    _, plain = await client.text("/metrics", {"Accept-Encoding": "identity"})
+    assert "queue_agent_build_info" in plain
+
+
+async def test_metrics_with_the_names_of_the_other_agent_are_classic_whatever_is_asked_for(client: Client) -> None:
+    content_type, text = await client.text("/solomon/all", {"Accept": "application/openmetrics-text;version=1.0.0"})
+    assert content_type.startswith("text/plain; version=0.0.4")
+    assert {"queue_agent_build_info", "yt_build_version"} <= set(re.findall(r"^(\w+){", text, re.MULTILINE))
+
+
+async def test_a_page_of_metrics_is_kept_for_a_while(client: Client, board: Board) -> None:
+    _, before = await client.text("/metrics")
+    put_objects(board)
+    assert (await client.text("/metrics"))[1] == before
 
 
 @pytest.mark.parametrize("path", ["%2F%2Ftmp%2Fq", "//tmp/q", "tmp/q", "tmp%2Fq"])

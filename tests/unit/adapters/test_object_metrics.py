@@ -3,14 +3,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from prometheus_client import generate_latest
-from prometheus_client.core import Metric
-from prometheus_client.registry import Collector
+from prometheus_client.parser import text_string_to_metric_families
 
+from queue_agent.adapters.metric_families import COMPATIBLE_OBJECT_FAMILIES, OWN_OBJECT_FAMILIES
+from queue_agent.adapters.metric_lines import MAX_PATH_LABEL_BYTES, render_families
 from queue_agent.adapters.object_counters import ObjectCounters
-from queue_agent.adapters.object_metrics import MAX_PATH_LABEL_BYTES
-from queue_agent.adapters.object_metrics import collect as collect_families
+from queue_agent.adapters.object_page import ObjectPage, Objects, PageParts
+from queue_agent.config import MetricsConfig
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
@@ -77,15 +78,25 @@ def consumer(
 class Page:
     """One page of metrics."""
 
-    def __init__(self, families: Sequence[Metric]) -> None:
+    def __init__(self, parts: PageParts) -> None:
+        families = render_families(COMPATIBLE_OBJECT_FAMILIES + OWN_OBJECT_FAMILIES, parts.parts, as_open_metrics=False)
+        self.text = b"".join(families).decode()
+        self.shown = parts.shown
+        self.shed = parts.shed
         self._samples = {
             (sample.name, frozenset(sample.labels.items())): sample.value
-            for family in families
+            # The library would put `_total` behind the names of counters.
+            for family in text_string_to_metric_families(self.text.replace(" counter\n", " untyped\n"))
             for sample in family.samples
         }
 
     def value(self, name: str, labels: Mapping[str, str], **more: str) -> float | None:
+        """Of a series with the C++ agent's name."""
         return self._samples.get((f"yt_queue_agent_{name}", frozenset({**labels, **more}.items())))
+
+    def own(self, name: str, labels: Mapping[str, str], **more: str) -> float | None:
+        """Of a series of our own."""
+        return self._samples.get((f"queue_agent_{name}", frozenset({**labels, **more}.items())))
 
     @property
     def names(self) -> set[str]:
@@ -95,8 +106,9 @@ class Page:
 class ObjectMetrics:
     """Pages of metrics, and the counters behind them."""
 
-    def __init__(self) -> None:
+    def __init__(self, **config: Any) -> None:
         self._counters = ObjectCounters()
+        self._page = ObjectPage(MetricsConfig.model_validate({"partitions": "all", **config}))
 
     def publish(self, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()) -> None:
         """The objects there are now."""
@@ -106,9 +118,11 @@ class ObjectMetrics:
         for consumer_snapshot in consumers:
             self._counters.consumer_published(consumer_snapshot)
 
-    def collect(self, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()) -> list[Metric]:
-        return collect_families(
-            {one.ref: one for one in queues}, {one.ref: one for one in consumers}, self._counters.values()
+    def collect(self, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()) -> Page:
+        by_ref = {one.ref: one for one in queues}
+        led = {ref: one for ref, one in by_ref.items() if one.role is not Role.FOLLOWING}
+        return Page(
+            self._page.update(Objects(led, {one.ref: one for one in consumers}, by_ref, self._counters.values()))
         )
 
 
@@ -117,7 +131,7 @@ def collect(
 ) -> Page:
     """Publish, and look."""
     metrics.publish(queues, consumers)
-    return Page(metrics.collect(queues, consumers))
+    return metrics.collect(queues, consumers)
 
 
 def test_gauges_of_a_queue_are_those_of_its_snapshot() -> None:
@@ -152,7 +166,7 @@ def test_counters_begin_with_the_first_snapshot_and_not_with_the_first_page() ->
     metrics = ObjectMetrics()
     for upper in (5, 9, 12):
         metrics.publish([queue(partition(0, upper))], [consumer(reading(upper, 0))])
-    page = Page(metrics.collect([queue(partition(0, 12))], [consumer(reading(12, 0))]))
+    page = metrics.collect([queue(partition(0, 12))], [consumer(reading(12, 0))])
     assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 7
     assert page.value("consumer_partition_rows_consumed", CONSUMER_LABELS) == 7
 
@@ -161,7 +175,7 @@ def test_nothing_is_lost_or_counted_twice_between_pages_however_many_there_are()
     metrics = ObjectMetrics()
     for upper in (5, 9, 2, 4):
         metrics.publish([queue(partition(0, upper))])
-    pages = [Page(metrics.collect([queue(partition(0, 4))])) for _ in range(3)]
+    pages = [metrics.collect([queue(partition(0, 4))]) for _ in range(3)]
     assert [page.value("queue_partition_rows_written", QUEUE_LABELS) for page in pages] == [6, 6, 6]
 
 
@@ -210,9 +224,16 @@ def test_series_vanish_with_their_object_and_start_anew() -> None:
     assert collect(metrics, [queue(partition(0, 9))]).value("queue_partition_rows_written", QUEUE_LABELS) == 0
 
 
-def test_objects_that_others_lead_or_nobody_can_have_no_series() -> None:
-    for role in (Role.FOLLOWING, Role.ERROR):
-        assert not collect(ObjectMetrics(), [replace(queue(partition(0, 1)), role=role)]).names
+def test_objects_that_others_lead_have_no_series_and_what_nobody_can_only_one() -> None:
+    assert not collect(ObjectMetrics(), [replace(queue(partition(0, 1)), role=Role.FOLLOWING)]).names
+    in_error = collect(ObjectMetrics(), [replace(queue(), role=Role.ERROR, pass_index=0, content=ERROR)])
+    assert in_error.own("queue_readable", QUEUE_LABELS) == 0
+    assert in_error.names == {"queue_agent_queue_readable"}
+
+
+def test_nothing_is_said_of_what_is_banned_or_was_not_looked_at_yet() -> None:
+    assert not collect(ObjectMetrics(), [replace(queue(partition(0, 1)), banned_since=NOW)]).names
+    assert not collect(ObjectMetrics(), [replace(queue(), pass_index=0, content=ERROR)]).names
 
 
 def test_gauges_of_a_consumer_come_per_partition_and_over_all() -> None:
@@ -250,10 +271,13 @@ def test_only_registered_partitions_of_a_consumer_are_shown() -> None:
 
 def test_a_consumer_partition_or_queue_in_error_has_no_gauges() -> None:
     failed_partition = FailedConsumerPartition(ERROR, 5, NOW, Counters())
+    facts = {f"queue_agent_consumer_{name}" for name in ("readable", "vital", "registration_ok")}
     page = collect(ObjectMetrics(), [], [consumer(failed_partition)])
-    assert not page.names
+    assert page.own("consumer_partitions", CONSUMER_LABELS, disposition="error") == 1
+    assert page.names == facts | {"queue_agent_consumer_partitions"}
     page = collect(ObjectMetrics(), [], [replace(consumer(), content=ConsumerView({QUEUE: ERROR}))])
-    assert not page.names
+    assert page.own("consumer_registration_ok", CONSUMER_LABELS) == 0
+    assert page.names == facts
 
 
 def test_tags_are_labels() -> None:
@@ -273,22 +297,11 @@ def test_long_paths_are_cut_between_characters() -> None:
     assert page.value("queue_partitions", {**QUEUE_LABELS, "queue_path": label}) == 1
 
 
-class Shown(Collector):
-    def __init__(self, families: list[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> list[Metric]:
-        return self._families
-
-
-def test_counters_are_rendered_without_a_suffix() -> None:
-    metrics = ObjectMetrics()
-    metrics.publish([queue(partition(0, 1))])
-    families = metrics.collect([queue(partition(0, 1))])
-    lines = generate_latest(Shown(families)).decode().splitlines()
+def test_counters_of_the_other_agent_are_rendered_without_a_suffix() -> None:
+    lines = collect(ObjectMetrics(), [queue(partition(0, 1))]).text.splitlines()
     name = "yt_queue_agent_queue_partition_rows_written"
-    assert f"# TYPE {name} untyped" in lines
-    assert f'{name}{{queue_cluster="pythia",queue_path="//tmp/q",queue_tag="none"}} 0.0' in lines
+    assert f"# TYPE {name} counter" in lines
+    assert f'{name}{{queue_cluster="pythia",queue_path="//tmp/q",queue_tag="none"}} 0' in lines
 
 
 def test_partitions_are_counted_by_what_holds_them_back() -> None:
@@ -301,15 +314,119 @@ def test_partitions_are_counted_by_what_holds_them_back() -> None:
         2: held(ConstraintKind.NOT_MOUNTED, None),
     }
     snapshot = replace(queue(partition(0, 9), partition(0, 9), failed()), trims=trims)
-    samples = {
-        (sample.name, sample.labels.get("kind")): sample.value
-        for family in ObjectMetrics().collect([snapshot])
-        for sample in family.samples
-        if "_trim_" in sample.name
-    }
-    assert samples == {
-        ("queue_agent_partition_trim_constraint", "retained_rows"): 2,
-        ("queue_agent_partition_trim_constraint", "not_mounted"): 1,
-        ("queue_agent_trim_held_rows", None): 11,
-    }
+    page = collect(ObjectMetrics(), [snapshot])
+    assert page.own("queue_trim_constraint_partitions", QUEUE_LABELS, kind="retained_rows") == 2
+    assert page.own("queue_trim_constraint_partitions", QUEUE_LABELS, kind="not_mounted") == 1
+    assert page.own("queue_trim_held_rows", QUEUE_LABELS, kind="retained_rows") == 11
+    assert page.own("queue_trim_held_rows", QUEUE_LABELS, kind="not_mounted") is None
     assert not [name for name in collect(ObjectMetrics(), [queue(partition(0, 9))]).names if "_trim_" in name]
+
+
+def test_our_own_metrics_of_a_queue_are_of_all_partitions_together() -> None:
+    page = collect(ObjectMetrics(), [queue(partition(2, 5, 100, 30), partition(0, 1), failed())])
+    assert page.own("queue_readable", QUEUE_LABELS) == 1
+    assert page.own("queue_partitions", QUEUE_LABELS, state="ok") == 2
+    assert page.own("queue_partitions", QUEUE_LABELS, state="error") == 1
+    assert page.own("queue_rows", QUEUE_LABELS) == 4
+    assert page.own("queue_rows", QUEUE_LABELS, partition_index="0") is None
+    assert page.own("queue_partition_rows", QUEUE_LABELS, partition_index="0") == 3
+    assert page.own("queue_bytes", QUEUE_LABELS) == 70
+    assert page.own("queue_last_write_timestamp_seconds", QUEUE_LABELS) == NOW.timestamp()
+
+
+def test_our_own_metrics_of_a_consumer_count_what_is_unread_and_what_is_lost() -> None:
+    rows_ahead = replace(reading(30, -8), disposition=Disposition.AHEAD, next_row_commit_time=None)
+    reader = consumer(reading(1, 6, lag_seconds=7), reading(4, 2, lag_seconds=3), rows_ahead)
+    page = collect(ObjectMetrics(), [queue(partition(3, 7), partition(1, 6), partition(0, 22))], [reader])
+    assert page.own("consumer_lag_rows", CONSUMER_LABELS) == 8
+    assert page.own("consumer_lag_seconds", CONSUMER_LABELS) == 7
+    assert page.own("consumer_expired_rows", CONSUMER_LABELS) == 2
+    assert page.own("consumer_headroom_rows", CONSUMER_LABELS) == 0
+    assert page.own("consumer_partitions", CONSUMER_LABELS, disposition="ahead") == 1
+    assert page.own("consumer_partition_next_row_index", CONSUMER_LABELS, partition_index="1") == 4
+    assert page.own("consumer_vital", CONSUMER_LABELS) == 1
+
+
+def test_the_age_of_unread_rows_is_absent_where_it_is_not_known_and_zero_where_there_are_none() -> None:
+    unknown = replace(reading(1, 5), next_row_commit_time=None)
+    page = collect(ObjectMetrics(), [], [consumer(unknown)])
+    assert page.own("consumer_lag_rows", CONSUMER_LABELS) == 5
+    assert page.own("consumer_lag_seconds", CONSUMER_LABELS) is None
+    assert page.value("consumer_partition_lag_time_max", CONSUMER_LABELS) is None
+    page = collect(ObjectMetrics(), [], [consumer(replace(unknown, unread_row_count=0))])
+    assert page.own("consumer_lag_seconds", CONSUMER_LABELS) == 0
+
+
+def test_rows_that_wait_grow_older_though_nothing_happens() -> None:
+    metrics = ObjectMetrics()
+    reader = consumer(reading(1, 6, lag_seconds=7))
+    assert collect(metrics, [], [reader]).own("consumer_lag_seconds", CONSUMER_LABELS) == 7
+    assert reader.view is not None
+    [standing] = reader.view.queues.values()
+    assert isinstance(standing, ConsumerQueueView)
+    later = replace(standing, seen_at=NOW + timedelta(seconds=5))
+    page = collect(metrics, [], [replace(reader, content=ConsumerView({QUEUE: later}))])
+    assert page.own("consumer_lag_seconds", CONSUMER_LABELS) == 12
+
+
+def test_named_consumers_of_one_table_are_told_apart() -> None:
+    ref = CONSUMER._replace(name='a "quoted" one')
+    reader = replace(consumer(reading(1, 0)), row=ConsumerRow(ref), registrations=[replace(REGISTRATION, consumer=ref)])
+    page = collect(ObjectMetrics(), [], [reader])
+    assert page.own("consumer_lag_rows", CONSUMER_LABELS, consumer_name='a "quoted" one') == 0
+
+
+def test_the_distribution_of_lag_is_shown_on_demand() -> None:
+    reader = consumer(reading(1, 1, lag_seconds=0.003), reading(1, 1, lag_seconds=3))
+    name = "consumer_partition_lag_time_histogram"
+    assert collect(ObjectMetrics(), [], [reader]).value(f"{name}_count", CONSUMER_LABELS) is None
+    page = collect(ObjectMetrics(lag_time_histogram=True), [], [reader])
+    for bound, count in (("2", 0), ("4", 1), ("2000", 1), ("4000", 2), ("+Inf", 2)):
+        assert page.value(f"{name}_bucket", CONSUMER_LABELS, le=bound) == count
+    assert page.value(f"{name}_count", CONSUMER_LABELS) == 2
+
+
+def test_only_the_worst_partitions_have_series_of_their_own_and_they_do_not_come_and_go() -> None:
+    metrics = ObjectMetrics(partitions="worst", worst_partitions=2)
+
+    def shown(*unread: int) -> set[int]:
+        page = collect(metrics, [], [consumer(*(reading(1, rows) for rows in unread))])
+        name = "consumer_partition_lag_rows"
+        return {i for i in range(len(unread)) if page.own(name, CONSUMER_LABELS, partition_index=str(i)) is not None}
+
+    assert shown(0, 9, 8, 7, 1) == {1, 2}
+    assert shown(0, 9, 7, 8, 1) == {1, 2}
+    assert shown(0, 9, 1, 8, 7) == {1, 2}
+    assert shown(0, 9, 1, 99, 7) == {1, 3}
+    assert shown(0, 0, 0, 0, 0) == set()
+
+
+def test_all_partitions_of_chosen_objects_have_series() -> None:
+    other = CrossClusterRef("pythia", "//tmp/other")
+    metrics = ObjectMetrics(partitions="none", all_partitions_of="^pythia:.*/q$")
+    page = collect(metrics, [queue(partition(0, 1)), queue(partition(0, 2), ref=other)])
+    name, labels = "queue_partition_row_count", {**QUEUE_LABELS, "queue_path": "//tmp/other"}
+    assert page.value(name, QUEUE_LABELS, partition_index="0") == 1
+    assert page.value(name, labels) == 2
+    assert page.value(name, labels, partition_index="0") is None
+
+
+def test_there_are_no_more_series_than_allowed_and_those_left_out_are_counted() -> None:
+    queues = [queue(partition(0, 1), ref=CrossClusterRef("pythia", f"//tmp/{i}")) for i in range(10)]
+    everything = collect(ObjectMetrics(), queues)
+    assert everything.shed == 0
+    metrics = ObjectMetrics(max_series=everything.shown // 4)
+    page = collect(metrics, queues)
+    assert 0 < page.shown <= everything.shown // 4
+    assert page.shown + page.shed == everything.shown
+    assert len([line for line in page.text.splitlines() if not line.startswith("#")]) == page.shown
+    assert "partition_index=" not in page.text
+
+    earlier = queue(partition(0, 1), ref=CrossClusterRef("pythia", "//tmp/000"))
+    assert "//tmp/000" not in collect(metrics, [earlier, *queues]).text
+
+
+def test_names_of_the_other_agent_can_be_left_out() -> None:
+    page = collect(ObjectMetrics(compatible=False), [queue(partition(0, 1))], [consumer(reading(0, 1))])
+    assert not [name for name in page.names if name.startswith("yt_")]
+    assert page.own("consumer_lag_rows", CONSUMER_LABELS) == 1

@@ -48,7 +48,7 @@ from queue_agent.core.rows import (
 from queue_agent.core.snapshots import Role
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
-from queue_agent.ports import Permit
+from queue_agent.ports import PassScope, Permit
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
@@ -98,7 +98,9 @@ class FakeObserver:
 
     passes: list[tuple[str, type[Exception] | None]] = field(default_factory=list)
 
-    def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
         self.passes.append((kind, None if error is None else type(error)))
 
 

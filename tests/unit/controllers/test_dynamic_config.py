@@ -14,6 +14,7 @@ from queue_agent.controllers.board import Board
 from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.errors import ClusterError, ClusterUnavailable
+from queue_agent.ports import PassScope
 
 START = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 OPERATORS = {
@@ -52,7 +53,9 @@ class World:
             raise self.broken
         return self.document
 
-    def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
         assert kind == "dynamic_config"
 
     async def look(self, document: Any) -> None:

@@ -28,7 +28,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.errors import ClusterError, ClusterUnavailable, TabletNotMounted
-from queue_agent.ports import ProducerSession
+from queue_agent.ports import PassScope, ProducerSession
 
 NOW = datetime(2025, 1, 23, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")
@@ -126,7 +126,9 @@ class FakeObserver:
     def history_waiting(self, row_count: int) -> None:
         self.waiting = row_count
 
-    def pass_finished(self, kind: str, pass_index: int, seconds: float, error: Exception | None) -> None:
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
         pass
 
 

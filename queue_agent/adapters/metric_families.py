@@ -1,0 +1,360 @@
+"""Every metric of objects and of the agent: name, type, labels and meaning; docs/metrics.md is generated from here."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Kind = Literal["counter", "gauge", "histogram"]
+
+_COUNTER: Final[Kind] = "counter"
+_GAUGE: Final[Kind] = "gauge"
+
+
+class Level(enum.Enum):
+    """What a series is about."""
+
+    AGENT = "agent"
+    CLUSTER = "cluster of an agent"
+    QUEUE = "queue"
+    QUEUE_PARTITION = "queue partition"
+    CONSUMER = "consumer"
+    PAIR = "consumer and queue"
+    PAIR_PARTITION = "consumer and queue partition"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric."""
+
+    name: str
+    """As its samples have it, but for `_bucket` and its like; counters of our own end in `_total`."""
+
+    kind: Kind
+    level: Level
+    labels: tuple[str, ...]
+    help: str
+
+    @property
+    def open_name(self) -> str:
+        """As OpenMetrics has it in `# TYPE`."""
+        return self.name.removesuffix("_total") if self.kind == "counter" else self.name
+
+
+QUEUE_LABELS: Final = ("queue_cluster", "queue_path", "queue_tag")
+CONSUMER_LABELS: Final = ("consumer_cluster", "consumer_path", "consumer_name", "consumer_tag")
+PAIR_LABELS: Final = (*CONSUMER_LABELS, *QUEUE_LABELS)
+
+
+def _queue(name: str, kind: Kind, text: str, *more: str) -> Family:
+    return Family(f"queue_agent_queue_{name}", kind, Level.QUEUE, (*QUEUE_LABELS, *more), text)
+
+
+def _queue_partition(name: str, kind: Kind, text: str) -> Family:
+    labels = (*QUEUE_LABELS, "partition_index")
+    return Family(f"queue_agent_queue_partition_{name}", kind, Level.QUEUE_PARTITION, labels, text)
+
+
+def _pair(name: str, kind: Kind, text: str, *more: str) -> Family:
+    return Family(f"queue_agent_consumer_{name}", kind, Level.PAIR, (*PAIR_LABELS, *more), text)
+
+
+def _pair_partition(name: str, kind: Kind, text: str) -> Family:
+    labels = (*PAIR_LABELS, "partition_index")
+    return Family(f"queue_agent_consumer_partition_{name}", kind, Level.PAIR_PARTITION, labels, text)
+
+
+OWN_OBJECT_FAMILIES: Final = (
+    _queue("readable", "gauge", "1 if the queue as a whole could be looked at, 0 if not."),
+    _queue("partitions", "gauge", "Partitions by state, ok or error; absent while the queue is not readable.", "state"),
+    _queue("registrations", "gauge", "Consumers registered, by whether they are vital.", "vital"),
+    _queue("rows_written_total", "counter", "Rows written since the agent began to lead the queue."),
+    _queue("rows_trimmed_total", "counter", "Rows trimmed, by whomever, since the agent began to lead the queue."),
+    _queue(
+        "written_bytes_total",
+        "counter",
+        "Data weight written since the agent began to lead the queue; absent without $cumulative_data_weight.",
+    ),
+    _queue("rows", "gauge", "Rows that are there, in partitions that can be read; absent if none can."),
+    _queue("bytes", "gauge", "Data weight of the rows that are there; absent without $cumulative_data_weight."),
+    _queue("last_write_timestamp_seconds", "gauge", "When the last row was written; absent if none ever was."),
+    _queue(
+        "trim_constraint_partitions",
+        "gauge",
+        "Partitions by what keeps them from being trimmed further; absent if the queue is not to be trimmed.",
+        "kind",
+    ),
+    _queue(
+        "trim_held_rows",
+        "gauge",
+        "Rows that could go but for what holds back their partitions, by what that is; absent where it is not known.",
+        "kind",
+    ),
+    _queue("alerts", "gauge", "1 for each alert the queue has now; absent if it has none.", "category"),
+    _queue_partition("rows", "gauge", "Rows that are there."),
+    _queue_partition("rows_written_total", "counter", "Rows written since the agent began to lead the queue."),
+    _queue_partition("rows_trimmed_total", "counter", "Rows trimmed since the agent began to lead the queue."),
+    Family(
+        "queue_agent_consumer_readable",
+        "gauge",
+        Level.CONSUMER,
+        CONSUMER_LABELS,
+        "1 if the consumer as a whole could be looked at, 0 if not.",
+    ),
+    _pair("vital", "gauge", "1 if the consumer is vital to the queue, 0 if not."),
+    _pair("registration_ok", "gauge", "1 if the consumer can be compared with the queue, 0 if either can not be read."),
+    _pair(
+        "partitions",
+        "gauge",
+        "Partitions the consumer is registered for, by where it stands: up_to_date, pending_consumption, ahead,"
+        " expired (the next row has been trimmed), or error.",
+        "disposition",
+    ),
+    _pair("rows_read_total", "counter", "Rows read since the agent began to lead the consumer."),
+    _pair("read_bytes_total", "counter", "Data weight read; absent where it is not known."),
+    _pair("lag_rows", "gauge", "Rows that are unread, trimmed ones included; where the consumer is ahead, none are."),
+    _pair("lag_bytes", "gauge", "Data weight that is unread; absent where it is not known."),
+    _pair(
+        "lag_seconds",
+        "gauge",
+        "Age of the oldest unread row of all partitions; 0 if all is read, absent if it is not known.",
+    ),
+    _pair("expired_rows", "gauge", "Unread rows that have been trimmed, and are lost to the consumer."),
+    _pair(
+        "headroom_rows",
+        "gauge",
+        "Rows from the first that is there to the next to read, in the partition with unread rows where these are"
+        " fewest; 0: what is trimmed next is lost. Absent if all is read.",
+    ),
+    _pair("last_commit_timestamp_seconds", "gauge", "When an offset was last committed; absent if none ever was."),
+    _pair_partition("lag_rows", "gauge", "Rows that are unread; negative if the consumer is ahead."),
+    _pair_partition("lag_seconds", "gauge", "Age of the next row to read; absent if it is not known."),
+    _pair_partition("next_row_index", "gauge", "Index of the next row to read."),
+)
+
+_AGGREGATES: Final = ("sum", "max", "avg")
+_COMPATIBLE_PAIR_LABELS: Final = (
+    "consumer_cluster",
+    "consumer_path",
+    "consumer_tag",
+    "consumer_name",
+    *QUEUE_LABELS,
+    "partition_index",
+)
+
+
+def _compatible_queue(name: str, kind: Kind, text: str, *more: str) -> Family:
+    return Family(f"yt_queue_agent_queue_{name}", kind, Level.QUEUE, (*QUEUE_LABELS, *more), text)
+
+
+def _compatible_pair(name: str, kind: Kind, text: str) -> Family:
+    return Family(f"yt_queue_agent_consumer_partition_{name}", kind, Level.PAIR, _COMPATIBLE_PAIR_LABELS, text)
+
+
+def _controller(kind_of_object: str, path_labels: tuple[str, ...]) -> tuple[Family, ...]:
+    prefix = f"yt_queue_agent_{kind_of_object}_controller_pass_"
+    cluster = path_labels[0]
+    labels = (cluster, "leading", *path_labels[1:], "object_type")
+    of_cluster = (cluster, "leading")
+    return (
+        Family(f"{prefix}index", "gauge", Level.QUEUE, labels, "Number of the current pass, from 0."),
+        Family(f"{prefix}start_time", "gauge", Level.QUEUE, labels, "When the pass began, in Unix seconds."),
+        Family(
+            f"{prefix}duration_max",
+            "gauge",
+            Level.CLUSTER,
+            of_cluster,
+            "The longest of the latest passes, in seconds; of all objects of a cluster only.",
+        ),
+        Family(f"{prefix}errors", "counter", Level.CLUSTER, of_cluster, "Failed passes; of all objects only."),
+    )
+
+
+COMPATIBLE_OBJECT_FAMILIES: Final = (
+    _compatible_queue("partitions", "gauge", "Partitions."),
+    _compatible_queue("consumers", "gauge", "Registrations; without the label vital all of them.", "vital"),
+    *(
+        _compatible_queue(
+            f"partition_{name}", kind, f"{text} Without partition_index: of all partitions.", "partition_index"
+        )
+        for name, kind, text in (
+            ("rows_written", _COUNTER, "Rows written."),
+            ("rows_trimmed", _COUNTER, "Rows trimmed."),
+            ("data_weight_written", _COUNTER, "Bytes written; absent if not known."),
+            ("row_count", _GAUGE, "Rows that are there."),
+            ("data_weight", _GAUGE, "Bytes that are there; absent if not known."),
+        )
+    ),
+    _compatible_queue(
+        "controller_alerts", "gauge", "1 while there is the alert, then 0; of all queues of a cluster too.", "category"
+    ),
+    _compatible_pair("rows_consumed", "counter", "Rows read."),
+    _compatible_pair("data_weight_consumed", "counter", "Bytes read; absent if not known."),
+    _compatible_pair("offset_max", "gauge", "Index of the next row to read."),
+    *(
+        _compatible_pair(f"{name}_{aggregate}", "gauge", text)
+        for name, text in (
+            ("lag_rows", "Unread rows; negative if the consumer is ahead."),
+            ("lag_data_weight", "Unread bytes; absent if not known."),
+            ("lag_time", "Age of the next row to read in seconds; absent if not known."),
+        )
+        for aggregate in _AGGREGATES
+    ),
+    _compatible_pair(
+        "lag_time_histogram",
+        "histogram",
+        "Partitions by the age of the next row to read, in milliseconds, as of now; with metrics.lag_time_histogram.",
+    ),
+    *_controller("queue", QUEUE_LABELS),
+    *_controller("consumer", ("consumer_cluster", "consumer_path", "consumer_tag", "consumer_name")),
+    *_controller("multi_consumer", ("multi_consumer_cluster", "multi_consumer_path", "multi_consumer_tag")),
+    Family(
+        "yt_queue_agent_multi_consumer_consumers",
+        "gauge",
+        Level.CONSUMER,
+        ("multi_consumer_cluster", "multi_consumer_path", "multi_consumer_tag"),
+        "Names in use in the table.",
+    ),
+    Family(
+        "yt_queue_agent_multi_consumer_controller_alerts",
+        "gauge",
+        Level.CONSUMER,
+        ("multi_consumer_cluster", "multi_consumer_path", "multi_consumer_tag", "category"),
+        "1 while there is the alert, then 0.",
+    ),
+)
+
+COUNT_LABELS: Final = ("yt_cluster", "leading_status", "queue_agent_stage", "object_type")
+"""Each may be missing: then it is the sum over all of its values."""
+
+_PASSES: Final = (
+    ("", "of the agent"),
+    ("queue_agent_sharding_manager_", "that says who leads what"),
+    ("cypress_synchronizer_", "that keeps the state tables"),
+)
+
+COMPATIBLE_AGENT_FAMILIES: Final = (
+    Family("yt_build_version", "gauge", Level.AGENT, ("version",), "Always 1."),
+    *(
+        Family(f"yt_queue_agent_{name}", "gauge", Level.AGENT, ("host", *COUNT_LABELS), text)
+        for name, text in (
+            ("queues", "Queues."),
+            ("consumers", "Consumers, named ones included."),
+            ("multi_consumers", "Tables that hold several consumers."),
+            ("multi_consumer_names", "Named consumers in such tables."),
+            ("partitions", "Partitions of queues, and for every consumer those of its queues."),
+            ("trimmed_queues", "Queues that ask to be trimmed."),
+            ("erroneous_queues", "Queues that could not be looked at."),
+            ("erroneous_consumers", "Consumers that could not be looked at."),
+            ("erroneous_multi_consumers", "Multi-consumers that could not be looked at."),
+        )
+    ),
+    *(
+        Family(f"yt_queue_agent_{prefix}pass_{name}", kind, Level.AGENT, ("host",), f"{text} the pass {whose}.")
+        for prefix, whose in _PASSES
+        for name, kind, text in (
+            ("index", _GAUGE, "Number, from 0, of"),
+            ("start_time", _GAUGE, "Unix seconds of the start of"),
+            ("duration_max", _GAUGE, "Seconds that were needed at most of late for"),
+            ("errors", _COUNTER, "Failures of"),
+        )
+    ),
+    Family("yt_queue_agent_banned", "gauge", Level.AGENT, ("host",), "1 if this agent is banned, 0 if not."),
+)
+
+OWN_AGENT_FAMILIES: Final = (
+    Family("queue_agent_build_info", "gauge", Level.AGENT, ("version",), "Always 1; the label tells the build."),
+    Family("queue_agent_passes_total", "counter", Level.AGENT, ("kind",), "Finished passes, failed ones included."),
+    Family("queue_agent_pass_errors_total", "counter", Level.AGENT, ("kind",), "Failed passes."),
+    Family(
+        "queue_agent_pass_duration_seconds",
+        "histogram",
+        Level.AGENT,
+        ("kind",),
+        "Duration of passes, failed ones included.",
+    ),
+    Family(
+        "queue_agent_last_successful_pass_timestamp_seconds",
+        "gauge",
+        Level.AGENT,
+        ("kind",),
+        "When the last pass that succeeded began; absent before the first.",
+    ),
+    Family(
+        "queue_agent_cluster_requests_total",
+        "counter",
+        Level.AGENT,
+        ("cluster", "command", "outcome"),
+        "HTTP requests to clusters, each repeat on its own; a batch is one.",
+    ),
+    Family(
+        "queue_agent_cluster_request_duration_seconds",
+        "histogram",
+        Level.AGENT,
+        ("cluster", "command"),
+        "Duration of HTTP requests to clusters, to the end of the answer.",
+    ),
+    Family(
+        "queue_agent_trim_journal_records_total",
+        "counter",
+        Level.AGENT,
+        ("outcome",),
+        "Records of trims: written to the journal, or dropped because that failed for too long.",
+    ),
+    Family(
+        "queue_agent_trim_journal_errors_total",
+        "counter",
+        Level.AGENT,
+        (),
+        "Failed attempts to write to the journal of trims.",
+    ),
+    Family(
+        "queue_agent_history_rows_total",
+        "counter",
+        Level.AGENT,
+        ("outcome",),
+        "Rows of the history: written, or dropped because that failed for too long.",
+    ),
+    Family("queue_agent_history_errors_total", "counter", Level.AGENT, (), "Failed attempts to write to the history."),
+    Family("queue_agent_history_waiting_rows", "gauge", Level.AGENT, (), "Rows of the history waiting to be written."),
+    Family(
+        "queue_agent_objects",
+        "gauge",
+        Level.AGENT,
+        ("kind", "state"),
+        "Objects looked after here: queue, consumer or multi_consumer; ok, or error if it could not be looked at.",
+    ),
+    Family("queue_agent_alerts", "gauge", Level.AGENT, ("category",), "1 for each alert of the agent as a whole."),
+    Family(
+        "queue_agent_group_member", "gauge", Level.AGENT, (), "1 while the agent is one of those of its stage, else 0."
+    ),
+    Family(
+        "queue_agent_state_keeper",
+        "gauge",
+        Level.AGENT,
+        (),
+        "1 while this agent keeps the state tables, else 0; of all agents of a stage one does.",
+    ),
+    Family(
+        "queue_agent_series",
+        "gauge",
+        Level.AGENT,
+        ("outcome",),
+        "Series of objects: shown, or shed for want of room (metrics.max_series).",
+    ),
+    Family(
+        "queue_agent_series_shed_total",
+        "counter",
+        Level.AGENT,
+        (),
+        "Series of objects shed, counted anew each time the metrics are brought up to date.",
+    ),
+    Family(
+        "queue_agent_metrics_render_duration_seconds",
+        "histogram",
+        Level.AGENT,
+        (),
+        "How long it took, in a thread, to bring the metrics up to date.",
+    ),
+)
