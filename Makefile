@@ -13,7 +13,7 @@ export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
-DEPLOY_CHECKS := check-alerts
+DEPLOY_CHECKS := check-alerts check-chart
 
 .PHONY: run test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real bench docs lock proto clean
 
@@ -36,6 +36,11 @@ check-alerts: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool and a Prometheus server
 	deploy/install-tools.sh $(TOOLS_HOME) prometheus
 	$(BIN)/pytest -q -rs deploy/tests
+
+check-chart: export PATH := $(TOOLS_HOME)/bin:$(PATH)
+check-chart: .venv/dev.installed  ## the Helm chart by helm, helm-unittest and kubeconform
+	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python go
+	$(BIN)/pytest -q -rs helm/tests
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
 	@command -v chromedriver >/dev/null || \
@@ -72,9 +77,14 @@ lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin
 	    --no-header -o requirements.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --extra dev --extra spark -c requirements.txt -o requirements-dev.txt pyproject.toml requirements-build.in
+	for tools in requirements requirements-go; do \
+	    $(UV) pip compile --quiet --upgrade --no-deps --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	        --no-header -o deploy/tools/$$tools.txt deploy/tools/$$tools.in || exit 1; \
+	done
 
 docs: .venv/dev.installed  ## generate the reference pages
 	$(BIN)/python -m queue_agent.reference
+	$(BIN)/python -m helm.generate.files
 
 proto: .venv/dev.installed  ## generate the Python code of the protobuf messages
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. queue_agent/wire/proto/*.proto

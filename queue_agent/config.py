@@ -57,7 +57,7 @@ def _to_milliseconds(value: timedelta) -> int:
 
 Duration = Annotated[
     timedelta,
-    BeforeValidator(_from_milliseconds),
+    BeforeValidator(_from_milliseconds, json_schema_input_type=float | timedelta),
     PlainSerializer(_to_milliseconds, when_used="json"),
     Field(gt=timedelta(0)),
 ]
@@ -86,7 +86,9 @@ def _parse_table_path(value: Any) -> Any:
     return TablePath(rich.cluster, rich.path)
 
 
-RichTablePath = Annotated[TablePath, PlainValidator(_parse_table_path), PlainSerializer(str)]
+RichTablePath = Annotated[
+    TablePath, PlainValidator(_parse_table_path, json_schema_input_type=str), PlainSerializer(str)
+]
 """A path that may name a cluster: `<cluster=NAME>//path` or `NAME://path`."""
 
 
@@ -477,6 +479,16 @@ class AgentConfig(ConfigModel):
         """By which other agents know this one and reach it, when it listens on a port."""
         host = self.rpc.advertised_host or self.host
         return f"[{host}]:{rpc_port}" if ":" in host else f"{host}:{rpc_port}"
+
+    def on_host(self, host: str) -> Self:
+        """The same configuration for an agent of another name.
+
+        Raises:
+            ConfigError: the name is empty.
+        """
+        if not host:
+            raise ConfigError("host: must not be empty")
+        return self.model_copy(update={"host": host})
 
     def sections(self) -> dict[str, Any]:
         """The sections a dynamic document can change, every option in them."""

@@ -36,6 +36,13 @@ def test_a_minimal_file_has_safe_defaults(tmp_path: Path) -> None:
     assert config.host
 
 
+def test_agents_with_one_file_have_hosts_of_their_own(tmp_path: Path) -> None:
+    config = load_config(write(tmp_path, "agent.yaml", MINIMAL))
+    assert config.on_host("agent-1").address(9030) == "agent-1:9030"
+    with pytest.raises(ConfigError, match="host"):
+        config.on_host("")
+
+
 def test_a_bare_number_is_milliseconds(tmp_path: Path) -> None:
     path = write(tmp_path, "agent.yaml", MINIMAL + "queue_agent: {controller: {trimming_period: 2500}}\n")
     assert load_config(path).queue_agent.controller.trimming_period == timedelta(seconds=2.5)

@@ -22,6 +22,7 @@ from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, QueueView, Role
+from queue_agent.health_command import UnhealthyError, check_health
 from queue_agent.wire import yson
 
 START = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
@@ -99,6 +100,22 @@ async def test_an_agent_is_ready_while_its_passes_succeed(client: Client, board:
     assert (status, document["status"], document["agent_pass"]["error"]["message"]) == (200, "ok", "once")
     clock.advance(READY_WITHIN + timedelta(seconds=1))
     assert (await client.get("/health/ready"))[0] == 503
+
+
+async def test_the_command_for_images_without_a_client_says_what_health_says(
+    client: Client, board: Board, clock: FixedClock
+) -> None:
+    assert await asyncio.to_thread(check_health, client.origin, "live") == '{"status": "ok"}'
+    with pytest.raises(UnhealthyError, match="is not ready"):
+        await asyncio.to_thread(check_health, client.origin, "ready")
+    board.finish_pass(AGENT, 0, clock.now(), None)
+    await asyncio.to_thread(check_health, client.origin, "ready")
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1", "127.0.0.1:10030", "https://agent"])
+def test_an_agent_that_can_not_be_asked_is_not_healthy(address: str) -> None:
+    with pytest.raises(UnhealthyError):
+        check_health(address, "live")
 
 
 async def test_kubernetes_is_told_by_the_service_node_whether_the_agent_is_ready(

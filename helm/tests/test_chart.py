@@ -1,0 +1,156 @@
+"""The chart as helm, helm-unittest and kubeconform see it, for the values in `ci/`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from helm.tests.chart import CHART, KUBERNETES, NAMESPACE, rendered, run, template, tools
+from helm.tests.schemas import PATTERN, write_schemas
+from queue_agent.config import load_config
+
+MATRIX = sorted((CHART / "ci").glob("*-values.yaml"))
+
+
+@pytest.fixture(scope="session")
+def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("schemas")
+    write_schemas(tools(), folder, KUBERNETES)
+    return folder
+
+
+def test_helm_finds_nothing_to_object_to() -> None:
+    for options in ([], *(["--values", str(values)] for values in MATRIX)):
+        checked = run("helm", "lint", "--strict", CHART, "--kube-version", KUBERNETES[-1], *options)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("version", KUBERNETES)
+@pytest.mark.parametrize("values", MATRIX, ids=lambda path: path.stem)
+def test_kubernetes_accepts_every_object(values: Path, version: str, schemas: Path, tmp_path: Path) -> None:
+    made = template(values, version)
+    assert made.returncode == 0, made.stderr
+    objects = tmp_path / "objects.yaml"
+    objects.write_text(made.stdout)
+    checked = run(
+        *("kubeconform", "-strict", "-summary", "-output", "json", "-kubernetes-version", version),
+        *("-schema-location", f"{schemas}/{PATTERN}", objects),
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    summary = json.loads(checked.stdout)["summary"]
+    assert summary["valid"] > 0
+    assert summary["skipped"] == 0
+
+
+def test_the_schemas_are_strict(schemas: Path, tmp_path: Path) -> None:
+    objects = rendered(CHART / "ci" / "full-values.yaml")
+    for kind in ("StatefulSet", "ServiceMonitor", "PrometheusRule"):
+        [one] = (document for document in objects if document["kind"] == kind)
+        wrong = tmp_path / "wrong.yaml"
+        wrong.write_text(yaml.safe_dump({**one, "spec": {**one["spec"], "mistake": 1}}))
+        checked = run(
+            *("kubeconform", "-strict", "-kubernetes-version", KUBERNETES[-1]),
+            *("-schema-location", f"{schemas}/{PATTERN}", wrong),
+        )
+        assert checked.returncode == 1, kind
+        assert "mistake" in checked.stdout, kind
+
+
+@pytest.mark.parametrize("values", MATRIX, ids=lambda path: path.stem)
+def test_the_agent_takes_the_configuration(values: Path, tmp_path: Path) -> None:
+    given = yaml.safe_load(values.read_text())
+    for document in rendered(values):
+        if document["kind"] != "ConfigMap" or "agent.yaml" not in document["data"]:
+            continue
+        path = tmp_path / "agent.yaml"
+        path.write_text(document["data"]["agent.yaml"])
+        config = load_config(path)
+        assert config.stage == given["config"].get("stage", "production")
+        assert set(config.clusters) == set(given["config"]["clusters"])
+        for name, cluster in config.clusters.items():
+            assert (cluster.token_file is not None) == (name in given.get("tokens", {}))
+            assert (cluster.ca_file is not None) == (name in given.get("authorities", {}))
+
+
+@pytest.mark.parametrize("values", MATRIX, ids=lambda path: path.stem)
+def test_everything_a_pod_refers_to_is_there(values: Path) -> None:
+    objects = rendered(values)
+    made = {(document["kind"], document["metadata"]["name"]) for document in objects}
+    names = Counter((document["kind"], document["metadata"]["name"]) for document in objects)
+    assert set(names.values()) == {1}
+    for name, pod in _pods(objects):
+        config = next(volume for volume in pod["volumes"] if volume["name"] == "config") if "volumes" in pod else None
+        if config:
+            assert ("ConfigMap", config["configMap"]["name"]) in made, name
+        volumes = {volume["name"] for volume in pod.get("volumes", ())}
+        for container in pod["containers"]:
+            assert {mount["name"] for mount in container.get("volumeMounts", ())} <= volumes, name
+            # Helm 4 applies server-side, where a name that comes twice is refused.
+            assert set(Counter(variable["name"] for variable in container.get("env", ())).values()) <= {1}
+            assert set(Counter(port["containerPort"] for port in container.get("ports", ())).values()) <= {1}
+
+
+@pytest.mark.parametrize("values", MATRIX, ids=lambda path: path.stem)
+def test_every_container_of_the_chart_is_confined(values: Path) -> None:
+    for name, pod in _pods(rendered(values)):
+        assert pod["automountServiceAccountToken"] is False, name
+        assert pod["securityContext"]["runAsNonRoot"] is True, name
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        ours = [container for container in pod["containers"] if "yt-queue-agent" in container["image"]]
+        assert ours, name
+        for container in ours:
+            context = container["securityContext"]
+            assert context["readOnlyRootFilesystem"] is True, name
+            assert context["allowPrivilegeEscalation"] is False, name
+            assert context["capabilities"] == {"drop": ["ALL"]}, name
+            assert container["resources"]["requests"]["memory"] == container["resources"]["limits"]["memory"], name
+
+
+def test_services_choose_agents_and_no_jobs() -> None:
+    objects = rendered(CHART / "ci" / "full-values.yaml")
+    services = [document for document in objects if document["kind"] == "Service"]
+    assert services
+    for service in services:
+        selector = service["spec"]["selector"].items()
+        for document in objects:
+            if document["kind"] == "Pod":
+                assert not selector <= document["metadata"]["labels"].items()
+            if document["kind"] == "Job":
+                assert not selector <= document["spec"]["template"]["metadata"]["labels"].items()
+            if document["kind"] == "StatefulSet":
+                assert selector <= document["spec"]["template"]["metadata"]["labels"].items()
+
+
+def test_agents_have_the_addresses_that_masters_are_told() -> None:
+    objects = rendered(CHART / "ci" / "full-values.yaml")
+    [agents] = (document for document in objects if document["kind"] == "StatefulSet")
+    [job] = (d for d in objects if d["kind"] == "Job" and d["metadata"]["name"].endswith("register-addresses"))
+    [container] = job["spec"]["template"]["spec"]["containers"]
+    told = [argument.partition("=")[2] for argument in container["args"] if argument.startswith("--address=")]
+    run_args = agents["spec"]["template"]["spec"]["containers"][0]["args"]
+    [host] = (argument.partition("=")[2] for argument in run_args if argument.startswith("--host="))
+    name, replicas = agents["metadata"]["name"], agents["spec"]["replicas"]
+    assert told == [host.replace("$(POD_NAME)", f"{name}-{number}") + ":10130" for number in range(replicas)]
+    assert f".{agents['spec']['serviceName']}.{NAMESPACE}.svc." in host
+    assert ("Service", agents["spec"]["serviceName"]) in {(d["kind"], d["metadata"]["name"]) for d in objects}
+
+
+def test_helm_unittest_agrees() -> None:
+    checked = run("helm-unittest", "--color=false", CHART)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def _pods(objects: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    pods = []
+    for document in objects:
+        name = f"{document['kind']} {document['metadata']['name']}"
+        if document["kind"] == "Pod":
+            pods.append((name, document["spec"]))
+        elif "template" in document.get("spec", ()):
+            pods.append((name, document["spec"]["template"]["spec"]))
+    return pods

@@ -1,0 +1,43 @@
+"""`queue-agent health`: asks an agent whether it serves, for images that have no other client."""
+
+from __future__ import annotations
+
+import http.client
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from queue_agent.errors import QueueAgentError
+
+Question = Literal["live", "ready"]
+
+_TIMEOUT_SECONDS: Final = 5.0
+
+
+class UnhealthyError(QueueAgentError):
+    """The agent does not answer, or says no."""
+
+
+def check_health(address: str, question: Question) -> str:
+    """Ask an agent at `http://host:port`.
+
+    Returns:
+        What it says.
+
+    Raises:
+        UnhealthyError: it does not answer within five seconds, or not with 200.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "http" or not parts.hostname:
+        raise UnhealthyError(f"an agent's address is http://host:port; got {address!r}")
+    connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=_TIMEOUT_SECONDS)
+    try:
+        connection.request("GET", f"/health/{question}")
+        response = connection.getresponse()
+        text = response.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        raise UnhealthyError(f"{address} does not answer: {error}") from error
+    finally:
+        connection.close()
+    if response.status != http.client.OK:
+        raise UnhealthyError(f"{address} is not {question}: {text}")
+    return text
