@@ -1,0 +1,160 @@
+"""`python -m queue_agent.spark.export` as a process, which is killed at every stage of a batch."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from queue_agent.spark.export.__main__ import application
+from queue_agent.testing import LocalCluster
+from tests.spark.export_world import World, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEADLINE_SECONDS = 100
+
+
+@pytest.fixture
+def world(home: LocalCluster, folder: str, tmp_path: Path) -> World:
+    return World(home, folder, tmp_path / "target")
+
+
+def arguments(world: World, command: str, *more: str) -> list[str]:
+    return [
+        command,
+        f"--queue={world.queue}",
+        f"--consumer={world.consumer}",
+        f"--target={world.target}",
+        f"--proxy={world.cluster.address}",
+        "--lock-timeout=5",
+        *more,
+    ]
+
+
+@contextmanager
+def exporting(world: World, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """An exporter with a JVM of its own, which goes on until it is stopped; its end is the end of all its processes."""
+    command = [sys.executable, "-m", "queue_agent.spark.export"]
+    options = ["--mode=continuous", "--interval=0.2", "--max-rows-per-partition=5", "--master=local[1]"]
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [*command, *arguments(world, "parquet", *options)],
+            stdout=subprocess.PIPE,
+            stderr=output,
+            cwd=Path(__file__).parents[2],
+            env={
+                **os.environ,
+                "PYSPARK_PYTHON": sys.executable,
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            },
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        kill(process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End the driver, its JVM and the workers, without a chance to say anything."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        assert process.poll() is None, log.read_text()[-3000:]
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.05)
+
+
+@pytest.mark.timeout(300)
+def test_an_exporter_killed_at_every_stage_of_a_batch_leaves_every_row_once(
+    spark: SparkSession, world: World, home: LocalCluster, tmp_path: Path
+) -> None:
+    log = tmp_path / "stderr"
+    world.write(0, 1, count=8)
+
+    def documents(kind: str) -> int:
+        return len(list(world.path().glob(f"{kind}/*.json")))
+
+    with home.faults.hang("pull_queue", "pull_queue_consumer") as no_rows:
+        with exporting(world, log) as process:
+            wait_for(lambda: documents("_plan") == 1, process, log)  # planned, nothing written
+            # Rows come, but the lock can not be looked at, which is what happens right before the publication.
+            with home.faults.hang("exists"):
+                no_rows.turn_off()
+                wait_for(lambda: sum(world.exported().values()) == 10, process, log)
+                kill(process)
+        assert (documents("_manifest"), documents("_plan")) == (0, 1)
+        world.write(0, 1, count=2)
+    with home.faults.hang("advance_queue_consumer", "advance_consumer") as no_advance:
+        with exporting(world, log) as process:
+            wait_for(lambda: no_advance.hits > 0, process, log)  # published, rows not let go
+            kill(process)
+        assert documents("_manifest") == 1
+    assert world.consumed() == {}
+    world.exporter(spark).catch_up()
+    assert world.exported() == rows((0, 0, 10), (1, 0, 10))
+    assert world.consumed() == {0: 10, 1: 10}
+    result = run(world, "verify", "--deep")
+    assert (result.exit_code, "whole: every row is there once" in result.output) == (0, True), result.output
+
+
+def run(world: World, command: str, *more: str) -> Result:
+    given = [option for option in arguments(world, command, *more) if command != "verify" or "lock" not in option]
+    return CliRunner().invoke(application, given)
+
+
+def test_the_command_exports_verifies_and_compacts(spark: SparkSession, world: World, tmp_path: Path) -> None:
+    world.write(0, 1)
+    textfile = tmp_path / "export.prom"
+    result = run(world, "parquet", f"--textfile={textfile}")
+    assert result.exit_code == 0, result.output
+    summary = json.loads(next(line for line in result.output.splitlines() if line.startswith("{")))
+    assert (summary["rows"], summary["succeeded"], summary["remaining_rows"]) == (20, True, 0)
+    assert "queue_export_rows" in textfile.read_text()
+    assert json.loads(run(world, "verify", "--json").output)["whole"]
+    assert json.loads(run(world, "compact").output) == {"merged_files": 0, "new_files": 0, "removed_files": 0}
+    refused = run(world, "parquet", "--mode=backfill", '--ranges={"0":[5,8]}')
+    assert (refused.exit_code, "overlap" in refused.output) == (7, True)
+    next(world.path().rglob("*.parquet")).unlink()
+    broken = run(world, "verify")
+    assert (broken.exit_code, "FAULT: " in broken.output) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--ranges={}"], "--mode backfill or replace"),
+        (["--mode=replace"], "says which rows"),
+        (["--read-option=x"], "NAME=VALUE"),
+        (["--read-option=no_such=1"], "no_such"),
+        (["--transform=json"], "MODULE:FUNCTION"),
+        (["--transform=json:none"], "can not be found"),
+        (["--where=a", "--transform=json:dumps"], "do not go together"),
+        (["--target=ftp://host/dir"], "neither a directory nor s3"),
+    ],
+)
+def test_wrong_arguments_are_named(world: World, more: list[str], words: str) -> None:
+    result = run(world, "parquet", *more)
+    assert (result.exit_code, words in result.output) == (2, True), result.output
