@@ -99,6 +99,41 @@ def write_dsv(options: DsvOptions, rows: Iterable[Mapping[Any, Any] | None]) -> 
     return b"".join(line + options.record_separator for line in lines if line is not None)
 
 
+def write_dsv_columns(options: DsvOptions, columns: Sequence[Sequence[Any]]) -> bytes | None:
+    """The same lines as `write_dsv` makes of rows with these columns, several times as fast.
+
+    Args:
+        options: of `schemaful_dsv`.
+        columns: values in the order in which they are written, all of the same length and at least one.
+
+    Returns:
+        None if there are values that have to be looked at one by one.
+    """
+    written = [_written_column(options, values) for values in columns]
+    if any(column is None for column in written):
+        return None
+    lines = map(options.field_separator.join, zip(*(column for column in written if column), strict=True))
+    return options.record_separator.join(lines) + options.record_separator
+
+
+def _written_column(options: DsvOptions, values: Sequence[Any]) -> list[bytes] | None:
+    kinds = set(map(type, values))
+    null = options.missing_value_sentinel
+    if type(None) in kinds and options.missing_value_mode != "print_sentinel":
+        return None
+    match kinds - {type(None)}:
+        case only if only <= {int}:
+            return [null if value is None else b"%d" % value for value in values]
+        case only if only <= {bytes}:
+            text = b"".join(value for value in values if value is not None)
+            if options.enable_escaping and any(plain in text for plain in _ESCAPES):
+                return [null if value is None else _escaped(options, value) for value in values]
+            return [null if value is None else value for value in values]
+        case only if only <= {float, bool}:
+            return [null if value is None else _text(value, "schemaful_dsv") for value in values]
+    return None
+
+
 def dsv_header(options: DsvOptions) -> bytes:
     """The line with the names of columns, if it was asked for."""
     if not options.column_names_header or options.columns is None:

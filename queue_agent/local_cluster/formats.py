@@ -139,7 +139,7 @@ class Format:
     def write_rows(self, rows: Iterable[Mapping[str, Any] | None]) -> bytes:
         """Rows of a table; None is a missing row."""
         if self.dsv:
-            return write_dsv(self.dsv, rows)
+            return rows.dsv(self.dsv) if isinstance(rows, ValueRows) else write_dsv(self.dsv, rows)
         if self.name == "yson":
             if isinstance(rows, ValueRows) and self.style == "binary" and not self.skip_null_values:
                 return rows.binary_yson()

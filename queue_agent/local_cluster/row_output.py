@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
 
 from queue_agent.local_cluster.column_types import PhysicalType
+from queue_agent.local_cluster.dsv import DsvOptions, write_dsv, write_dsv_columns
 from queue_agent.local_cluster.keys import Row, Value
 from queue_agent.local_cluster.rows import row_mapper
 from queue_agent.local_cluster.schema import Column
@@ -51,6 +52,26 @@ class ValueRows:
                 blocks.append(yson.dumps_rows(ValueRows(self.columns, block)))
             else:
                 blocks.append(encode(present))
+        return b"".join(blocks)
+
+    def dsv(self, options: DsvOptions) -> bytes:
+        """Lines of `dsv` or `schemaful_dsv`; YtError as `write_dsv` has it."""
+        positions = {column.name.encode(): position for position, column in enumerate(self.columns)}
+        names = options.columns or ()
+        if (
+            not names
+            or any(row is None for row in self.rows)
+            or not all(name in positions for name in names)
+            or any(self.columns[positions[name]].physical_type in ("any", "null") for name in names)
+        ):
+            return write_dsv(options, self)
+        blocks = []
+        for start in range(0, len(self.rows), _BLOCK_ROWS):
+            block = list(zip(*self.rows[start : start + _BLOCK_ROWS], strict=True))
+            lines = write_dsv_columns(options, [block[positions[name]] for name in names])
+            if lines is None:
+                lines = write_dsv(options, ValueRows(self.columns, self.rows[start : start + _BLOCK_ROWS]))
+            blocks.append(lines)
         return b"".join(blocks)
 
 

@@ -20,7 +20,7 @@ from queue_agent.spark.dynamic_sink import DynamicTableStreamWriter, DynamicTabl
 from queue_agent.spark.encoding import RowEncoder
 from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.options import OptionReader, ReadOptions, WriteOptions
-from queue_agent.spark.queues import Queue, TableInfo, table_info
+from queue_agent.spark.queues import Queue, TableInfo, find_table_info
 from queue_agent.spark.static_sink import StaticTableStreamWriter, StaticTableWriter, StaticTarget
 from queue_agent.spark.stream_source import QueueStreamReader
 from queue_agent.spark.transaction_sink import TransactionWriter, create_ledger
@@ -57,7 +57,7 @@ class YtDataSource(DataSource):
         options = self._write_options()
         if options.mode == "transaction":
             raise OptionError("write_mode=transaction is for streams: a frame has no batches that could be repeated")
-        info = _find_table(options)
+        info = find_table_info(client_of(options.connection), options.path)
         if info is not None and info.dynamic:
             if overwrite:
                 raise OptionError(f"{options.path} is a dynamic table, which cannot be overwritten; use mode append")
@@ -73,7 +73,7 @@ class YtDataSource(DataSource):
         options = self._write_options()
         if overwrite:
             raise OptionError("only outputMode append is there: tables are added to")
-        info = _find_table(options)
+        info = find_table_info(client_of(options.connection), options.path)
         if info is None:
             raise OptionError(f"the table {options.path} is not there; create it, and mount it if it is dynamic")
         if not info.dynamic:
@@ -127,11 +127,6 @@ def _checked(schema: StructType, options: ReadOptions) -> StructType:
             )
         fields.append(known[field.name])
     return StructType(fields)
-
-
-def _find_table(options: WriteOptions) -> TableInfo | None:
-    client = client_of(options.connection)
-    return table_info(client, options.path) if client.exists(options.path) else None
 
 
 def _encoder(options: WriteOptions, schema: StructType, info: TableInfo, dropped: Sequence[str] = ()) -> RowEncoder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from yt.wrapper import YtClient
@@ -45,13 +45,22 @@ class TableInfo:
 
 
 def table_info(client: YtClient, path: str) -> TableInfo:
-    """Look at a table.
+    """Look at a table; OptionError if it is not there, or is none."""
+    info = find_table_info(client, path)
+    if info is None:
+        raise OptionError(f'option "path": the table {path} is not there')
+    return info
 
-    Raises:
-        YtResponseError: it does not exist.
-    """
+
+def find_table_info(client: YtClient, path: str) -> TableInfo | None:
+    """Look at a table, None if there is nothing at the path; OptionError if it is no table."""
     names = ("id", "schema", "dynamic", "sorted", "tablet_count", "row_count", "type")
-    attributes = client.get(f"{path}/@", attributes=names)
+    try:
+        attributes = client.get(f"{path}/@", attributes=names)
+    except YtResponseError as error:
+        if error.is_resolve_error():
+            return None
+        raise
     if attributes["type"] not in ("table", "replicated_table", "chaos_replicated_table"):
         raise OptionError(f'option "path": {path} is no table but a {attributes["type"]}')
     return TableInfo(
@@ -80,7 +89,13 @@ class QueueName:
 def queue_name(path: str, connection: ConnectionOptions) -> QueueName:
     """The name of a queue; a path without a cluster means the one that is connected to."""
     cluster, plain = cluster_of(path)
-    return QueueName(cluster or str(client_of(connection).get("//sys/@cluster_name")), plain)
+    return QueueName(cluster or cluster_name(connection), plain)
+
+
+@lru_cache(maxsize=16)
+def cluster_name(connection: ConnectionOptions) -> str:
+    """What a cluster is called; it is asked once in every process."""
+    return str(client_of(connection).get("//sys/@cluster_name"))
 
 
 class Queue:
@@ -150,7 +165,7 @@ def queue_connection(options: ReadOptions) -> ConnectionOptions:
         proxy = options.proxy_aliases.get(options.queue_proxy, options.queue_proxy)
         return with_proxy(options.connection, proxy)
     cluster, _ = cluster_of(options.path)
-    if cluster is None or cluster == str(client_of(options.connection).get("//sys/@cluster_name")):
+    if cluster is None or cluster == cluster_name(options.connection):
         return options.connection
     return with_proxy(options.connection, options.proxy_aliases.get(cluster, cluster))
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _NUMBERS = itertools.count()
 
 
+@pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All in one process: a second session would take as long as all of the tests."""
     for item in items:

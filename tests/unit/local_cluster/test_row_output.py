@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queue_agent.local_cluster.dsv import DsvOptions, write_dsv
 from queue_agent.local_cluster.keys import Row
 from queue_agent.local_cluster.row_output import ValueRows
 from queue_agent.local_cluster.schema import Column
 from queue_agent.wire import yson
+from queue_agent.wire.error import YtError
 
 COLUMNS = (
     Column("number", "int64"),
@@ -44,6 +46,23 @@ def test_rows_are_encoded_as_their_maps_are(rows: list[Row | None]) -> None:
     result = ValueRows(COLUMNS, rows)
 
     assert result.binary_yson() == yson.dumps_rows(result)
+
+
+@given(st.lists(st.none() | ROWS, max_size=20), st.sampled_from(["skip_row", "print_sentinel"]), st.booleans())
+def test_lines_are_those_of_the_maps(rows: list[Row | None], mode: str, escaping: bool) -> None:
+    columns = ["content", "number", "ratio", "done", "$timestamp"]
+    attributes = {"columns": columns, "missing_value_mode": mode, "enable_escaping": escaping}
+    options = DsvOptions.parse("schemaful_dsv", {**attributes, "missing_value_sentinel": "\\N"})
+    result = ValueRows(COLUMNS, rows)
+
+    assert result.dsv(options) == write_dsv(options, result)
+
+
+def test_lines_without_a_value_are_refused_by_the_name_of_the_column() -> None:
+    options = DsvOptions.parse("schemaful_dsv", {"columns": ["number"]})
+
+    with pytest.raises(YtError, match='Column "number" is in schema but missing'):
+        ValueRows(COLUMNS, [(None,) * len(COLUMNS)]).dsv(options)
 
 
 @pytest.mark.parametrize("bits", range(0, 65, 7))
