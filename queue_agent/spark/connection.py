@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from yt.wrapper import YtClient
+from yt.wrapper.http_driver import HeavyProxyProvider
 from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.options import ConnectionOptions
@@ -34,13 +35,18 @@ def new_client(options: ConnectionOptions) -> YtClient:
 def tablet_transaction(options: ConnectionOptions, timeout_seconds: float) -> Iterator[YtClient]:
     """A client in whose transaction all commands run; it commits when the context is left without an error.
 
-    The transaction lives at one proxy, so the client asks no other.
+    The transaction lives at one proxy, so one is chosen, and no other is asked.
     """
-    config = _config(options)
-    config["proxy"]["enable_proxy_discovery"] = False
-    client = YtClient(options.proxy, token=options.token, config=config)
+    client = _client_of_one(with_proxy(options, HeavyProxyProvider(client_of(options))()))
     with client.Transaction(type="tablet", timeout=int(timeout_seconds * 1000)):
         yield client
+
+
+@lru_cache(maxsize=16)
+def _client_of_one(options: ConnectionOptions) -> YtClient:
+    config = _config(options)
+    config["proxy"]["enable_proxy_discovery"] = False
+    return YtClient(options.proxy, token=options.token, config=config)
 
 
 def with_proxy(options: ConnectionOptions, proxy: str) -> ConnectionOptions:

@@ -24,6 +24,9 @@ from queue_agent.spark.types import SERVICE_COLUMNS, TABLET_INDEX, Column, colum
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 
+_NOT_MOUNTED: Final = 1702
+_IN_TRANSITION: Final = 1744
+
 _ROW_INDEX: Final = Column("$row_index", "int64", required=True)
 
 
@@ -34,6 +37,10 @@ class RowRange:
     partition_index: int
     begin: int
     end: int
+
+
+class _AnswerCut(Exception):
+    """The answer broke off; it is to be asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +126,12 @@ class _Pull:
             try:
                 arrays = self._arrays(begin)
                 lowest = begin if len(arrays[0]) else self._lowest_row(begin)
-            except get_retriable_errors() as error:
-                if attempt == attempts - 1:
-                    raise self._unavailable(begin, attempts) from error
+            except _AnswerCut:
                 continue
+            except get_retriable_errors() as error:
+                raise self._unavailable(begin, attempts) from error
             except YtResponseError as error:
-                if error.contains_code(1702) or error.contains_code(1744):
+                if error.contains_code(_NOT_MOUNTED) or error.contains_code(_IN_TRANSITION):
                     raise self._unavailable(begin, attempts) from error
                 raise
             if len(arrays[0]):
@@ -155,7 +162,11 @@ class _Pull:
             answer = client_of(queue_connection(self._options)).pull_queue(
                 self._path, begin, self._partition_index, **limits
             )
-        return bytes(answer.read())
+        try:
+            return bytes(answer.read())
+        except get_retriable_errors() as error:
+            # The client sends a request again that fails, but not one whose answer breaks off.
+            raise _AnswerCut from error
 
     def _checked(self, begin: int, arrays: list[pa.Array]) -> _Answer | None:
         first, last, count = arrays[0][0].as_py(), arrays[0][-1].as_py(), len(arrays[0])

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from yt.wrapper import YtClient
-from yt.wrapper.errors import YtResponseError, YtTabletNotMounted
+from yt.wrapper.errors import YtResponseError
 from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.connection import client_of, cluster_of, tablet_transaction, with_proxy
@@ -20,6 +20,7 @@ from queue_agent.wire import yson
 
 _READABLE: Final = ("mounted", "frozen")
 
+_NOT_MOUNTED: Final = 1702
 _OFFSET_CONFLICT: Final = 3100
 _LOCK_CONFLICT: Final = 1700
 
@@ -130,7 +131,7 @@ class Queue:
         try:
             return dict(self._bounds(range(tablet_count)))
         except YtResponseError as error:
-            if not isinstance(error, YtTabletNotMounted) and not error.contains_code(1702):
+            if not error.contains_code(_NOT_MOUNTED):
                 raise
             states = [str(tablet["state"]) for tablet in self._client.get(f"{self.path}/@tablets")]
             unmounted = [index for index, state in enumerate(states) if state not in _READABLE]

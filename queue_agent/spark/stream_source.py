@@ -83,7 +83,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = plan_end(begin, bounds, max_rows, self._stream.on_new_partitions)
         if self._target is not None:
             end = cap(end, begin, self._target)
-        if end == position.next_row_indexes:
+        if end == position.next_row_indexes and position.object_id in (None, object_id):
             self._idle_since = time.monotonic()
             return start
         self._idle_since = None
@@ -172,7 +172,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
         lowest = {index: bound.lower_row_index for index, bound in bounds.items() if bound is not None}
         self._consumer.rewind(lowest)
-        return {}
+        return lowest
 
     def _rest(self) -> None:
         """Without a trigger Spark would look a hundred times a second at a queue in which nothing happens."""

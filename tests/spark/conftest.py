@@ -102,6 +102,8 @@ def spark(clusters: LocalClusterSet, webhdfs: str) -> Iterator[SparkSession]:
         "spark.driver.memory": "1g",
         # Nothing here runs long enough to be worth the better compiler: with it the JVM needs twice the processor time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         **checkpoint_conf(webhdfs, "home"),
     }
     with spark_session(

@@ -150,12 +150,12 @@ def test_another_queue_at_the_same_path_is_noticed(stream: Stream) -> None:
     stream.home.client.remove(stream.queue)
     create_queue(stream.home, stream.queue, tablets=2)
     stream.home.client.register_queue_consumer(stream.queue, stream.consumer, vital=True)
-    stream.write("new", "newer")
+    stream.write("new", "newer", "newest")  # as many as there were
 
     with pytest.raises(QueueChanged, match="another queue than the one that was read so far; on_recreated=restart"):
         stream.run(stream.reader())
-    assert stream.run(stream.reader(on_recreated="restart", commit_on_idle=True)) == ["new", "newer"]
-    assert stream.offsets == {0: 2, 1: 0}
+    assert stream.run(stream.reader(on_recreated="restart", commit_on_idle=True)) == ["new", "newer", "newest"]
+    assert stream.offsets == {0: 3, 1: 0}
 
 
 def test_a_queue_that_is_shorter_than_what_was_read_stops_a_stream(stream: Stream) -> None:
