@@ -128,7 +128,7 @@ async def run_agent(
             AgentFacts(
                 config.host,
                 is_member=lambda: leadership.is_member,
-                keeps_tables=lambda: membership.keeps_tables,
+                keeps_tables=lambda: membership.keeps_tables if schedules.synchronizer.enable else None,
                 is_banned=lambda: leadership.address in board.group.banned,
             ),
         )

@@ -285,14 +285,14 @@ OWN_AGENT_FAMILIES: Final = (
         "queue_agent_cluster_requests_total",
         "counter",
         Level.AGENT,
-        ("cluster", "command", "outcome"),
+        ("yt_cluster", "command", "outcome"),
         "HTTP requests to clusters, each repeat on its own; a batch is one.",
     ),
     Family(
         "queue_agent_cluster_request_duration_seconds",
         "histogram",
         Level.AGENT,
-        ("cluster", "command"),
+        ("yt_cluster", "command"),
         "Duration of HTTP requests to clusters, to the end of the answer.",
     ),
     Family(

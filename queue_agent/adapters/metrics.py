@@ -68,7 +68,9 @@ class AgentFacts:
 
     host: str
     is_member: Callable[[], bool]
-    keeps_tables: Callable[[], bool]
+    keeps_tables: Callable[[], bool | None]
+    """None: agents like this one leave that to others."""
+
     is_banned: Callable[[], bool]
 
 

@@ -1,0 +1,94 @@
+"""Alerts and recording rules: judged by promtool, held against the metrics there are; each has a test and a runbook."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from queue_agent.adapters.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES
+
+DEPLOY = Path(__file__).parent.parent
+RULE_FILES = sorted((DEPLOY / "prometheus/rules").glob("*.yaml"))
+TEST_FILES = sorted((DEPLOY / "prometheus/tests").glob("*.yaml"))
+
+
+def load(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def rules() -> list[dict[str, Any]]:
+    return [rule for path in RULE_FILES for group in load(path)["groups"] for rule in group["rules"]]
+
+
+def alerts() -> list[dict[str, Any]]:
+    return [rule for rule in rules() if "alert" in rule]
+
+
+def promtool(*arguments: str | Path) -> None:
+    done = subprocess.run(["promtool", *arguments], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_promtool_finds_nothing_wrong_with_the_rules() -> None:
+    promtool("check", "rules", *RULE_FILES)
+
+
+def test_promtool_finds_nothing_wrong_with_the_configuration() -> None:
+    promtool("check", "config", DEPLOY / "prometheus/prometheus.yml")
+
+
+@pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: path.stem)
+def test_alerts_fire_when_they_should_and_only_then(path: Path) -> None:
+    promtool("test", "rules", path)
+
+
+def test_every_alert_is_tested_firing_and_silent() -> None:
+    cases = [
+        (case["alertname"], bool(case.get("exp_alerts")))
+        for path in TEST_FILES
+        for test in load(path)["tests"]
+        for case in test["alert_rule_test"]
+    ]
+    for alert in alerts():
+        assert (alert["alert"], True) in cases
+        assert (alert["alert"], False) in cases
+
+
+def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
+    root = DEPLOY.parent
+    linked = {alert["annotations"]["runbook_url"] for alert in alerts()}
+    assert linked == {f"docs/runbooks/{alert['alert']}.md" for alert in alerts()}
+    assert linked == {str(path.relative_to(root)) for path in (root / "docs/runbooks").glob("*.md")}
+    page = (root / "docs/monitoring.md").read_text()
+    for alert in alerts():
+        assert f"](runbooks/{alert['alert']}.md) | {alert['labels']['severity']} | " in page
+
+
+def test_links_between_runbooks_lead_somewhere() -> None:
+    for path in (DEPLOY.parent / "docs/runbooks").glob("*.md"):
+        for link in re.findall(r"\]\(([^)]+)\)", path.read_text()):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
+
+
+def test_rules_ask_for_metrics_and_labels_that_there_are() -> None:
+    labels = {family.name: {*family.labels} for family in (*OWN_AGENT_FAMILIES, *OWN_OBJECT_FAMILIES)}
+    for rule in rules():
+        for name, matchers in re.findall(r"\b(queue_agent_\w+)(?:\{([^}]*)\})?", rule["expr"]):
+            assert name in labels, f"{name} in {rule}"
+            assert set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", matchers)) <= labels[name], rule["expr"]
+
+
+def test_rules_ask_for_recorded_series_that_are_recorded() -> None:
+    recorded = {rule["record"] for rule in rules() if "record" in rule}
+    for rule in rules():
+        assert set(re.findall(r"\bqueue_agent:[\w:]+", rule["expr"])) <= recorded
+
+
+def test_an_alert_s_expression_ends_with_its_threshold() -> None:
+    for alert in alerts():
+        assert re.search(r"(==|!=|>=|<=|>|<)\s*-?[0-9][0-9.e+]*$", alert["expr"]), alert["alert"]
