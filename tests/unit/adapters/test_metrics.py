@@ -68,9 +68,9 @@ def test_requests_are_counted_by_outcome_and_timed(board: Board) -> None:
     metrics.request_finished("hume", "get", "ok", 0.002)
     metrics.request_finished("hume", "get", "not_found", 0.004)
     page = lines(metrics)
-    assert 'queue_agent_cluster_requests_total{yt_cluster="hume",command="get",outcome="ok"} 1.0' in page
-    assert 'queue_agent_cluster_requests_total{yt_cluster="hume",command="get",outcome="not_found"} 1.0' in page
-    assert 'queue_agent_cluster_request_duration_seconds_count{yt_cluster="hume",command="get"} 2.0' in page
+    assert 'queue_agent_cluster_requests_total{command="get",outcome="ok",yt_cluster="hume"} 1.0' in page
+    assert 'queue_agent_cluster_requests_total{command="get",outcome="not_found",yt_cluster="hume"} 1.0' in page
+    assert 'queue_agent_cluster_request_duration_seconds_count{command="get",yt_cluster="hume"} 2.0' in page
 
 
 def test_the_build_is_told(board: Board) -> None:
