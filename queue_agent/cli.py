@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 
 from queue_agent.errors import ConfigError
 from queue_agent.local import LOOPBACK, LocalError, LocalOptions, run_local
+from queue_agent.operator_cli import DEFAULT_AGENT, add_commands, fail
 
 DEFAULT_CLUSTERS: Final = ("pythia=8001", "hume=8002")
 MAX_LOCAL_AGENTS: Final = 16
-DEFAULT_AGENT: Final = "http://127.0.0.1:10030"
 
 _CLUSTER: Final = re.compile(r"([A-Za-z0-9_-]+)=([0-9]{1,5})")
 
@@ -72,7 +72,7 @@ def run(
         if host is not None:
             agent_config = agent_config.on_host(host)
     except ConfigError as error:
-        _fail(str(error))
+        fail(str(error))
     configure_logging(agent_config.logging.level, agent_config.logging.format)
     log = structlog.get_logger(__name__)
 
@@ -82,7 +82,7 @@ def run(
     try:
         asyncio.run(run_until_signalled(agent_config, log_ready))
     except* OSError as errors:
-        _fail(f"can not listen: {'; '.join(map(str, errors.exceptions))}")
+        fail(f"can not listen: {'; '.join(map(str, errors.exceptions))}")
 
 
 @application.command()
@@ -151,7 +151,7 @@ def local(
     try:
         asyncio.run(run_local(options, typer.echo, partial(typer.echo, err=True)))
     except LocalError as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 @application.command()
@@ -171,14 +171,14 @@ def webhdfs(
     from queue_agent.webhdfs.command import WebHdfsOptions, run_webhdfs
 
     if not root.startswith("/") or (root != "/" and not root.startswith("//")):
-        _fail(f"--root is a path of Cypress such as //home/spark, or / for all; got {root!r}")
+        fail(f"--root is a path of Cypress such as //home/spark, or / for all; got {root!r}")
     configure_logging("warning", "console")
     try:
         cluster = ClusterConfig(proxy=proxy, token_file=token_file)
         options = WebHdfsOptions(cluster, root, *address_of(listen), secret_file)
         asyncio.run(run_webhdfs(options, typer.echo))
     except ConfigError as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 @application.command("init-state")
@@ -218,7 +218,7 @@ def init_state(
     from queue_agent.state_command import init_state as do_init_state
 
     if latest and target_version is not None:
-        _fail("--latest and --target-version both say which version is wanted")
+        fail("--latest and --target-version both say which version is wanted")
     try:
         if proxy is not None and config is None:
             default_root = StateConfig.model_fields["root"].default
@@ -229,14 +229,14 @@ def init_state(
             location = location_in(config, root)
             history_location = find_history_in(config, history)
         else:
-            _fail("either --proxy, with or without --token-file, or --config says where the state is")
+            fail("either --proxy, with or without --token-file, or --config says where the state is")
         configure_logging("warning", "console")
         version = LATEST_VERSION if target_version is None else target_version
         asyncio.run(do_init_state(location, version, dry_run, typer.echo))
         if history_location is not None:
             asyncio.run(init_history(history_location, dry_run, typer.echo))
     except (ConfigError, MigrationError) as error:
-        _fail(str(error))
+        fail(str(error))
     except ClusterError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
@@ -261,7 +261,7 @@ def register_addresses(
     try:
         asyncio.run(do_register(load_config(config), address, cluster or (), dry_run, typer.echo))
     except ConfigError as error:
-        _fail(str(error))
+        fail(str(error))
     except ClusterError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
@@ -283,29 +283,28 @@ def plan_trim(
     """Show what trimming by a policy would do to a queue, without doing it."""
     import json
 
-    from queue_agent.trim_command import (
-        TrimCommandError,
-        address_in,
-        fetch_plan,
-        parse_policy,
-        parse_queue,
-        render_plan,
-    )
+    from queue_agent.commands.agent_api import address_in
+    from queue_agent.commands.errors import CommandError
+    from queue_agent.commands.references import parse_table
+    from queue_agent.trim_command import fetch_plan, parse_policy, render_plan
 
     if agent is not None and config_file is not None:
-        _fail("--agent and --config-file both say which agent to ask")
+        fail("--agent and --config-file both say which agent to ask")
     try:
         address = address_in(config_file) if config_file is not None else agent or DEFAULT_AGENT
         policy = None if config is None else parse_policy(config)
-        plan = asyncio.run(fetch_plan(address, parse_queue(queue), policy))
-    except (ConfigError, TrimCommandError) as error:
-        _fail(str(error))
+        plan = asyncio.run(fetch_plan(address, parse_table(queue, "QUEUE"), policy))
+    except (ConfigError, CommandError) as error:
+        fail(str(error))
     typer.echo(json.dumps(plan, indent=2) if as_json else render_plan(plan))
+
+
+add_commands(application)
 
 
 def main() -> None:
     """Entry point of the command."""
-    application()
+    application(prog_name="queue-agent")
 
 
 def _cluster_ports(options: Sequence[str]) -> dict[str, int]:
@@ -314,14 +313,9 @@ def _cluster_ports(options: Sequence[str]) -> dict[str, int]:
     for option in options:
         match = _CLUSTER.fullmatch(option)
         if match is None or int(match[2]) > 65535:
-            _fail(f"--cluster takes NAME=HTTP_PORT, a name of letters, digits, - and _, and a port; got {option!r}")
+            fail(f"--cluster takes NAME=HTTP_PORT, a name of letters, digits, - and _, and a port; got {option!r}")
         name = match[1]
         if name in ports:
-            _fail(f"--cluster names {name!r} twice")
+            fail(f"--cluster names {name!r} twice")
         ports[name] = int(match[2])
     return ports
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(message, err=True)
-    raise typer.Exit(2)

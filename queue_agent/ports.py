@@ -436,6 +436,14 @@ class StatusSource(Protocol):
         """Value of `@queue_consumer_partitions`: lists by queue; an empty list for a consumer in error."""
         ...
 
+    def queue_overview(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """A few figures of a queue; see `core.overview`."""
+        ...
+
+    def consumer_overview(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
+        """A few figures of a consumer in each of its queues; see `core.overview`."""
+        ...
+
     def agent_pass(self) -> PassFacts:
         """The agent's own pass: state tables to controllers."""
         ...

@@ -4,44 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
-
-import aiohttp
-from yarl import URL
 
 from queue_agent.adapters.json_values import to_json
-from queue_agent.config import load_config
+from queue_agent.commands.agent_api import AgentApi, object_path
+from queue_agent.commands.errors import CommandError
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.errors import QueueAgentError
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
-from queue_agent.wire.ypath import parse_rich
 
-_TIMEOUT_SECONDS: Final = 120
-_ANYWHERE: Final = ("0.0.0.0", "::")
 _MODES: Final = {
     "off": "this agent does not trim",
     "observe": "this agent only observes, and trims nothing",
     "trim": "this agent trims",
 }
 _HEADER: Final = ("partition", "rows there", "trim to", "rows", "bytes", "held back by", "rows held")
-
-
-class TrimCommandError(QueueAgentError):
-    """There is no plan to be had; the message says why."""
-
-
-def parse_queue(text: str) -> CrossClusterRef:
-    """Read `cluster://path` or `<cluster=...>//path`."""
-    try:
-        path = parse_rich(text)
-    except YtError as error:
-        raise TrimCommandError(f"QUEUE: {error.message}") from error
-    if path.cluster is None:
-        raise TrimCommandError(f"QUEUE: {text} does not name a cluster, as in cluster://path")
-    return CrossClusterRef(str(path.cluster), path.path)
 
 
 def parse_policy(text: str) -> Any:
@@ -53,54 +30,22 @@ def parse_policy(text: str) -> Any:
     try:
         return to_json(yson.loads(text.encode()))
     except YtError as error:
-        raise TrimCommandError(f"--config is neither JSON nor YSON: {error.message}") from error
-
-
-def address_in(config_file: Path) -> str:
-    """Where an agent serves HTTP by its configuration; on this machine, if it serves anywhere. See `load_config`."""
-    http = load_config(config_file).http
-    return f"http://{'127.0.0.1' if http.host in _ANYWHERE else http.host}:{http.port}"
+        raise CommandError(f"--config is neither JSON nor YSON: {error.message}") from error
 
 
 async def fetch_plan(agent: str, queue: CrossClusterRef, policy: Any) -> Mapping[str, Any]:
     """Ask an agent.
 
     Args:
-        agent: its HTTP address, such as `http://127.0.0.1:10030`; the scheme may be left out.
+        agent: see `AgentApi`.
         queue: the queue.
         policy: in the form of `@auto_trim_config`; None for the queue's own.
     """
-    path = quote(queue.path.removeprefix("//"), safe="")
-    url = f"{_origin(agent)}/api/v1/queues/{quote(queue.cluster, safe='')}/{path}/trim-plan"
-    body = None if policy is None else json.dumps(policy).encode()
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)) as session,
-            session.post(URL(url, encoded=True), data=body) as response,
-        ):
-            answer = await response.json(content_type=None)
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise TrimCommandError(f"agent {agent} can not be reached: {str(error) or type(error).__name__}") from error
-    except ValueError as error:
-        raise TrimCommandError(f"{agent} does not answer like an agent: {error}") from error
-    if response.status != 200:
-        message = answer.get("message") if isinstance(answer, dict) else answer
-        raise TrimCommandError(f"agent {agent} has no plan: {message}")
+    async with AgentApi(agent) as api:
+        answer = await api.post(object_path("queues", queue) + "/trim-plan", policy)
     if not isinstance(answer, dict) or "partitions" not in answer:
-        raise TrimCommandError(f"{agent} does not answer like an agent")
+        raise CommandError(f"{agent} does not answer like an agent")
     return answer
-
-
-def _origin(agent: str) -> str:
-    """The address as a URL; HTTP unless it says otherwise."""
-    address = agent if "://" in agent else f"http://{agent}"
-    try:
-        url = URL(address)
-        if url.scheme not in ("http", "https") or not url.host:
-            raise ValueError("it has to be http://HOST:PORT, https://HOST:PORT or HOST:PORT")
-    except ValueError as error:
-        raise TrimCommandError(f"--agent {agent} is no address of an agent: {error}") from error
-    return address.rstrip("/")
 
 
 def render_plan(plan: Mapping[str, Any]) -> str:

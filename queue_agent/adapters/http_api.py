@@ -128,10 +128,10 @@ class HttpApi:
         return _json_response(await self._tree.get(path), status)
 
     async def _list_queues(self, request: web.Request) -> web.Response:
-        return _json_response(_page(request, "queues", self._source.queues()))
+        return _json_response(_page(request, "queues", self._source.queues(), self._source.queue_overview))
 
     async def _list_consumers(self, request: web.Request) -> web.Response:
-        return _json_response(_page(request, "consumers", self._source.consumers()))
+        return _json_response(_page(request, "consumers", self._source.consumers(), self._source.consumer_overview))
 
     async def _show_queue(self, request: web.Request) -> web.Response:
         ref = _ref(request)
@@ -229,14 +229,19 @@ def _page(
     request: web.Request,
     name: str,
     snapshots: Mapping[CrossClusterRef, QueueSnapshot] | Mapping[CrossClusterRef, ConsumerSnapshot],
+    overview: Callable[[CrossClusterRef], Any],
 ) -> Mapping[str, Any]:
-    """At most `limit` objects behind the reference `after`; `next` is what to give as `after` for the rest, or null."""
+    """At most `limit` objects behind the reference `after`; `next` is what to give as `after` for the rest, or null.
+
+    With `overview=true` each has its figures.
+    """
+    with_overview = request.query.get("overview") == "true"
     limit = _limit(request.query.get("limit"))
     after = request.query.get("after")
     refs = sorted((ref for ref in snapshots if after is None or str(ref) > after), key=str)
     shown = refs[:limit]
     return {
-        name: [_summary(snapshots[ref]) for ref in shown],
+        name: [{**_summary(snapshots[ref]), **({"overview": overview(ref)} if with_overview else {})} for ref in shown],
         "total": len(snapshots),
         "next": str(shown[-1]) if len(refs) > len(shown) else None,
     }

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from queue_agent.core import status
+from queue_agent.core import overview, status
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.group import GroupView
 from queue_agent.core.multi_consumers import (
@@ -17,6 +17,7 @@ from queue_agent.core.multi_consumers import (
 from queue_agent.core.placement import Placement
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.registration_errors import find_registration_errors
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.ports import Clock, SnapshotObserver
@@ -181,7 +182,9 @@ class Board:
     def queue_status(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """See `StatusSource`."""
         snapshot = self._find_served_queue(ref)
-        return None if snapshot is None else status.queue_status(snapshot, self._host, self._clock.now())
+        if snapshot is None:
+            return None
+        return status.queue_status(snapshot, self._host, self._clock.now(), self._registration_errors(snapshot))
 
     def queue_partitions(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
         """See `StatusSource`."""
@@ -191,11 +194,22 @@ class Board:
     def queue_node(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """The whole node of a queue in the agent's tree; None for one not served here."""
         snapshot = self._find_served_queue(ref)
-        return (
-            None
-            if snapshot is None
-            else status.queue_node(snapshot, self._host, self._clock.now(), self._mappings.get(ref))
-        )
+        if snapshot is None:
+            return None
+        errors = self._registration_errors(snapshot)
+        return status.queue_node(snapshot, self._host, self._clock.now(), self._mappings.get(ref), errors)
+
+    def queue_overview(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
+        """See `StatusSource`."""
+        snapshot = self._find_served_queue(ref)
+        if snapshot is None:
+            return None
+        return overview.queue_overview(snapshot, self._registration_errors(snapshot), self._clock.now())
+
+    def consumer_overview(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
+        """See `StatusSource`."""
+        snapshot = self._find_served_consumer(ref)
+        return None if snapshot is None else overview.consumer_overview(snapshot, self._clock.now())
 
     def consumer_status(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """See `StatusSource`."""
@@ -275,6 +289,9 @@ class Board:
     def alerts(self) -> Mapping[str, Any]:
         """See `StatusSource`."""
         return {category: alert.to_map() for alerts in self._alerts.values() for category, alert in alerts.items()}
+
+    def _registration_errors(self, snapshot: QueueSnapshot) -> Mapping[CrossClusterRef, ErrorInfo]:
+        return find_registration_errors(snapshot.registrations, self._consumer_rows, self._consumers)
 
     def _find_served_queue(self, ref: CrossClusterRef) -> QueueSnapshot | None:
         snapshot = self._queues.get(ref)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from queue_agent.core.encoding import Entity, Unsigned, encode_duration, encode_instant
 from queue_agent.core.error_info import ErrorInfo, error_map
 from queue_agent.core.family import FAMILY
 from queue_agent.core.lag import elapsed, processing_lag
 from queue_agent.core.multi_consumers import MultiConsumerSnapshot
+from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow, Registration
 from queue_agent.core.snapshots import (
     ConsumerPartition,
@@ -29,8 +30,15 @@ from queue_agent.core.trim_constraints import PartitionTrim
 
 Published = dict[str, Any]
 
+RegistrationErrors = Mapping[CrossClusterRef, ErrorInfo]
+"""By consumer, see `core.registration_errors`."""
 
-def queue_status(snapshot: QueueSnapshot, host: str, now: datetime) -> Published:
+NO_REGISTRATION_ERRORS: Final[RegistrationErrors] = {}
+
+
+def queue_status(
+    snapshot: QueueSnapshot, host: str, now: datetime, registration_errors: RegistrationErrors = NO_REGISTRATION_ERRORS
+) -> Published:
     """Value of `@queue_status`; rates are as of `now`."""
     if snapshot.role is Role.ERROR:
         return {"error": _error(snapshot)}
@@ -46,7 +54,7 @@ def queue_status(snapshot: QueueSnapshot, host: str, now: datetime) -> Published
         **status,
         "family": FAMILY,
         "partition_count": len(view.partitions),
-        "registrations": _registrations(snapshot.registrations),
+        "registrations": _registrations(snapshot.registrations, registration_errors),
         "has_timestamp_column": view.has_timestamp_column,
         "has_cumulative_data_weight_column": view.has_cumulative_data_weight_column,
         "write_row_count_rate": view.write_row_count.served(now),
@@ -91,10 +99,19 @@ def consumer_partitions(snapshot: ConsumerSnapshot, now: datetime) -> dict[str, 
     }
 
 
-def queue_node(snapshot: QueueSnapshot, host: str, now: datetime, mapping: MappingRow | None = None) -> Published:
+def queue_node(
+    snapshot: QueueSnapshot,
+    host: str,
+    now: datetime,
+    mapping: MappingRow | None = None,
+    registration_errors: RegistrationErrors = NO_REGISTRATION_ERRORS,
+) -> Published:
     """The whole node of a queue in the agent's tree."""
     node = object_node(snapshot, queue_row(snapshot.row), mapping)
-    node |= {"status": queue_status(snapshot, host, now), "partitions": queue_partitions(snapshot, now)}
+    node |= {
+        "status": queue_status(snapshot, host, now, registration_errors),
+        "partitions": queue_partitions(snapshot, now),
+    }
     if snapshot.role is Role.ERROR:
         return node
     error = snapshot.exports_error
@@ -189,15 +206,26 @@ def _exports(snapshot: QueueSnapshot) -> Published:
     return {"progress": {}} if snapshot.exports_error is None else {"error": snapshot.exports_error.to_map()}
 
 
-def _registrations(registrations: Sequence[Registration]) -> list[Published]:
-    return [{"queue": str(one.queue), "consumer": str(one.consumer), "vital": one.vital} for one in registrations]
+def _registrations(
+    registrations: Sequence[Registration], errors: RegistrationErrors = NO_REGISTRATION_ERRORS
+) -> list[Published]:
+    return [
+        {
+            "queue": str(one.queue),
+            "consumer": str(one.consumer),
+            "vital": one.vital,
+            **({"error": errors[one.consumer].to_map()} if one.consumer in errors else {}),
+        }
+        for one in registrations
+    ]
 
 
 def _queue_partition(
     partition: QueuePartition | FailedQueuePartition, trim: PartitionTrim | None, seen_at: datetime, now: datetime
 ) -> Published:
     if isinstance(partition, FailedQueuePartition):
-        error = {"error": partition.error.to_map()}
+        # The web interface filters partitions by both, and would not show one that has none.
+        error = {"error": partition.error.to_map(), "meta": {"cell_id": "", "host": ""}}
         return error if trim is None else {**error, "trim": trim.to_map()}
     counters = partition.counters_at(seen_at)
     return {
@@ -211,7 +239,7 @@ def _queue_partition(
         "available_data_weight": partition.available_data_weight,
         "write_row_count_rate": counters.row_count.served(now),
         "write_data_weight_rate": counters.data_weight.served(now),
-        "meta": {"cell_id": partition.cell_id, "host": partition.host},
+        "meta": {"cell_id": partition.cell_id or "", "host": partition.host or ""},
         "trim": None if trim is None else trim.to_map(),
     }
 

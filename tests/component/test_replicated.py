@@ -10,8 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from queue_agent.commands.references import parse_table
 from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.trim_command import fetch_plan, parse_queue
+from queue_agent.trim_command import fetch_plan
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 
 QUEUE = "//tmp/q"
@@ -171,7 +172,7 @@ async def test_what_is_read_goes_from_all_replicas_as_far_as_they_have_it(world:
     document = await agent.find_queue("meta", QUEUE)
     assert document["partitions"][0]["trim"]["constraint"]["subject"] == f"meta:{CONSUMER}"
     await eventually(
-        lambda: fetch_plan(agent.origin, parse_queue(f"meta:{QUEUE}"), {"enable": True, "retained_rows": 1}),
+        lambda: fetch_plan(agent.origin, parse_table(f"meta:{QUEUE}", "QUEUE"), {"enable": True, "retained_rows": 1}),
         lambda plan: plan["error"] is None and plan["partitions"][0]["lower_row_index"] == 12,
     )
 

@@ -14,11 +14,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.commands.errors import CommandError
+from queue_agent.commands.references import parse_table
 from queue_agent.config import ClusterConfig
 from queue_agent.core.state_schema import tables_at
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.trim_command import TrimCommandError, fetch_plan, parse_queue, render_plan
+from queue_agent.trim_command import fetch_plan, render_plan
 from tests.component.discovery_world import migrate
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
@@ -102,7 +104,7 @@ async def test_what_is_read_goes_and_the_constraint_is_told(world: World) -> Non
     }
     await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True, "retained_rows": 2})
     await eventually(
-        lambda: fetch_plan(agent.origin, parse_queue(f"hume:{QUEUE}"), None),
+        lambda: fetch_plan(agent.origin, parse_table(f"hume:{QUEUE}", "QUEUE"), None),
         lambda plan: "retained_rows" in plan["config"],
     )
     await world.user.advance(CONSUMER, QUEUE, 0, 10)
@@ -298,7 +300,7 @@ async def test_the_journal_forgets_by_itself(world: World) -> None:
 
 async def test_a_plan_tells_what_a_policy_would_do_and_does_nothing(world: World) -> None:
     agent = await world.start()
-    queue = parse_queue(f"hume:{QUEUE}")
+    queue = parse_table(f"hume:{QUEUE}", "QUEUE")
     await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: queue["pass_index"] > 0)
     # The consumer has to be looked at after the queue was.
     await eventually(lambda: fetch_plan(agent.origin, queue, {}), lambda plan: plan["row_count"] == 4)
@@ -309,7 +311,7 @@ async def test_a_plan_tells_what_a_policy_would_do_and_does_nothing(world: World
     [partition] = plan["partitions"]
     assert (partition["target"], partition["row_count"], partition["data_weight"]) == (2, 2, 36)
     assert partition["constraint"]["kind"] == "retained_rows"
-    plan = await fetch_plan(agent.origin, parse_queue(f"<cluster=hume>{QUEUE}"), {"enable": True})
+    plan = await fetch_plan(agent.origin, parse_table(f"<cluster=hume>{QUEUE}", "QUEUE"), {"enable": True})
     assert (plan["row_count"], plan["partitions"][0]["target"]) == (4, 4)
     table = render_plan(plan)
     assert "vital_consumer hume://tmp/c" in table
@@ -332,15 +334,15 @@ async def test_a_plan_that_can_not_be_had_is_an_error_that_says_why(
 ) -> None:
     agent = await world.start()
     await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: queue["pass_index"] > 0)
-    with pytest.raises(TrimCommandError, match=words):
-        await fetch_plan(agent.origin, parse_queue(queue), policy)
+    with pytest.raises(CommandError, match=words):
+        await fetch_plan(agent.origin, parse_table(queue, "QUEUE"), policy)
 
 
 async def test_a_plan_shows_what_is_wrong_with_the_queue(world: World) -> None:
     await world.user.run("unregister_queue_consumer", queue_path=QUEUE, consumer_path=CONSUMER)
     agent = await world.start()
     await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: queue["pass_index"] > 0)
-    plan = await fetch_plan(agent.origin, parse_queue(f"hume:{QUEUE}"), {"enable": True})
+    plan = await fetch_plan(agent.origin, parse_table(f"hume:{QUEUE}", "QUEUE"), {"enable": True})
     assert "no vital consumers" in render_plan(plan)
     assert plan["partitions"][0]["constraint"]["kind"] == "no_vital_consumer"
     assert plan["row_count"] == 0

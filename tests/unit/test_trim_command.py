@@ -14,8 +14,11 @@ from typer.testing import CliRunner
 
 from queue_agent.adapters.build import VERSION
 from queue_agent.cli import application
+from queue_agent.commands.agent_api import address_in
+from queue_agent.commands.errors import CommandError
+from queue_agent.commands.references import parse_table
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.trim_command import TrimCommandError, address_in, parse_policy, parse_queue, render_plan
+from queue_agent.trim_command import parse_policy, render_plan
 
 CONSTRAINT = {
     "kind": "vital_consumer",
@@ -177,11 +180,13 @@ def test_arguments_that_make_no_sense_are_told(arguments: list[str], words: str)
 
 def test_queues_and_policies_are_read_in_all_their_forms() -> None:
     assert (
-        parse_queue("pythia://tmp/q") == parse_queue("<cluster=pythia>//tmp/q") == CrossClusterRef("pythia", "//tmp/q")
+        parse_table("pythia://tmp/q", "QUEUE")
+        == parse_table("<cluster=pythia>//tmp/q", "QUEUE")
+        == CrossClusterRef("pythia", "//tmp/q")
     )
     assert parse_policy('{"retained_rows": 5}') == parse_policy("{retained_rows=5}") == {"retained_rows": 5}
     assert parse_policy("{enable=%true}") == {"enable": True}
-    with pytest.raises(TrimCommandError):
+    with pytest.raises(CommandError):
         parse_policy("")
 
 

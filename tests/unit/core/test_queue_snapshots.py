@@ -123,7 +123,8 @@ def test_an_unmounted_tablet_is_an_error_of_its_partition_with_its_origin() -> N
                 "datetime": "2025-01-23T13:42:21.839124Z",
                 "state": "unmounted",
             },
-        }
+        },
+        "meta": {"cell_id": "", "host": ""},
     }
     attributes = failed["error"]["attributes"]
     assert {name for name, value in attributes.items() if isinstance(value, Unsigned)} == {"tid", "fid", "span_id"}

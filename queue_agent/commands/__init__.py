@@ -1,0 +1,1 @@
+"""What people do with agents and clusters from a terminal, apart from arguments and exit codes."""

@@ -1,0 +1,169 @@
+"""`queue-agent status`, `watch` and their like, as processes that ask the agent of a playground."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from typer.testing import CliRunner
+from yt.wrapper import YtClient
+
+from queue_agent.cli import application
+from tests.e2e.playground import START_SECONDS, Playground, connected, environment, eventually
+
+QUEUE: Final = "//tmp/watched"
+READER: Final = "//tmp/reader"
+GONE: Final = "//tmp/gone"
+ATTRIBUTES: Final = {
+    "dynamic": True,
+    "tablet_count": 2,
+    "schema": [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}],
+}
+
+
+def queue_agent(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end; it writes to a pipe."""
+    return subprocess.run(
+        [sys.executable, "-m", "queue_agent", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+        env=environment(),
+    )
+
+
+def done(*arguments: str) -> str:
+    """Standard output of a command that must succeed."""
+    result = queue_agent(*arguments)
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def clients(playground: Playground) -> Iterator[dict[str, YtClient]]:
+    """By cluster; there are a queue of ten rows on pythia and a consumer on hume."""
+    with connected(playground.clusters["pythia"]) as pythia, connected(playground.clusters["hume"]) as hume:
+        pythia.create("table", QUEUE, attributes=ATTRIBUTES)
+        pythia.mount_table(QUEUE, sync=True)
+        pythia.insert_rows(QUEUE, [{"data": "x", "$tablet_index": 0} for _ in range(10)])
+        hume.create("queue_consumer", READER)
+        pythia.register_queue_consumer(QUEUE, f"<cluster=hume>{READER}", vital=True)
+        hume.create("queue_consumer", GONE)
+        pythia.register_queue_consumer(QUEUE, f"<cluster=hume>{GONE}", vital=False)
+        hume.remove(GONE)
+        yield {"pythia": pythia, "hume": hume}
+
+
+@pytest.fixture(scope="module")
+def agent(playground: Playground, clients: dict[str, YtClient]) -> tuple[str, str]:
+    """Arguments that name the agent, which knows the queue and the consumer by now."""
+    arguments = ("--agent", playground.agent_url)
+
+    def served() -> None:
+        consumers = playground.ask_agent("/api/v1/consumers?overview=true")["consumers"]
+        assert [one["overview"][0]["verdict"] for one in consumers if one["path"] == READER] == ["not_started"]
+
+    eventually(served)
+    return arguments
+
+
+def test_the_status_of_everything_is_a_table_without_colours_in_a_pipe(agent: tuple[str, str]) -> None:
+    output = done("status", *agent)
+    assert "\x1b" not in output
+    lines = [line.split() for line in output.splitlines()]
+    assert ["queue", "partitions", "rows", "size"] in [line[:4] for line in lines]
+    assert [f"pythia:{QUEUE}", "2", "10", "?"] in [line[:4] for line in lines]
+    assert [f"hume:{READER}", f"pythia:{QUEUE}", "vital", "10"] in [line[:4] for line in lines]
+    assert f"pythia:{QUEUE}  1 of 2 consumers are in trouble" in output
+
+
+def test_the_status_of_one_queue_or_consumer_has_its_partitions(agent: tuple[str, str]) -> None:
+    queue = done("status", f"pythia:{QUEUE}", *agent)
+    assert f'Consumer "hume:{GONE}" is registered, but there is no such consumer' in queue
+    assert ["0", "0", "10", "10"] in [line.split()[:4] for line in queue.splitlines()]
+    consumer = json.loads(done("status", f"<cluster=hume>{READER}", "--json", *agent))
+    assert (consumer["kind"], consumer["partitions"][f"pythia:{QUEUE}"][0]["unread_row_count"]) == ("consumer", 10)
+
+
+def test_only_problems_are_shown_if_that_is_asked_for(agent: tuple[str, str]) -> None:
+    output = done("status", "--problems", *agent)
+    assert (f"pythia:{QUEUE}" in output, f"hume:{READER}" in output) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["status", "pythia://tmp/nothing"], "is no queue and no consumer"),
+        (["status", "//tmp/q"], "does not name a cluster"),
+        (["status", "pythia://tmp/q", "--problems"], "--problems is for everything"),
+        (["watch"], "watch needs a terminal"),
+    ],
+)
+def test_what_can_not_be_shown_is_told_with_code_2(agent: tuple[str, str], arguments: list[str], words: str) -> None:
+    result = CliRunner().invoke(application, [*arguments, *agent])
+    assert (result.exit_code, result.stdout, words in result.stderr) == (2, "", True), result.stderr
+
+
+def test_watch_fills_a_terminal_with_colours_until_it_is_interrupted(agent: tuple[str, str]) -> None:
+    master, slave = pty.openpty()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "queue_agent", "watch", "--interval", "0.1", *agent],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment(TERM="xterm-256color", COLUMNS="150", LINES="40"),
+            start_new_session=True,
+        )
+        try:
+            screen = _read_until(master, f"hume:{READER}", times=2)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(START_SECONDS) == 0
+        finally:
+            process.kill()
+            process.wait()
+    finally:
+        os.close(slave)
+        os.close(master)
+    assert "\x1b[?1049h" in screen  # the alternate screen: what was there before comes back
+    assert "not started" in screen
+    assert "Traceback" not in screen
+
+
+def _read_until(terminal: int, words: str, times: int) -> str:
+    """What appears on a terminal until some words have come up so often."""
+    deadline = time.monotonic() + START_SECONDS
+    seen = ""
+    while seen.count(words) < times:
+        readable, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
+        assert readable, f"{words!r} did not appear {times} times: {seen!r}"
+        seen += os.read(terminal, 1 << 16).decode(errors="replace")
+    return seen
+
+
+def test_shells_complete_the_names_of_commands() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "queue_agent"],
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+        env=environment(_QUEUE_AGENT_COMPLETE="complete_bash", COMP_WORDS="queue-agent sta", COMP_CWORD="1"),
+    )
+    assert result.stdout.split() == ["status"]
+
+
+@pytest.mark.parametrize("command", [["status"], ["watch"]])
+def test_help_has_examples_and_exit_codes(command: list[str]) -> None:
+    result = CliRunner().invoke(application, [*command, "--help"])
+    assert (result.exit_code, "Examples" in result.stdout, "Exit codes" in result.stdout) == (0, True, True)
