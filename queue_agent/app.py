@@ -273,11 +273,10 @@ async def run_agent(
                 run_passes(membership.do_pass, lambda: membership.schedule, membership.pass_finished, jitter),
                 context=_naming(MEMBERSHIP),
             )
-            metrics_schedule = Schedule(config.metrics.period, METRICS_TIMEOUT)
             group.create_task(
                 run_passes(
                     metrics_server.do_pass,
-                    lambda: replace(metrics_schedule, enable=metrics_server.is_wanted),
+                    lambda: Schedule(metrics_server.period, METRICS_TIMEOUT, metrics_server.is_wanted),
                     partial(metrics.pass_finished, METRICS),
                     jitter,
                 ),

@@ -325,7 +325,8 @@ class MetricsConfig(ConfigModel):
     """What there is at `/metrics` and `/solomon/all`."""
 
     period: Duration = timedelta(seconds=5)
-    """How old what is shown may be. While somebody scrapes it is brought up to date so often, apart from the rest."""
+    """How old what is shown may be. While somebody scrapes it is brought up to date so often, apart from the rest; or,
+    if that takes long, so rarely that no more than a tenth of the time goes by it."""
 
     compatible: bool = True
     """Show series under the names of the C++ agent at `/solomon/all`, beside our own."""

@@ -13,6 +13,6 @@ def test_promtool_finds_nothing_wrong_with_the_page() -> None:
     metrics = Metrics(Board("agent-1", SystemClock()))
     metrics.pass_finished("agent", 0, 0.03, None)
     metrics.request_finished("hume", "get", "ok", 0.002)
-    page = metrics.make_pages(metrics.look(), [Page.OWN])[Page.OWN]
+    page = b"".join(metrics.make_pages(metrics.look(), [Page.OWN])[Page.OWN])
     checked = subprocess.run(["promtool", "check", "metrics"], check=False, input=page, capture_output=True)
     assert (checked.returncode, checked.stderr.decode()) == (0, "")

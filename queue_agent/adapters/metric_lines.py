@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from queue_agent.adapters.metric_families import Family
@@ -46,9 +46,9 @@ class Lines:
         self._by_family[family] = line if known is None else known + line
         self.count += 1
 
-    def find(self, family: str) -> str:
-        """All lines of a family; empty if there are none."""
-        return self._by_family.get(family, "")
+    def by_family(self) -> Iterable[tuple[str, str]]:
+        """All lines of each family that has any."""
+        return self._by_family.items()
 
 
 def classic_head(family: Family) -> str:
@@ -61,17 +61,15 @@ def open_head(family: Family) -> str:
     return f"# HELP {family.open_name} {_help(family)}\n# TYPE {family.open_name} {family.kind}\n"
 
 
-def render_families(families: Iterable[Family], parts: Iterable[Lines], *, as_open_metrics: bool) -> list[bytes]:
+def render_families(families: Collection[Family], parts: Iterable[Lines], *, as_open_metrics: bool) -> list[bytes]:
     """Families with their heads, a piece for each that has samples."""
     head = open_head if as_open_metrics else classic_head
-    kept = list(parts)
-    pieces = []
-    for family in families:
-        name = family.name
-        samples = "".join([lines.find(name) for lines in kept])
-        if samples:
-            pieces.append((head(family) + samples).encode())
-    return pieces
+    found: dict[str, list[str]] = {family.name: [] for family in families}
+    for lines in parts:
+        for name, text in lines.by_family():
+            if name in found:
+                found[name].append(text)
+    return [(head(family) + "".join(found[family.name])).encode() for family in families if found[family.name]]
 
 
 def _help(family: Family) -> str:

@@ -229,8 +229,8 @@ class Metrics:
             None if facts is None else facts.is_banned(),
         )
 
-    def make_pages(self, sight: Sight, wanted: Collection[Page]) -> Mapping[Page, bytes]:
-        """The pages that are wanted; for any thread, one at a time."""
+    def make_pages(self, sight: Sight, wanted: Collection[Page]) -> Mapping[Page, Sequence[bytes]]:
+        """The pages that are wanted, in pieces; for any thread, one at a time."""
         with self._making:
             started = time.perf_counter()
             objects = self._page.update(sight.objects)
@@ -240,7 +240,7 @@ class Metrics:
             self._series.labels("shed").set(shed)
             self._series_shed.inc(shed)
             # What it took is told the next time.
-            pages = {page: b"".join(self._pieces(page, sight, objects.parts, compatible.parts)) for page in wanted}
+            pages = {page: list(self._pieces(page, sight, objects.parts, compatible.parts)) for page in wanted}
             self._render_duration.observe(time.perf_counter() - started)
             return pages
 

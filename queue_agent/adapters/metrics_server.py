@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import Final, NamedTuple
 
 from aiohttp import web
@@ -41,11 +42,17 @@ class MetricsServer:
 
     def __init__(self, metrics: Metrics, config: MetricsConfig | None = None) -> None:
         self._metrics = metrics
-        self._period = (config or MetricsConfig()).period.total_seconds()
+        self._least_period = (config or MetricsConfig()).period
+        self._spent = timedelta(0)
         self._wanted: dict[_Variant, float] = {}
-        self._ready: Mapping[_Variant, bytes] = {}
+        self._ready: Mapping[_Variant, Sequence[bytes]] = {}
         self._made_at = float("-inf")
         self._making = asyncio.Lock()
+
+    @property
+    def period(self) -> timedelta:
+        """How often pages are made: where there are very many series, no more than a tenth of the time goes by it."""
+        return max(self._least_period, 10 * self._spent)
 
     @property
     def is_wanted(self) -> bool:
@@ -76,16 +83,17 @@ class MetricsServer:
         if compressed:
             headers["Content-Encoding"] = "gzip"
         response = web.StreamResponse(headers=headers)
-        response.content_length = len(page)
+        response.content_length = sum(map(len, page))
         await response.prepare(request)
-        for start in range(0, len(page), _CHUNK):
-            await response.write(page[start : start + _CHUNK])
+        for piece in page:
+            for start in range(0, len(piece), _CHUNK):
+                await response.write(piece[start : start + _CHUNK])
         return response
 
-    async def _find(self, variant: _Variant) -> bytes:
+    async def _find(self, variant: _Variant) -> Sequence[bytes]:
         now = asyncio.get_running_loop().time()
         self._wanted[variant] = now
-        if variant not in self._ready or now - self._made_at > 2 * self._period:
+        if variant not in self._ready or now - self._made_at > 2 * self.period.total_seconds():
             async with self._making:
                 if variant not in self._ready or self._made_at < now:
                     await self._make()
@@ -97,15 +105,16 @@ class MetricsServer:
         sight, wanted = self._metrics.look(), tuple(self._wanted)
         self._ready = await asyncio.to_thread(self._render, sight, wanted)
         self._made_at = now
+        self._spent = timedelta(seconds=asyncio.get_running_loop().time() - now)
 
-    def _render(self, sight: Sight, wanted: Collection[_Variant]) -> Mapping[_Variant, bytes]:
+    def _render(self, sight: Sight, wanted: Collection[_Variant]) -> Mapping[_Variant, Sequence[bytes]]:
         pages = self._metrics.make_pages(sight, {variant.page for variant in wanted})
         return {variant: _pack(pages[variant.page], variant.compressed) for variant in wanted}
 
 
-def _pack(page: bytes, compressed: bool) -> bytes:
+def _pack(page: Sequence[bytes], compressed: bool) -> Sequence[bytes]:
     if not compressed:
         return page
     # The library lets go of the interpreter meanwhile.
     compressor = zlib.compressobj(level=1, wbits=_GZIP)
-    return compressor.compress(page) + compressor.flush()
+    return [*(compressor.compress(piece) for piece in page), compressor.flush()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -52,14 +52,11 @@ class Choice:
     compatible: bool = True
     """Those under the names of the C++ agent as well."""
 
-    partitions: Collection[int] | None = ()
-    """Single partitions; None: all."""
+    partitions: Sequence[int] | None = ()
+    """Single partitions, in order; None: all."""
 
     histogram: bool = False
     """The distribution of lag over the partitions."""
-
-    def wants(self, partition_index: int) -> bool:
-        return self.partitions is None or partition_index in self.partitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +100,10 @@ class _Object:
 
     def add_partitions(self, name: str, values: Mapping[int, float]) -> None:
         """A series for each partition that is wanted."""
-        for index, value in values.items():
-            if self._choice.wants(index):
+        wanted = self._choice.partitions
+        for index in values if wanted is None else wanted:
+            value = values.get(index)
+            if value is not None:
                 self.series.partitions.add(name, f'{self._text},partition_index="{index}"', value)
 
     def add_compatible(self, name: str, values: Mapping[int, float], in_all: float) -> None:

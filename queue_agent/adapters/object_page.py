@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -98,13 +98,17 @@ class ObjectPage:
 
     def update(self, objects: Objects) -> PageParts:
         """All series as of now."""
-        entries: dict[ObjectKey, _Entry] = {
-            (None, ref): self._queue_entry(one, objects) for ref, one in objects.queues.items() if is_shown(one)
-        }
         readers = [one for one in objects.consumers.values() if is_shown(one)]
+        entries: dict[ObjectKey, _Entry] = {}
+        # What is replaced is freed one by one: all of it at once would keep the interpreter from every other thread.
+        for queue in objects.queues.values():
+            if is_shown(queue):
+                key: ObjectKey = (None, queue.ref)
+                entries[key] = self._entries[key] = self._queue_entry(queue, objects)
         for reader in readers:
             for registration in reader.registrations if reader.role is Role.LEADING else ():
-                entries[reader.ref, registration.queue] = self._pair_entry(reader, registration, objects)
+                key = (reader.ref, registration.queue)
+                entries[key] = self._entries[key] = self._pair_entry(reader, registration, objects)
         self._entries = entries
         chosen = self._choose_partitions()
         series: dict[ObjectKey, ObjectSeries] = {}
@@ -166,18 +170,18 @@ class ObjectPage:
             ]
         return _Entry(inputs, seen_at if scores else None, scores)
 
-    def _choose_partitions(self) -> Mapping[ObjectKey, Collection[int]]:
+    def _choose_partitions(self) -> Mapping[ObjectKey, Sequence[int]]:
         """The worst partitions, by object: first those with rows unread, the oldest of all, then the fullest."""
         if self._config.partitions != "worst":
             return {}
         scores = (score for entry in self._entries.values() for score in entry.scores)
         self._worst = choose_worst(scores, self._worst, self._config.worst_partitions)
-        chosen: dict[ObjectKey, set[int]] = {}
+        chosen: dict[ObjectKey, list[int]] = {}
         for key, index in self._worst:
-            chosen.setdefault(key, set()).add(index)
-        return chosen
+            chosen.setdefault(key, []).append(index)
+        return {key: sorted(indexes) for key, indexes in chosen.items()}
 
-    def _choice(self, key: ObjectKey, worst: Collection[int]) -> Choice:
+    def _choice(self, key: ObjectKey, worst: Sequence[int]) -> Choice:
         partitions = None if self._config.partitions == "all" or self._is_chosen(key) else worst
         return Choice(self._config.compatible, partitions, self._config.lag_time_histogram)
 

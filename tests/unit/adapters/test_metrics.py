@@ -49,7 +49,7 @@ def board() -> Board:
 
 
 def lines(metrics: Metrics) -> list[str]:
-    return metrics.make_pages(metrics.look(), [Page.ALL])[Page.ALL].decode().splitlines()
+    return b"".join(metrics.make_pages(metrics.look(), [Page.ALL])[Page.ALL]).decode().splitlines()
 
 
 def test_passes_are_counted_by_kind_and_failed_ones_again_as_errors(board: Board) -> None:
@@ -125,7 +125,7 @@ def test_the_page_for_other_programs_is_open_metrics(board: Board) -> None:
     metrics = Metrics(board, facts=FACTS)
     metrics.pass_finished("agent", 0, 0.03, None)
     put_queue(board)
-    page = metrics.make_pages(metrics.look(), [Page.OWN_OPEN])[Page.OWN_OPEN].decode()
+    page = b"".join(metrics.make_pages(metrics.look(), [Page.OWN_OPEN])[Page.OWN_OPEN]).decode()
     read = text_string_to_metric_families(page)  # type: ignore[no-untyped-call] # the library leaves it without types
     families = {family.name: family for family in read}
     assert families["queue_agent_passes"].type == "counter"
