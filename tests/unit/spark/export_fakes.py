@@ -204,18 +204,23 @@ class Quiet:
 
 
 class ExportWorld:
-    """A queue and an export of it."""
+    """A queue and an export of it.
 
-    def __init__(self) -> None:
+    Args:
+        target: where to; by default into memory.
+    """
+
+    def __init__(self, target: Storage | None = None) -> None:
         self.mortal = Mortal()
         self.queue = MemoryQueue(self.mortal)
         self.storage = MemoryStorage(self.mortal)
+        self.target = target or self.storage
 
     def exporter(self, stop: Event | None = None, **options: Any) -> Exporter:
         return Exporter(
             self.queue,
-            MemoryWriter(self.queue, self.storage),
-            self.storage,
+            MemoryWriter(self.queue, self.target),
+            self.target,
             ExportOptions(**options),
             lambda: self.queue.now,
             Quiet(),
@@ -223,4 +228,4 @@ class ExportWorld:
         )
 
     def archive(self, version: str = "v1") -> Archive:
-        return Archive(self.storage.below(f"alpha/home/queue/{version}"))
+        return Archive(self.target.below(f"alpha/home/queue/{version}"))
