@@ -15,10 +15,21 @@ endif
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart
 
-.PHONY: run test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real bench docs lock proto clean
+.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
-	@exec $(BIN)/queue-agent local
+	@exec $(BIN)/queue-agent local --demo
+
+DEMO_EXPORT ?= demo-export
+DEMO_PROXY ?= http://127.0.0.1:8001
+
+demo-export: .venv/dev.installed  ## the queue of make run, which must be running, as Parquet files; needs Java 17
+	@$(BIN)/python -m queue_agent.spark.export parquet --proxy $(DEMO_PROXY) --queue //home/demo/queue \
+	    --consumer //home/demo/exporter --target $(DEMO_EXPORT)
+
+demo-verify: .venv/dev.installed  ## read those files back, and prove that they have every row once
+	@$(BIN)/python -m queue_agent.spark.export verify --proxy $(DEMO_PROXY) --queue //home/demo/queue \
+	    --consumer //home/demo/exporter --target $(DEMO_EXPORT) --deep
 
 test: .venv/dev.installed  ## everything CI runs
 	$(MAKE) check

@@ -126,6 +126,9 @@ def local(
             "--test-controls", help="Let anybody set the clock and turn on faults, at /test/ of each cluster."
         ),
     ] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Put a queue with rows at //home/demo/queue of the first cluster.")
+    ] = False,
     host: Annotated[
         str, typer.Option(help="Address the clusters listen at; beyond loopback only with --require-token.")
     ] = LOOPBACK,
@@ -146,6 +149,7 @@ def local(
         webhdfs_port,
         test_controls,
         host,
+        demo,
         require_token,
     )
     try:

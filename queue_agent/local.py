@@ -73,6 +73,9 @@ class LocalOptions:
     host: str = LOOPBACK
     """Address the clusters listen at; agents always stay on this machine."""
 
+    demo: bool = False
+    """Whether the first cluster is to have a queue with rows."""
+
     require_token: bool = False
     """Whether clusters refuse requests without a valid token; agents get one."""
 
@@ -188,6 +191,8 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
                     processes.append(await _start(agent, proxies, Path(directory), tokens))  # noqa: PERF401 - those that run are stopped if the next does not start
                 await _serve_clusters(stack, listeners, agents, options, tokens)
                 await _serve_files(stack, proxies, webhdfs, tokens)
+                if options.demo:
+                    await _fill(next(iter(proxies.values())), tokens)
                 if await _all_ready(agents, processes, stop):
                     announce(ready_line(proxies, agents, reachable_address(webhdfs), tokens))
                     await _watch(agents, processes, stop, warn)
@@ -249,6 +254,13 @@ async def _serve_files(
         for name, address in proxies.items()
     }
     await stack.enter_async_context(serve_clusters(roots, listener))
+
+
+async def _fill(address: str, tokens: TokenFiles | None) -> None:
+    from queue_agent.config import ClusterConfig
+    from queue_agent.demo import create_demo_queue
+
+    await create_demo_queue(ClusterConfig(proxy=f"http://{address}", token_file=tokens.root if tokens else None))
 
 
 def _make_directory(directory: Path) -> None:

@@ -95,6 +95,18 @@ def test_files_of_every_cluster_are_served_by_webhdfs(playground: Playground) ->
             assert response.read() == name.encode()
 
 
+def test_the_queue_for_demonstrations_has_rows_and_stays_as_it_is(tmp_path: Path) -> None:
+    data = f"--data-dir={tmp_path / 'data'}"
+    for written in (1, 2):
+        with (
+            running(tmp_path, "--demo", "--agents=0", data, clusters=("alone",)) as playground,
+            connected(playground.clusters["alone"]) as client,
+        ):
+            client.insert_rows("//home/demo/queue", [{"user": "new"}])
+            rows = list(client.select_rows("sum(1) as count from [//home/demo/queue] group by 1"))
+            assert rows == [{"count": 3000 + written}]
+
+
 def test_both_clusters_know_each_other_and_the_agent(playground: Playground) -> None:
     for url in playground.clusters.values():
         with connected(url) as client:
