@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from queue_agent.spark.export.exporter import Exporter
     from queue_agent.spark.export.parquet_sink import Transform
 
-log = structlog.get_logger(__name__)
-
 
 class ExitCode(IntEnum):
     """What a scheduler is told."""
@@ -162,7 +160,7 @@ def parquet(
         wanted = _wanted_ranges(source, mode, ranges, from_time, to_time)
         with _session(master, proxy) as spark:
             writer = SparkWriter(spark, source, target, change)
-            reporter = reporter_for(sys.stderr, log.info)
+            reporter = reporter_for(sys.stderr, _logger().info)
             exporter = Exporter(source, writer, storage_of(target), options, _now, reporter, stop)
             try:
                 _run_mode(exporter, mode, wanted, timedelta(seconds=interval))
@@ -223,7 +221,7 @@ def tables(
             exporter = TableExporter(spark, source, options, _now)
             try:
                 path = exporter.run()
-                log.info("table published" if path else "nothing to export", path=path)
+                _logger().info("table published" if path else "nothing to export", path=path)
             finally:
                 _report(exporter.summary, textfile)
         return ExitCode.DONE
@@ -390,10 +388,23 @@ def _report(summary: RunSummary, textfile: Path | None) -> None:
         summary.write_textfile(textfile)
 
 
+def _logger() -> structlog.typing.FilteringBoundLogger:
+    """Lines of logfmt on standard error; standard output is for results."""
+    processors: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
+    ]
+    found: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr), processors, structlog.make_filtering_bound_logger("info")
+    )
+    return found
+
+
 def _stop_once(stop: Event) -> None:
     if stop.is_set():
         sys.exit(128 + signal.SIGTERM)
-    log.info("stopping after the present batch; a second signal stops at once")
+    _logger().info("stopping after the present batch; a second signal stops at once")
     stop.set()
 
 
