@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
+import yt.wrapper
 from yt.wrapper import YtClient
 from yt.wrapper.http_driver import HeavyProxyProvider
 from yt.wrapper.ypath import TablePath
@@ -20,15 +21,33 @@ _FIRST_PAUSE: Final = 500
 _LONGEST_PAUSE: Final = 15_000
 
 
-@lru_cache(maxsize=16)
+_clients: Final[dict[tuple[ConnectionOptions, bool], YtClient]] = {}
+
+
 def client_of(options: ConnectionOptions) -> YtClient:
     """The client of this process; to be used by one thread at a time."""
-    return new_client(options)
+    return _kept_client(options, discovery=True)
 
 
 def new_client(options: ConnectionOptions) -> YtClient:
     """A client of one's own, for a transaction or a thread."""
     return YtClient(options.proxy, token=options.token, config=_config(options))
+
+
+def close_clients() -> None:
+    """Close the connections of this process's clients, which are made anew when they are needed again."""
+    for client in _clients.values():
+        session = yt.wrapper.config.get_option("_requests_session", client)
+        if session is not None:
+            session.close()
+    _clients.clear()
+    cluster_name.cache_clear()
+
+
+@lru_cache(maxsize=16)
+def cluster_name(options: ConnectionOptions) -> str:
+    """What a cluster is called; it is asked once in every process."""
+    return str(client_of(options).get("//sys/@cluster_name"))
 
 
 @contextmanager
@@ -37,16 +56,19 @@ def tablet_transaction(options: ConnectionOptions, timeout_seconds: float) -> It
 
     The transaction lives at one proxy, so one is chosen, and no other is asked.
     """
-    client = _client_of_one(with_proxy(options, HeavyProxyProvider(client_of(options))()))
+    proxy = HeavyProxyProvider(client_of(options))()
+    client = _kept_client(with_proxy(options, proxy), discovery=False)
     with client.Transaction(type="tablet", timeout=int(timeout_seconds * 1000)):
         yield client
 
 
-@lru_cache(maxsize=16)
-def _client_of_one(options: ConnectionOptions) -> YtClient:
-    config = _config(options)
-    config["proxy"]["enable_proxy_discovery"] = False
-    return YtClient(options.proxy, token=options.token, config=config)
+def _kept_client(options: ConnectionOptions, *, discovery: bool) -> YtClient:
+    key = (options, discovery)
+    if key not in _clients:
+        client = new_client(options)
+        client.config["proxy"]["enable_proxy_discovery"] = discovery
+        _clients[key] = client
+    return _clients[key]
 
 
 def with_proxy(options: ConnectionOptions, proxy: str) -> ConnectionOptions:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
 from yt.wrapper import YtClient
 from yt.wrapper.errors import YtResponseError
 from yt.wrapper.ypath import TablePath
 
-from queue_agent.spark.connection import client_of, cluster_of, tablet_transaction, with_proxy
+from queue_agent.spark.connection import client_of, cluster_name, cluster_of, tablet_transaction, with_proxy
 from queue_agent.spark.errors import ConsumerMoved, OptionError, QueueUnavailable
 from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import ConnectionOptions, OnUnmounted, ReadOptions
@@ -91,12 +91,6 @@ def queue_name(path: str, connection: ConnectionOptions) -> QueueName:
     """The name of a queue; a path without a cluster means the one that is connected to."""
     cluster, plain = cluster_of(path)
     return QueueName(cluster or cluster_name(connection), plain)
-
-
-@lru_cache(maxsize=16)
-def cluster_name(connection: ConnectionOptions) -> str:
-    """What a cluster is called; it is asked once in every process."""
-    return str(client_of(connection).get("//sys/@cluster_name"))
 
 
 class Queue:

@@ -40,6 +40,15 @@ def clusters() -> Iterator[LocalClusterSet]:
         yield clusters
 
 
+@pytest.fixture(autouse=True)
+def closed_connections() -> Iterator[None]:
+    """Of the connector in this very process; Spark's workers keep theirs."""
+    yield
+    connection = sys.modules.get("queue_agent.spark.connection")
+    if connection is not None:
+        connection.close_clients()
+
+
 @pytest.fixture
 def home(clusters: LocalClusterSet) -> Iterator[LocalCluster]:
     cluster = clusters["home"]
