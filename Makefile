@@ -13,7 +13,7 @@ export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
-DEPLOY_CHECKS := check-alerts check-chart
+DEPLOY_CHECKS := check-alerts check-chart check-image
 
 .PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real bench docs lock proto clean
 
@@ -52,6 +52,12 @@ check-chart: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-chart: .venv/dev.installed  ## the Helm chart by helm, helm-unittest and kubeconform
 	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python go
 	$(BIN)/pytest -q -rs helm/tests
+
+check-image: export PATH := $(TOOLS_HOME)/bin:$(PATH)
+check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps in a clean root, for which you have to be root
+	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python $$(test "$$(id -u)" != 0 || echo root)
+	hadolint Dockerfile
+	IMAGE_ROOT=$(TOOLS_HOME)/root $(BIN)/pytest -q -rs deploy/image_tests
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
 	@command -v chromedriver >/dev/null || \

@@ -87,7 +87,9 @@ def run(
 
 @application.command()
 def health(
-    agent: Annotated[str, typer.Option(help="HTTP address of the agent.")] = DEFAULT_AGENT,
+    agent: Annotated[
+        str, typer.Option(envvar="QUEUE_AGENT_ADDRESS", help="HTTP address of the agent.")
+    ] = DEFAULT_AGENT,
     ready: Annotated[
         bool, typer.Option("--ready", help="Whether it has looked at its objects lately; not only whether it serves.")
     ] = False,
@@ -269,6 +271,26 @@ def register_addresses(
     except ClusterError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
+
+
+@application.command("operator-config")
+def operator_config(
+    file: Annotated[Path, typer.Argument(help="ytserver-queue-agent.yson, as the k8s operator writes it.")],
+    host: Annotated[
+        str | None, typer.Option(help="Full name of the pod; the machine's by default.", show_default=False)
+    ] = None,
+) -> None:
+    """Show this agent's configuration out of what the k8s operator writes for the C++ agent."""
+    import json
+    import socket
+
+    from queue_agent.operator_config import read_operator_config, translate
+
+    try:
+        config = translate(read_operator_config(file), host or socket.getfqdn())
+    except ConfigError as error:
+        _fail(str(error))
+    typer.echo(json.dumps(config, indent=2))  # which is YAML
 
 
 @trim_application.command("plan")

@@ -1,0 +1,185 @@
+"""The image's steps in a clean root, and what comes of them as a user without rights over files it can not write."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from deploy.image_tests.dockerfile import parse
+from deploy.image_tests.image import CHECKOUT, Image, build
+from tests.e2e.playground import Playground, eventually, free_ports, running
+
+CONFIG = "/etc/queue-agent/config"
+TOKENS = "/etc/queue-agent/tokens/pythia"
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="session")
+def images() -> Iterator[dict[str, Image]]:
+    if os.geteuid() != 0:
+        pytest.skip("only root can change its root")
+    # Not pytest's own folder, which keeps those of earlier runs: each is a gigabyte.
+    folder = tempfile.mkdtemp(prefix="images-")
+    try:
+        yield build(Path(os.environ["IMAGE_ROOT"]), Path(folder))
+    finally:
+        subprocess.run(["rm", "-rf", folder], check=True)
+
+
+@pytest.fixture(scope="session")
+def image(images: dict[str, Image]) -> Image:
+    """What `docker build` makes without a target."""
+    return list(images.values())[-1]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
+    directory = tmp_path_factory.mktemp("playground")
+    with running(directory, "--agents=0", "--require-token", clusters=("pythia",)) as playground:
+        yield playground
+
+
+@pytest.fixture
+def mounts(cluster: Playground, tmp_path: Path) -> dict[str, Path]:
+    """A configuration and a token as Kubernetes would mount them."""
+    assert cluster.token_file is not None
+    config, tokens = tmp_path / "config", tmp_path / "tokens"
+    config.mkdir()
+    tokens.mkdir()
+    shutil.copy(cluster.token_file, tokens / "YT_TOKEN")
+    (tokens / "YT_TOKEN").chmod(0o444)
+    rpc_port, http_port = free_ports(2)
+    document = {
+        "stage": "production",
+        "clusters": {"pythia": {"proxy": cluster.clusters["pythia"], "token_file": f"{TOKENS}/YT_TOKEN"}},
+        "state": {"cluster": "pythia"},
+        "rpc": {"port": rpc_port, "advertised_host": "127.0.0.1"},
+        "http": {"port": http_port},
+    }
+    (config / "agent.yaml").write_text(json.dumps(document))
+    return {CONFIG: config, TOKENS: tokens}
+
+
+def http_address(mounts: dict[str, Path]) -> str:
+    config = json.loads((mounts[CONFIG] / "agent.yaml").read_text())
+    return f"http://127.0.0.1:{config['http']['port']}"
+
+
+@contextmanager
+def ending(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that is killed at the end if it still runs."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def check_answers(address: str, process: subprocess.Popen[str]) -> None:
+    assert process.poll() is None, process.stdout and process.stdout.read()
+    try:
+        with urlopen(address, timeout=5) as response:
+            assert response.status == 200
+    except URLError as error:
+        raise AssertionError(str(error)) from error
+
+
+def test_the_base_of_all_stages_is_the_python_the_steps_are_proven_with(image: Image) -> None:
+    stages = parse((CHECKOUT / "Dockerfile").read_text())
+    [base] = {stage.base for stage in stages.values()} - set(stages)
+    code, output = image.run(["python", "-c", "import sys; print('{}.{}'.format(*sys.version_info))"])
+    assert (code, base.partition(":")[2].rpartition("-")[2]) == (0, "bookworm")
+    assert base.startswith(f"python:{output.strip()}.")
+
+
+def test_the_entry_point_explains_itself(image: Image) -> None:
+    code, output = image.run([*image.stage.entrypoint, *image.stage.command])
+    assert code == 0, output
+    assert "Queue Agent for YTsaurus" in output
+    code, output = image.run([*image.stage.entrypoint, "--version"])
+    assert (code, output) == (0, f"yt-queue-agent {image.stage.labels['org.opencontainers.image.version']}\n")
+
+
+def test_state_is_made_and_an_agent_serves_is_healthy_and_ends(image: Image, mounts: dict[str, Path]) -> None:
+    entrypoint, address = image.stage.entrypoint, http_address(mounts)
+    config = f"--config={CONFIG}/agent.yaml"
+    environment = {"QUEUE_AGENT_ADDRESS": address}
+    code, output = image.run(image.stage.healthcheck, mounts, environment)
+    assert code == 1, output
+    code, output = image.run([*entrypoint, "init-state", config], mounts)
+    assert code == 0, output
+    with ending(image.start([*entrypoint, "run", config, "--host=agent-0"], mounts)) as agent:
+        eventually(lambda: check_answers(f"{address}/health/ready", agent), 60)
+        code, output = image.run(image.stage.healthcheck, mounts, environment)
+        assert (code, json.loads(output)) == (0, {"status": "ok"})
+        status = Path(f"/proc/{agent.pid}/status").read_text()
+        uid, _, gid = image.stage.user.partition(":")
+        assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n" in status
+        assert f"Gid:\t{gid}\t{gid}\t{gid}\t{gid}\n" in status
+        assert "CapEff:\t0000000000000000\n" in status
+        assert "NoNewPrivs:\t1\n" in status
+        agent.send_signal(signal.SIGTERM)
+        assert agent.wait(20) == 0
+
+
+def test_nothing_but_tmp_can_be_written(image: Image) -> None:
+    code, output = image.run(["sh", "-c", "touch /tmp/x && ! touch /opt/queue-agent/x && ! touch /etc/x /x"])
+    assert code == 0, output
+    assert "Read-only file system" in output
+
+
+def test_what_only_builds_is_not_there(image: Image) -> None:
+    for program in ("pip", "gcc", "curl"):
+        code, output = image.run(["sh", "-c", f"command -v {program}"])
+        assert code != 0, output
+    for module in ("pip", "setuptools", "flit_core"):
+        code, output = image.run(["python", "-c", f"import {module}"])
+        assert "ModuleNotFoundError" in output, module
+        assert code == 1
+
+
+def test_the_image_is_small(image: Image) -> None:
+    files = [path for path in (image.root / "opt/queue-agent").rglob("*") if path.is_file() and not path.is_symlink()]
+    size = sum(path.stat().st_size for path in files)
+    assert size < 150 << 20, f"{size >> 20} MiB"
+
+
+def test_the_operators_pod_and_job_find_what_they_start(
+    images: dict[str, Image], cluster: Playground, mounts: dict[str, Path], tmp_path: Path
+) -> None:
+    operator = images["operator"]
+    token = (mounts[TOKENS] / "YT_TOKEN").read_text().strip()
+    proxy = cluster.clusters["pythia"]
+    code, output = operator.run(
+        ["bash", "-c", f"set -eux; /usr/bin/init_queue_agent_state --latest --proxy {proxy.removeprefix('http://')}"],
+        environment={"YT_TOKEN": token},
+    )
+    assert code == 0, output
+    assert token not in output
+    rpc_port, http_port = free_ports(2)
+    written = tmp_path / "operator"
+    written.mkdir()
+    (written / "ytserver-queue-agent.yson").write_text(
+        f'{{"monitoring_port"={http_port}; "rpc_port"={rpc_port}; "cluster_connection"={{"cluster_name"=pythia}};'
+        f' user="queue_agent"; "queue_agent"={{stage=production}};'
+        f' "yt_queue_agent"={{clusters={{pythia={{proxy="{proxy}"}}}}; rpc={{"advertised_host"="127.0.0.1"}}}}}}'
+    )
+    command = ["/usr/bin/ytserver-queue-agent", "--config", "/config/ytserver-queue-agent.yson"]
+    with ending(operator.start(command, {"/config": written, "/etc/queue-agent/token": mounts[TOKENS]})) as agent:
+        eventually(lambda: check_answers(f"http://127.0.0.1:{http_port}/orchid/service", agent), 60)
+        agent.send_signal(signal.SIGTERM)
+        assert agent.wait(20) == 0
