@@ -50,7 +50,7 @@ check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool 
 
 check-chart: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-chart: .venv/dev.installed  ## the Helm chart by helm, helm-unittest and kubeconform
-	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python go
+	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python go prometheus
 	$(BIN)/pytest -q -rs helm/tests
 
 check-image: export PATH := $(TOOLS_HOME)/bin:$(PATH)

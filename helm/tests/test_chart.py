@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from helm.tests.chart import CHART, KUBERNETES, NAMESPACE, rendered, run, templa
 from helm.tests.schemas import PATTERN, write_schemas
 from queue_agent.config import load_config
 
+DEPLOY = CHART.parent.parent / "deploy"
+RULES = DEPLOY / "prometheus" / "rules"
+DASHBOARDS = DEPLOY / "grafana" / "dashboards"
 MATRIX = sorted((CHART / "ci").glob("*-values.yaml"))
 
 
@@ -140,9 +144,75 @@ def test_agents_have_the_addresses_that_masters_are_told() -> None:
     assert ("Service", agents["spec"]["serviceName"]) in {(d["kind"], d["metadata"]["name"]) for d in objects}
 
 
+def test_promtool_takes_the_rules_the_operator_would_give_it(tmp_path: Path) -> None:
+    [rules] = (d for d in rendered(CHART / "ci" / "full-values.yaml") if d["kind"] == "PrometheusRule")
+    path = tmp_path / "rules.yaml"
+    path.write_text(yaml.safe_dump(rules["spec"]))
+    checked = run("promtool", "check", "rules", path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_all_rules_are_those_of_deploy_but_for_what_was_asked() -> None:
+    [rules] = (d for d in rendered(CHART / "ci" / "full-values.yaml") if d["kind"] == "PrometheusRule")
+    made = {_name(rule): rule for group in rules["spec"]["groups"] for rule in group["rules"]}
+    sources = [yaml.safe_load(path.read_text()) for path in sorted(RULES.glob("*.yaml"))]
+    written = {_name(rule): rule for source in sources for group in source["groups"] for rule in group["rules"]}
+    assert set(written) - set(made) == {"QueueAgentSeriesShed"}
+    for name, rule in made.items():
+        changed = {key for key in {*rule, *written[name]} if rule.get(key) != written[name].get(key)}
+        expected = {
+            "QueueRetentionPinned": {"expr", "for", "labels", "annotations"},
+            "ConsumerLagTooOld": {"expr", "labels", "annotations"},
+            "ConsumerPositionExpired": {"keep_firing_for", "labels", "annotations"},
+        }
+        assert changed == ({"labels", "annotations"} if "alert" in rule else set()) | expected.get(name, set()), name
+        if "alert" in rule:
+            assert rule["labels"]["team"] == "queues"
+            assert rule["annotations"]["runbook_url"].startswith("https://")
+    pinned = made["QueueRetentionPinned"]
+    assert pinned["expr"].endswith("> 5000000.5")
+    assert (pinned["for"], pinned["labels"]["severity"], pinned["labels"]["page"]) == ("2h", "critical", "yes")
+    assert made["QueueAgentDown"]["annotations"]["runbook_url"] == (
+        "https://runbooks.example.net/queues/QueueAgentDown.md"
+    )
+
+
+def test_every_alert_has_a_threshold_that_can_be_changed(tmp_path: Path) -> None:
+    [rules] = (d for d in rendered(CHART / "ci" / "full-values.yaml") if d["kind"] == "PrometheusRule")
+    before = {_name(rule): rule for group in rules["spec"]["groups"] for rule in group["rules"] if "alert" in rule}
+    values = tmp_path / "values.yaml"
+    values.write_text(
+        yaml.safe_dump(
+            {
+                "config": {"clusters": {"primary": {"proxy": "proxy:80"}}},
+                "rules": {"enabled": True, "alerts": {name: {"threshold": 0.125} for name in before}},
+            }
+        )
+    )
+    [rules] = (document for document in rendered(values) if document["kind"] == "PrometheusRule")
+    after = {_name(rule): rule for group in rules["spec"]["groups"] for rule in group["rules"] if "alert" in rule}
+    assert {name for name, rule in after.items() if not rule["expr"].rstrip().endswith(" 0.125")} == set()
+
+
+def test_a_package_of_the_chart_is_whole(tmp_path: Path) -> None:
+    packed = run("helm", "package", CHART, "--destination", tmp_path)
+    assert packed.returncode == 0, packed.stderr
+    [package] = tmp_path.glob("*.tgz")
+    with tarfile.open(package) as archive:
+        files = [member for member in archive.getmembers() if member.isfile()]
+    names = {member.name.removeprefix("queue-agent/") for member in files}
+    assert {f"files/rules/{path.name}" for path in RULES.glob("*.yaml")} <= names
+    assert {f"files/dashboards/{path.name}" for path in DASHBOARDS.glob("*.json")} <= names
+    assert not any(name.startswith(("tests/", "ci/")) for name in names)
+
+
 def test_helm_unittest_agrees() -> None:
     checked = run("helm-unittest", "--color=false", CHART)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def _name(rule: dict[str, Any]) -> str:
+    return str(rule.get("alert") or rule["record"])
 
 
 def _pods(objects: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

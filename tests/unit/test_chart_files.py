@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import pytest
 import yaml
@@ -29,6 +30,15 @@ def test_the_defaults_fit_the_models_and_every_value_has_one() -> None:
     given = yaml.safe_load(VALUES) | {"config": CONFIG}
     values = ChartValues.model_validate(given)
     assert values.model_dump(exclude={"config"}, exclude_unset=True) == values.model_dump(exclude={"config"})
+
+
+def test_all_parts_of_a_release_have_one_version() -> None:
+    root = CHART.parent.parent
+    version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (version, version)
+    assert f"image: yt-queue-agent:{version}\n" in chart["annotations"]["artifacthub.io/images"]
+    assert f"ARG VERSION={version}\n" in (root / "Dockerfile").read_text()
 
 
 def test_every_option_of_the_configuration_can_be_given_but_what_the_chart_knows_itself() -> None:
