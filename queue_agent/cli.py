@@ -289,7 +289,7 @@ def operator_config(
     try:
         config = translate(read_operator_config(file), host or socket.getfqdn())
     except ConfigError as error:
-        _fail(str(error))
+        fail(str(error))
     typer.echo(json.dumps(config, indent=2))  # which is YAML
 
 
