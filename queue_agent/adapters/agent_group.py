@@ -90,7 +90,7 @@ class CypressGroup:
                 for lock in members["value"]
                 if "child_key" in lock and lock.get("state") == "acquired"
             },
-            instances={str(name): _is_true(yson.attributes_of(name).get("banned")) for name in instances["value"]},
+            instances={str(name): is_true(yson.attributes_of(name).get("banned")) for name in instances["value"]},
             synchronizer_taken=any(lock.get("mode") == "exclusive" for lock in synchronizer["value"]),
         )
 
@@ -128,8 +128,8 @@ class CypressGroup:
         await self._cluster.execute("create", parameters)
 
 
-def _is_true(value: Any) -> bool:
-    """`yt set ... true` makes a string of it."""
+def is_true(value: Any) -> bool:
+    """Whether a ban is one; `yt set ... true` makes a string of it."""
     return value == "true" if isinstance(value, str) else isinstance(value, int) and value == 1
 
 

@@ -154,6 +154,14 @@ class Board:
         """The objects of the stage, wherever they are led."""
         return self._placement
 
+    def is_unprocessed(self, ref: CrossClusterRef) -> bool:
+        """Whether an object is led here, and nothing has been seen of it yet."""
+        snapshots = self._queues.get(ref), self._consumers.get(ref)
+        return any(
+            snapshot is not None and snapshot.role is Role.LEADING and snapshot.pass_index == 0
+            for snapshot in snapshots
+        )
+
     def is_served_queue(self, ref: CrossClusterRef) -> bool:
         """Whether the queue is to be served here, though it may have no snapshot yet."""
         return self._assignment.queues.get(ref, Role.FOLLOWING) is not Role.FOLLOWING

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.forwarding import Forwarder
@@ -19,6 +20,11 @@ from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.orchid import join_path, no_such_child, resolve
 
 SERVICE_NAME = "queue_agent"
+
+_FIRST_PASS_SECONDS: Final = 2.0
+"""How long whoever asks for an object waits for its first pass."""
+
+_POLL_SECONDS: Final = 0.02
 
 _QUEUES = ("queues", "owned_queues")
 _CONSUMERS = ("consumers", "owned_consumers")
@@ -109,6 +115,8 @@ class OrchidTree:
                     answered, answer = await self._forwarder.get(ref, ["queue_agent", f"owned_{kind}", key, *rest])
                     if answered:
                         return answer
+                if self._forwarder is not None:
+                    await self._wait_for_pass(ref)
                 return resolve(self._object(kind, ref, rest), rest, path[:3])
         node, inside = self._walk(path)
         if isinstance(node, _Leaf):
@@ -138,6 +146,13 @@ class OrchidTree:
         if inside:
             return _attributes_of(await self.get(path))
         return {"opaque": True} if node.opaque else {}
+
+    async def _wait_for_pass(self, ref: CrossClusterRef) -> None:
+        """Give an object that has just come from another agent the time for its first pass."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + _FIRST_PASS_SECONDS
+        while self._board.is_unprocessed(ref) and clock() < deadline:  # noqa: ASYNC110 - a rare case, not worth a signal
+            await asyncio.sleep(_POLL_SECONDS)
 
     def _walk(self, path: Sequence[str]) -> tuple[_Leaf | _Branch, Sequence[str]]:
         """The branch a path leads to, or the leaf with the keys that go on inside it."""

@@ -220,4 +220,6 @@ def _describe_request(request: LoggedRequest) -> Any:
         "status": request.status,
         "error_code": request.error_code,
         "fault": request.fault,
+        "started": request.started,
+        "finished": request.finished,
     }

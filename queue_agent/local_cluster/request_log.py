@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from queue_agent.local_cluster.faults import EVERYTHING, Scope
@@ -30,6 +31,12 @@ class LoggedRequest:
 
     fault: str | None = None
     """Kind of the fault that befell the whole request, such as `drop`."""
+
+    started: float = field(default_factory=time.monotonic)
+    """Seconds on the machine's monotonic clock, which all its processes share."""
+
+    finished: float | None = None
+    """When nothing more was done about it; None: not yet."""
 
 
 class RequestLog:

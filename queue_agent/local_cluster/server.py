@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any, Final
@@ -186,11 +187,14 @@ class _Handling:
 
         logged = self._cluster.requests.add(cluster.access.user, command.name, parameters)
         fault = self._cluster.faults.take_connection_fault(command.name, parameters)
-        if fault is None:
-            response = await answer(whole=False)
-        else:
-            logged.fault = fault.effect.kind
-            response = await answer_faultily(fault, request, answer)
+        try:
+            if fault is None:
+                response = await answer(whole=False)
+            else:
+                logged.fault = fault.effect.kind
+                response = await answer_faultily(fault, request, answer)
+        finally:
+            logged.finished = time.monotonic()
         if self._cluster.faults.is_off:
             raise ConnectionDropped
         logged.status = response.status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import ANY
 
 import aiohttp
 import pytest
@@ -146,6 +147,8 @@ async def test_requests_can_be_looked_at_and_forgotten(outsider: Outsider) -> No
         "status": 200,
         "error_code": 0,
         "fault": None,
+        "started": ANY,
+        "finished": ANY,
     }
     [get] = await outsider.ask("GET", "requests?command=get")
     assert (get["status"], get["error_code"]) == (400, 500)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 import pytest
 
+from queue_agent.agents_command import change_ban, fetch_agents, render_agents
+from queue_agent.config import ClusterConfig
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.sharding import Rendezvous
+from queue_agent.errors import ClusterError
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.wire.farm_hash import fingerprint
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
@@ -120,6 +124,31 @@ async def test_a_banned_agent_leads_nothing_and_still_answers(world: World) -> N
         await eventually(agents[0].alerts, lambda alerts: "All active instances are banned" in str(alerts.get(alert)))
         await world.user.run("remove", path=f"{ROOT}/instances/{agents[0].rpc_address}/@banned")
         await eventually(agents[0].alerts, lambda alerts: alert not in alerts)
+
+
+async def test_agents_are_listed_with_what_they_do(world: World) -> None:
+    config = ClusterConfig(proxy=world.clusters.addresses["pythia"], discover_proxies=False)
+    async with AsyncExitStack() as stack:
+        agents = [await world.start(stack) for _ in range(2)]
+        hosts = await world.settled(*agents)
+        await world.user.run("create", type="map_node", path=f"{ROOT}/instances/gone:1")
+        await change_ban(config, ROOT, "gone:1", banned=True)
+        with pytest.raises(ClusterError, match="No agent nobody:1 was ever registered"):
+            await change_ban(config, ROOT, "nobody:1", banned=True)
+        reports = {one.address: one for one in await fetch_agents(config, ROOT, datetime.now(UTC))}  # noqa: TID251 - as the command does
+        for agent in agents:
+            report = reports[agent.rpc_address]
+            assert (report.stage, report.banned, report.error) == ("production", False, None)
+            assert report.object_count == sum(host == agent.rpc_address for host in hosts.values())
+            assert report.pass_lag is not None
+            assert report.pass_lag < 5
+        assert sum(report.keeps_tables for report in reports.values()) == 1
+        assert [one.address for one in reports.values() if one.distributes] == [min(a.rpc_address for a in agents)]
+        gone = reports["gone:1"]
+        assert (gone.stage, gone.banned, gone.object_count, gone.pass_lag) == (None, True, 0, None)
+        lines = render_agents(list(reports.values())).splitlines()
+        assert lines[0].split() == ["AGENT", "STAGE", "STATE", "LEADS", "LAST", "PASS", "OLDEST", "OBJECT", "ALSO"]
+        assert any(line.startswith("gone:1") and "gone, banned" in line for line in lines)
 
 
 async def test_what_a_dead_agent_led_is_led_by_others_soon(world: World) -> None:

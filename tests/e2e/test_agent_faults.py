@@ -1,0 +1,122 @@
+"""Three agents share hundreds of queues, and whatever happens to them no queue is trimmed by two."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from queue_agent.local_cluster.request_log import LoggedRequest
+from tests.e2e.agent_processes import LEASE, AgentProcess, Stage, running_stage
+
+SEED: Final = int(os.environ.get("AGENT_FAULTS_SEED", "20251"))
+ROUNDS: Final = int(os.environ.get("AGENT_FAULTS_ROUNDS", "1"))
+"""Of all faults; the suite does one, `AGENT_FAULTS_ROUNDS=10` goes on for a quarter of an hour."""
+
+QUEUES: Final = 200
+BUSY: Final = 24
+"""Queues with something to be trimmed in every pass."""
+
+SLACK: Final = 4.0
+"""Seconds a loaded machine may add to two leases."""
+
+PAUSE: Final = LEASE / 3
+"""Seconds at least between the last trim of one agent and the first of the next."""
+
+Fault = Callable[[Stage, AgentProcess], Awaitable[None]]
+
+
+async def die(stage: Stage, agent: AgentProcess) -> None:
+    """kill -9, and back a moment later under the same address."""
+    agent.kill()
+    await asyncio.sleep(LEASE / 2)
+    agent.start()
+
+
+async def freeze(stage: Stage, agent: AgentProcess) -> None:
+    """SIGSTOP for longer than a lease."""
+    agent.send(signal.SIGSTOP)
+    await asyncio.sleep(1.5 * LEASE)
+    agent.send(signal.SIGCONT)
+
+
+async def be_cut_off(stage: Stage, agent: AgentProcess) -> None:
+    """No network to the cluster for longer than a lease."""
+    agent.wire.cut()
+    await asyncio.sleep(1.5 * LEASE)
+    agent.wire.mend()
+
+
+async def jump_forward(stage: Stage, agent: AgentProcess) -> None:
+    """The cluster's clock goes forward: every membership runs out at once, while its agent goes on."""
+    stage.cluster.state.clock.advance(10 * LEASE)
+    await asyncio.sleep(LEASE / 2)
+
+
+async def jump_back(stage: Stage, agent: AgentProcess) -> None:
+    """The cluster's clock goes back: memberships of the dead live longer."""
+    stage.cluster.state.clock.advance(-2 * LEASE)
+    await asyncio.sleep(LEASE / 2)
+
+
+async def leave(stage: Stage, agent: AgentProcess) -> None:
+    """SIGTERM, and back."""
+    agent.send(signal.SIGTERM)
+    assert await agent.ended(15) == 0
+    agent.start()
+
+
+FAULTS: Final[list[Fault]] = [die, freeze, be_cut_off, jump_forward, jump_back, leave]
+
+
+def check_trims(stage: Stage) -> Mapping[object, set[str]]:
+    """No two agents at one queue at once, nor one soon after the other; who has trimmed each."""
+    by_table: dict[object, list[LoggedRequest]] = defaultdict(list)
+    for request in stage.trims.values():
+        by_table[request.parameters["path"]].append(request)
+    for table, requests in by_table.items():
+        requests.sort(key=lambda request: request.started)
+        for earlier, later in pairwise(requests):
+            if earlier.user != later.user:
+                assert earlier.finished is not None, (table, earlier, later)
+                assert later.started - earlier.finished > PAUSE, (table, earlier, later)
+    return {table: {request.user for request in requests} for table, requests in by_table.items()}
+
+
+async def test_no_queue_is_trimmed_by_two_and_all_are_served_whatever_happens(tmp_path: Path) -> None:
+    randomness = random.Random(SEED)
+    stop = asyncio.Event()
+    async with running_stage(tmp_path, agent_count=3, queue_count=QUEUES) as stage, asyncio.TaskGroup() as group:
+        busy, others = stage.queues[:BUSY], stage.queues[BUSY:]
+        working = [
+            group.create_task(stage.work(queues, stop, period)) for queues, period in ((busy, 0.01), (others, 0.02))
+        ]
+        for _ in range(ROUNDS):
+            for fault in randomness.sample(FAULTS, len(FAULTS)):
+                victim = randomness.choice(stage.agents)
+                began = time.monotonic()
+                await fault(stage, victim)
+                asked = randomness.choice([agent for agent in stage.agents if agent is not victim])
+                await stage.all_served(asked, max(2 * LEASE + SLACK - (time.monotonic() - began), SLACK))
+                check_trims(stage)
+        await asyncio.sleep(1.5 * LEASE)  # so that whoever leads now trims as well
+        stop.set()
+        await asyncio.wait(working)
+        stage.note_trims()
+        trimmers = check_trims(stage)
+        done = [request for request in stage.trims.values() if request.status == 200 and request.error_code == 0]
+        assert len(done) > QUEUES
+        assert sum(len(users) > 1 for users in trimmers.values()) > QUEUES / 10
+        for queue in stage.queues:
+            object_id = f"#{stage.cluster.cypress.get(f'{queue}/@id')}"
+            for request in stage.trims.values():
+                if request.parameters["path"] == object_id:
+                    read = [count for instant, count in stage.read[queue] if instant < request.started]
+                    assert int(request.parameters["trimmed_row_count"]) <= max(read, default=0)
