@@ -16,7 +16,7 @@ from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.connection import client_of
 from queue_agent.spark.dynamic_sink import Messages
-from queue_agent.spark.encoding import RowEncoder
+from queue_agent.spark.encoding import RowEncoder, rebatched
 from queue_agent.spark.options import WriteOptions
 from queue_agent.spark.sinks import TaskReport, new_report
 
@@ -25,6 +25,9 @@ BATCHES_ATTRIBUTE: Final = "spark_batches"
 
 _PART_LIFETIME: Final = 6 * 3600 * 1000
 """Milliseconds after which parts vanish that no commit has taken and nobody looks at."""
+
+_REQUEST_ROWS: Final = 100_000
+"""Written together: each request makes chunks of its own, and takes a transaction."""
 
 
 @dataclass
@@ -54,9 +57,7 @@ class StaticTarget:
         assert context is not None
         part = WrittenPart(query_id=new_report().query_id, partition=context.partitionId())
         client = client_of(self.options.connection)
-        for batch in iterator:
-            if not batch.num_rows:
-                continue
+        for batch in rebatched(iterator, _REQUEST_ROWS):
             if part.path is None:
                 part.path = f"{self._parts_folder}/{uuid4().hex}"
                 attributes = {"schema": self.schema, "expiration_timeout": _PART_LIFETIME}

@@ -31,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/spark" in item.path.as_posix():
             item.add_marker(pytest.mark.xdist_group("spark"))
+            # The first query of a session starts a dozen processes; on a busy machine that takes a minute.
+            item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.fixture(scope="session")

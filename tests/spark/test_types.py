@@ -13,7 +13,7 @@ pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, DecimalType, LongType, StructField, StructType
 
-from queue_agent.spark.encoding import RowEncoder
+from queue_agent.spark.encoding import RowEncoder, rebatched
 from queue_agent.spark.errors import ColumnError
 from queue_agent.spark.options import OptionReader, ReadOptions
 from queue_agent.spark.pulling import RangeReader, RowRange
@@ -270,3 +270,13 @@ def test_a_table_for_a_frame_keeps_the_types_of_columns_that_came_from_one(home:
     assert described["day"] == {"type_name": "optional", "item": "date"}
     assert described["numbers"]["item"]["type_name"] == "list"
     assert described["new"] == "int64"
+
+
+def test_batches_are_put_together_and_cut_without_losing_a_row() -> None:
+    batches = [pa.record_batch({"n": list(range(first, first + count))}) for first, count in ((0, 3), (3, 0), (3, 7))]
+
+    sizes = [batch.num_rows for batch in rebatched(iter(batches), 4)]
+    numbers = [n for batch in rebatched(iter(batches), 4) for n in batch.column("n").to_pylist()]
+
+    assert sizes == [4, 4, 2]
+    assert numbers == list(range(10))
