@@ -101,6 +101,7 @@ lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin
 
 docs: .venv/dev.installed  ## generate the reference pages
 	$(BIN)/python -m queue_agent.reference
+	$(BIN)/python -m deploy.grafana.generate
 	$(BIN)/python -m helm.generate.files
 
 proto: .venv/dev.installed  ## generate the Python code of the protobuf messages

@@ -384,6 +384,41 @@ def _change_ban(address: str, location: StateLocation, *, banned: bool) -> None:
     typer.echo(f"{address} is banned" if banned else f"{address} is not banned")
 
 
+@application.command("install-dashboards")
+def install_dashboards(
+    proxy: Annotated[str | None, typer.Option(help="HTTP proxy of the cluster whose UI is to show them.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Take all clusters of this configuration file.")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File with an OAuth token, with --proxy.")] = None,
+    directory: Annotated[
+        str,
+        typer.Option(help="Where the UI looks for them; //sys/interface-monitoring up to version 3.12.2."),
+    ] = "//sys/interface_monitoring",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+) -> None:
+    """Put dashboards of queues and consumers where the UI of YTsaurus looks for them; may be run again at any time."""
+    from queue_agent.adapters.logs import configure_logging
+    from queue_agent.config import ClusterConfig
+    from queue_agent.dashboards_command import clusters_in
+    from queue_agent.dashboards_command import install_dashboards as do_install
+    from queue_agent.errors import ClusterError
+
+    configure_logging("warning", "console")
+    try:
+        if proxy is not None and config is None:
+            clusters = {proxy: ClusterConfig(proxy=proxy, token_file=token_file)}
+        elif config is not None and proxy is None and token_file is None:
+            clusters = clusters_in(config)
+        else:
+            fail("either --proxy, with or without --token-file, or --config says where they are to be installed")
+        for name, cluster in clusters.items():
+            asyncio.run(do_install(name, cluster, directory, dry_run, typer.echo))
+    except ConfigError as error:
+        fail(str(error))
+    except ClusterError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+
+
 @trim_application.command("plan")
 def plan_trim(
     queue: Annotated[str, typer.Argument(help="The queue: cluster://path or <cluster=...>//path.")],

@@ -1,0 +1,1 @@
+"""Dashboards as data: for Grafana, and for the UI of YTsaurus."""
