@@ -63,6 +63,8 @@ def add_commands(application: typer.Typer) -> None:
     """Put the commands beside the others."""
     application.command(epilog=_STATUS_EXAMPLES)(status)
     application.command(epilog=_WATCH_EXAMPLES)(watch)
+    consumer_application.command("reset", epilog=_RESET_EXAMPLES)(reset_consumer)
+    application.add_typer(consumer_application, name="consumer")
 
 
 _STATUS_EXAMPLES: Final = """
@@ -157,6 +159,126 @@ def watch(
         return
     except (ConfigError, CommandError) as error:
         fail(str(error))
+
+
+consumer_application = typer.Typer(help="Work on consumers.", no_args_is_help=True)
+
+_RESET_EXAMPLES: Final = """
+Examples:
+
+queue-agent consumer reset pythia://tmp/queue hume://tmp/consumer --to earliest --config agent.yaml --dry-run
+
+queue-agent consumer reset pythia://tmp/queue hume://tmp/consumer --to 2h --proxy pythia=http://127.0.0.1:8001 --proxy
+hume=http://127.0.0.1:8002  ·  to the first rows of the last two hours
+
+queue-agent consumer reset pythia://tmp/queue hume://tmp/consumer --to 4711 --partition 3 --config agent.yaml --yes
+
+Exit codes: 0: all partitions are where they are to be, or would be with --dry-run; 1: not all of them, or you have
+said no; 2: refused, nothing was changed.
+"""
+
+
+def reset_consumer(
+    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="cluster://path or <cluster=...>//path.")],
+    consumer: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONSUMER",
+            help="The same; one of several in a table is '<cluster=...;queue_consumer_name=...>//path'.",
+        ),
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="earliest|latest|OFFSET|TIME",
+            help="earliest: the first row there is. latest: behind the last. OFFSET: a row index. TIME: the first row"
+            " committed then or later: an instant with its zone, such as 2026-03-01T12:00:00Z, or so long ago: 90s,"
+            " 30m, 2h, 7d.",
+        ),
+    ],
+    partition: Annotated[
+        list[int] | None, typer.Option(min=0, metavar="INDEX", help="Only this one; may be repeated.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Clusters and tokens are those of this agent configuration.")
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=ADDRESS", help="HTTP proxy of a cluster, without --config; may be repeated."),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File with an OAuth token, with --proxy.")
+    ] = None,
+    allow_trimmed: Annotated[
+        bool,
+        typer.Option(
+            "--allow-trimmed", help="Move a vital consumer though rows that were asked for are trimmed already."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs; with --yes or --dry-run.")] = False,
+) -> None:
+    """Move a consumer to another position in a queue, after showing what that means and asking.
+
+    Stop the consumer's readers first: one that runs goes on from where it is, and may move the consumer back.
+
+    Each partition is moved only if it still stands where the preview says; those that somebody has moved meanwhile are
+    named and left alone. A vital consumer is not moved to rows that are trimmed in part already, unless you say
+    --allow-trimmed; any other begins with the first row there is, and the preview says so. Positions behind the end are
+    refused.
+    """
+    import json
+
+    from queue_agent.adapters.logs import configure_logging
+    from queue_agent.commands.consumer_reset import ConsumerReset, clusters_of, parse_destination
+    from queue_agent.commands.errors import CommandError
+    from queue_agent.commands.references import parse_object, parse_table
+    from queue_agent.commands.reset_view import plan_document, view_outcome, view_plan
+    from queue_agent.commands.status_view import make_console
+    from queue_agent.errors import ClusterError, ConfigError
+
+    if yes and dry_run:
+        fail("--yes and --dry-run contradict each other")
+    if as_json and not (yes or dry_run):
+        fail("--json asks no questions: say --yes or --dry-run")
+    configure_logging("warning", "console")
+
+    async def reset() -> int:
+        """The exit code."""
+        clusters = clusters_of(config, proxy or (), token_file)
+        refs = parse_table(queue, "QUEUE"), parse_object(consumer, "CONSUMER")
+        async with ConsumerReset(*refs, clusters, _now) as work:
+            plan = await work.plan(parse_destination(to, _now()), partition or (), lost_rows_are_fine=allow_trimmed)
+            if not as_json:
+                make_console().print(view_plan(plan))
+            if dry_run or not plan.changes:
+                if as_json:
+                    typer.echo(json.dumps(plan_document(plan, None), indent=2))
+                return 0
+            if not yes and not _agreed(f"Move {len(plan.changes)} partitions of {plan.consumer}?"):
+                typer.echo("nothing was changed")
+                return 1
+            failures = await work.carry_out(plan)
+            if as_json:
+                typer.echo(json.dumps(plan_document(plan, failures), indent=2))
+            else:
+                make_console().print(view_outcome(plan, failures))
+            return 1 if failures else 0
+
+    try:
+        code = asyncio.run(reset())
+    except (ConfigError, CommandError, ClusterError) as error:
+        fail(str(error))
+    raise typer.Exit(code)
+
+
+def _agreed(question: str) -> bool:
+    import sys
+
+    if not sys.stdin.isatty():
+        fail("there is nobody to ask: say --yes to have it done, or --dry-run")
+    return typer.confirm(question)
 
 
 def fail(message: str) -> NoReturn:

@@ -352,6 +352,23 @@ class YtCluster:
             rows=rows,
         )
 
+    async def advance_consumer(
+        self, consumer: CrossClusterRef, queue: CrossClusterRef, partition_index: int, current: int, target: int
+    ) -> None:
+        """Move a consumer of this cluster, if it stands where it is thought to; ClusterError with code 3100 if not."""
+        name = {"queue_consumer_name": consumer.name} if consumer.name else {}
+        await self._http.call(
+            "advance_queue_consumer",
+            {
+                "consumer_path": yson.with_attributes(consumer.path, name),
+                "queue_path": yson.with_attributes(queue.path, {"cluster": queue.cluster}),
+                "partition_index": partition_index,
+                "old_offset": current,
+                "new_offset": target,
+            },
+            subject=str(consumer),
+        )
+
     async def create_producer_session(
         self, producer: str, queue: str, session_id: str, user_meta: Mapping[str, Any]
     ) -> tuple[int, int]:

@@ -64,6 +64,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "trim_rows": Command("POST", heavy=True, repeatable=False),
     "insert_rows": Command("PUT", heavy=True, repeatable=False),
     "delete_rows": Command("PUT", heavy=True, repeatable=False),
+    "advance_queue_consumer": Command("POST", repeatable=False),
     "create_queue_producer_session": Command("POST", repeatable=False),
     "push_queue_producer": Command("PUT", heavy=True, repeatable=False),
     "select_rows": Command("GET", heavy=True, tabular=True),

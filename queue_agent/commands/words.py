@@ -16,6 +16,11 @@ def count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def rows(value: int) -> str:
+    """Such as `1 row`."""
+    return "1 row" if value == 1 else f"{value:,} rows"
+
+
 def amount(value: float | None) -> str:
     """Bytes, such as `1.2 MiB`."""
     if value is None:

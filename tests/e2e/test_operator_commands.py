@@ -163,7 +163,7 @@ def test_shells_complete_the_names_of_commands() -> None:
     assert result.stdout.split() == ["status"]
 
 
-@pytest.mark.parametrize("command", [["status"], ["watch"]])
+@pytest.mark.parametrize("command", [["status"], ["watch"], ["consumer", "reset"]])
 def test_help_has_examples_and_exit_codes(command: list[str]) -> None:
     result = CliRunner().invoke(application, [*command, "--help"])
     assert (result.exit_code, "Examples" in result.stdout, "Exit codes" in result.stdout) == (0, True, True)
