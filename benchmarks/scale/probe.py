@@ -49,6 +49,13 @@ class Probe:
         answer = await self._client.call(self._address, orchid.METHOD, body, attachments, time_limit=_TIME_LIMIT)
         return orchid.decode_value(Verb.GET, orchid.decode_response(answer.attachments))
 
+    async def led_count(self) -> int:
+        """How many queues the agent leads."""
+        attachments = orchid.encode_request(Verb.GET, "//queue_agent/owned_queues/@count")
+        body = TReqExecute().SerializeToString()
+        answer = await self._client.call(self._address, orchid.METHOD, body, attachments, time_limit=_TIME_LIMIT)
+        return int(orchid.decode_value(Verb.GET, orchid.decode_response(answer.attachments)))
+
     async def pass_counts(self, load: Load) -> Sequence[tuple[float, int]]:
         """How many passes objects have had so far, of a sample half of which moves if any do, and when that was so."""
         world = World(self._size, load, 0)

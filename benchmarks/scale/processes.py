@@ -89,7 +89,7 @@ def agent_process(proxy: str) -> Iterator[AgentProcess]:
         "clusters": {CLUSTER: {"proxy": proxy, "discover_proxies": False}},
         "state": {"cluster": CLUSTER},
         "cypress_synchronizer": {"policy": "watching"},
-        "rpc": {"host": "127.0.0.1", "port": rpc_port},
+        "rpc": {"host": "127.0.0.1", "port": rpc_port, "advertised_host": "127.0.0.1"},
         "http": {"host": "127.0.0.1", "port": http_port},
         "logging": {"level": "warning"},
     }

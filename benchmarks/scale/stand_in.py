@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from benchmarks.scale.group import MAPPING, ROOT, Group
 from benchmarks.scale.world import (
     CLUSTER,
     CONSUMER_SCHEMA,
@@ -70,6 +71,7 @@ class StandIn:
         self._size = size
         self._started = time.monotonic()
         self._load = STILL
+        self._group = Group()
         self._tables = _state_tables(size)
         self._revisions = _dump({"value": _revisions(size)})
         self._columns = _dump({"value": yson.loads(_QUEUE_SCHEMA)})
@@ -101,6 +103,11 @@ class StandIn:
                 return _RESULTS % b";".join(results)
             case "select_rows":
                 return self._select(world, parameters["query"])
+            case "insert_rows" if parameters["path"] == MAPPING:
+                self._group.insert(yson.loads(b"[" + body + b"]"))
+                return b""
+            case "lookup_rows" if parameters["path"] == MAPPING:
+                return self._group.look_up(yson.loads(b"[" + body + b"]"))
             case "lookup_rows":
                 return self._look_up(world, parameters["path"], yson.loads(b"[" + body + b"]"))
             case _:
@@ -110,7 +117,13 @@ class StandIn:
 
     def _light(self, world: World, command: str, parameters: Mapping[str, Any]) -> bytes:
         self.requests["light"] += 1
-        path = parameters["path"]
+        path = parameters.get("path", ROOT)
+        if command == "get_tablet_infos" and path == MAPPING:
+            return _tablet_infos([_info(0, 0, self._group.writes)]).replace(_ANY_BARRIER, _barrier(world))
+        if path.startswith(ROOT):
+            output = self._group.find(command, parameters)
+            if output is not None:
+                return _OUTPUT + _dump(output) + _END
         if command == "get_tablet_infos":
             return self._infos(world, path, parameters["tablet_indexes"]).replace(_ANY_BARRIER, _barrier(world))
         if path.endswith("/@schema"):
@@ -160,6 +173,8 @@ class StandIn:
         found = _TABLE.search(query)
         assert found, query
         path = found[1]
+        if path == MAPPING:
+            return self._group.select()
         if path in self._tables:
             return self._tables[path]
         if not path.startswith("//home/bench/"):

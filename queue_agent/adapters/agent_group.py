@@ -75,7 +75,12 @@ class CypressGroup:
 
     async def ping(self, membership: str) -> None:
         """Prolong a membership; see the port."""
-        await self._cluster.execute("ping_transaction", {"transaction_id": membership})
+        try:
+            await self._cluster.execute("ping_transaction", {"transaction_id": membership})
+        except ClusterError as error:
+            if has_code(error, ErrorCode.NO_SUCH_TRANSACTION):
+                raise ClusterError(error.message, ErrorCode.NO_SUCH_TRANSACTION, error.details) from error
+            raise
 
     async def leave(self, membership: str) -> None:
         """End a membership, and give back what it has locked."""

@@ -92,7 +92,11 @@ class Membership:
         """Become a member, or stay one."""
         sent = boot_seconds()
         if self._membership is None:
-            self._membership = await self._group.join(self._leadership.terms.lease)
+            membership = await self._group.join(self._leadership.terms.lease)
+            if self._is_leaving:
+                await self._group.leave(membership)
+                return
+            self._membership = membership
             self._leadership.prolong(sent)
             self._has_joined = True
             self._joined.set()
@@ -105,6 +109,8 @@ class Membership:
         try:
             await self._group.ping(membership)
         except ClusterError as error:
+            if self._is_leaving:
+                return
             if error.code == ErrorCode.NO_SUCH_TRANSACTION:
                 self._forget()
                 log.warning("membership ended", membership=membership)

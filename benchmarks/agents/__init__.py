@@ -1,0 +1,1 @@
+"""How several agents share very many queues."""
