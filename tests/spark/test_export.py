@@ -10,7 +10,7 @@ import pytest
 
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.documents import Range
-from queue_agent.spark.export.errors import ExportError, TargetTaken
+from queue_agent.spark.export.errors import TargetTaken
 from queue_agent.spark.export.parquet_writer import FileSettings
 from queue_agent.spark.export.reading import read_export, with_commit_time
 from queue_agent.spark.export.storage import storage_of
@@ -70,13 +70,6 @@ def test_an_export_goes_on_when_a_task_fails_and_when_the_cluster_does(
     assert world.exported() == rows((0, 0, 20), (1, 0, 20))
     assert world.consumed() == {0: 20, 1: 20}
     assert (verdict(world).faults, verdict(world).notes) == ([], [])
-
-
-def test_a_transformation_that_changes_the_order_is_refused(spark: SparkSession, world: World) -> None:
-    world.write(0)
-    with pytest.raises(ExportError, match="not in the order"):
-        world.exporter(spark, transform=lambda frame: frame.orderBy("number", ascending=False)).catch_up()
-    assert world.exported() == rows()
 
 
 def test_times_select_the_rows_of_a_backfill(spark: SparkSession, world: World, home: LocalCluster) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark import TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from queue_agent.spark.export.documents import ExportFile, Plan
+from queue_agent.spark.export.errors import ExportError
 from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask, check_columns
+from queue_agent.spark.export.planning import split
 from queue_agent.spark.export.source import ExportSource
 from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.export.tasks import run_tasks
+from queue_agent.spark.pulling import RangeReader, RowRange
 
 Transform = Callable[[DataFrame], DataFrame]
 """Must keep the service columns and the order of rows, and may change and drop rows one by one."""
@@ -47,12 +52,30 @@ class SparkWriter:
             ColumnError: a column is missing that tells where a row belongs.
             ExportError: tasks failed.
         """
-        frame = self._source.frame(self._spark, plan.ranges, plan.rows_per_task)
-        if self._transform is not None:
-            frame = self._transform(frame)
-        check_columns(frame.columns, settings)
-        written = run_tasks(frame, _FileTask(self._target, directory, settings, self._owner))
+        task = _FileTask(self._target, directory, settings, self._owner)
+        if self._transform is None:
+            written = self._write_directly(plan, task)
+        else:
+            frame = self._transform(self._source.frame(self._spark, plan.ranges, plan.rows_per_task))
+            check_columns(frame.columns, settings)
+            written = run_tasks(frame, task)
         return sorted(map(ExportFile.from_json, written), key=lambda file: file.rows)
+
+    def _write_directly(self, plan: Plan, task: _FileTask) -> list[dict[str, Any]]:
+        """Read and write in the same process: rows that nobody changes need not pass through the JVM."""
+        schema = self._source.frame_schema()
+        check_columns(schema.names, task.settings)
+        pieces = [piece for rows in plan.ranges for piece in split(rows, plan.rows_per_task)]
+        reader = RangeReader(self._source.read, schema)
+        ranges = [RowRange(piece.partition_index, piece.begin, piece.end) for piece in pieces]
+
+        def run(own: Iterable[RowRange]) -> Iterable[dict[str, Any]]:
+            return (result for rows in own for result in task.run(reader.read(rows)))
+
+        try:
+            return self._spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(run).collect()
+        except (PySparkException, Py4JError) as error:
+            raise ExportError(f"tasks failed: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 from yt.wrapper import YtClient
 from yt.wrapper.errors import YtResponseError
 from yt.wrapper.ypath import TablePath
@@ -26,6 +27,7 @@ from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import OptionReader, ReadOptions
 from queue_agent.spark.queues import Consumer, Queue, queue_connection
 from queue_agent.spark.times import first_rows_since
+from queue_agent.spark.types import Column, spark_schema
 
 _ALREADY_EXISTS = 501
 
@@ -182,6 +184,17 @@ class ExportSource:
         if all(column.name != TIMESTAMP for column in self.queue.info().columns):
             return {index: bound.upper_row_index for index, bound in readable.items()}
         return first_rows_since(self.read, self.queue, readable, moment)
+
+    def frame_schema(self) -> StructType:
+        """The schema of `frame`; ColumnError if a column has no equal in Spark, OptionError if one is not there."""
+        columns: Sequence[Column] = self.queue.info().columns
+        if self.read.columns is not None:
+            by_name = {column.name: column for column in columns}
+            unknown = [name for name in self.read.columns if name not in by_name]
+            if unknown:
+                raise OptionError(f'option "columns": there are no columns {unknown}, only {list(by_name)}')
+            columns = [by_name[name] for name in self.read.columns]
+        return spark_schema(columns, self.read.types, service_columns=True)
 
     def frame(self, spark: SparkSession, ranges: Sequence[Range], rows_per_task: int) -> DataFrame:
         """Rows of these ranges with service columns, in the order of the queue within every task."""
