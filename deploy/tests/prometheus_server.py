@@ -1,0 +1,127 @@
+"""A Prometheus server for tests: the configuration and the rules of deploy/, in which a minute lasts a second."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import yaml
+
+DEPLOY: Final = Path(__file__).parent.parent
+
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_FASTER: Final = 60
+
+
+def hasten(duration: str) -> str:
+    """A duration, such as `15m`, divided by sixty; whole seconds, at least one."""
+    return f"{max(1, int(duration[:-1]) * _SECONDS[duration[-1]] // _FASTER)}s"
+
+
+def hastened_rules(rules: dict[str, Any]) -> dict[str, Any]:
+    """A file of rules whose windows and waits are hastened; thresholds stay as they are."""
+    for group in rules["groups"]:
+        for rule in group["rules"]:
+            rule["expr"] = re.sub(r"\[(\d+[smhd])\]", lambda found: f"[{hasten(found[1])}]", rule["expr"])
+            for wait in ("for", "keep_firing_for"):
+                if wait in rule:
+                    rule[wait] = hasten(rule[wait])
+    return rules
+
+
+class PrometheusServer:
+    """What is asked of a server that runs.
+
+    Args:
+        session: for requests.
+        origin: its address.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, origin: str) -> None:
+        self._session = session
+        self._origin = origin
+
+    async def is_ready(self) -> bool:
+        try:
+            async with self._session.get(f"{self._origin}/-/ready") as response:
+                return response.status == 200
+        except aiohttp.ClientError:
+            return False
+
+    async def ask(self, expr: str) -> list[dict[str, Any]]:
+        """The vector that an expression gives now; AssertionError with the server's words if it makes no sense."""
+        async with self._session.post(f"{self._origin}/api/v1/query", data={"query": expr}) as response:
+            answer = await response.json()
+        assert answer["status"] == "success", f"{expr}: {answer}"
+        result: list[dict[str, Any]] = answer["data"]["result"]
+        return result
+
+    async def firing(self) -> dict[str, list[dict[str, str]]]:
+        """Labels of the alerts that are firing now, by name."""
+        found: dict[str, list[dict[str, str]]] = {}
+        for series in await self.ask('ALERTS{alertstate="firing"}'):
+            found.setdefault(series["metric"]["alertname"], []).append(series["metric"])
+        return found
+
+    async def ever_fired(self) -> set[str]:
+        """Names of all alerts that have fired since the start."""
+        found = await self.ask('count by (alertname) (last_over_time(ALERTS{alertstate="firing"}[1h]))')
+        return {series["metric"]["alertname"] for series in found}
+
+
+@asynccontextmanager
+async def prometheus_server(
+    session: aiohttp.ClientSession, folder: Path, target: str
+) -> AsyncIterator[PrometheusServer]:
+    """Run a server that scrapes one target, each second.
+
+    Args:
+        session: for requests to it.
+        folder: empty; for its files.
+        target: `host:port` of the agent.
+    """
+    config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
+    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config["scrape_configs"][0]["static_configs"][0]["targets"] = [target]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    (folder / "rules").mkdir()
+    for path in (DEPLOY / "prometheus/rules").glob("*.yaml"):
+        rules = hastened_rules(yaml.safe_load(path.read_text()))
+        (folder / "rules" / path.name).write_text(yaml.safe_dump(rules))
+    program = shutil.which("prometheus")
+    assert program is not None, "prometheus is not installed: make check-alerts does that"
+    address = f"127.0.0.1:{_free_port()}"
+    with (folder / "log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            f"--config.file={folder / 'prometheus.yml'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address={address}",
+            "--log.level=warn",
+            stderr=log,
+        )
+        server = PrometheusServer(session, f"http://{address}")
+        try:
+            async with asyncio.timeout(60):
+                while not await server.is_ready():
+                    assert process.returncode is None, (folder / "log").read_text()
+                    await asyncio.sleep(0.1)
+            yield server
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

@@ -1,0 +1,205 @@
+"""A Prometheus server scrapes an agent: dashboards show data, what goes wrong raises the right alert and no other."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from deploy.tests.prometheus_server import PrometheusServer, prometheus_server
+from queue_agent.dashboards.grafana import DASHBOARDS
+from queue_agent.dashboards.panels import Dashboard
+from queue_agent.dashboards.ui_documents import CONSUMER_METRICS, QUEUE_METRICS
+from queue_agent.local_cluster.runner import LocalClusters
+from tests.component.running_agent import User, running_agent
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(420)]
+
+BUSY, LAGGING, STALLED, UNMOUNTED, BLOCKED = QUEUES = [
+    f"//home/{name}/queue" for name in ("busy", "lagging", "stalled", "unmounted", "blocked")
+]
+DEADLINE_SECONDS: Final = 90.0
+QUIET_SECONDS: Final = 5.0
+WRITE_SECONDS: Final = 0.25
+
+OFFICIAL_SELECTOR: Final = 'cluster=~".+", service=~"yt-queue-agent", __name__=~'
+OFFICIAL_QUEUE: Final = 'queue_cluster=~"hume", queue_path=~"//home/busy/queue"'
+OFFICIAL_PAIR: Final = f'{OFFICIAL_QUEUE}, consumer_cluster=~"hume", consumer_path=~"//home/busy/consumer"'
+OF_ALL: Final = ', partition_index=~""'
+
+
+def official_expressions() -> Iterator[str]:
+    """What the panels of YTsaurus's own dashboards ask for, with values in place of variables."""
+    for name in ("rows_written", "rows_trimmed", "data_weight_written"):
+        yield f'rate({{{OFFICIAL_SELECTOR}"yt_queue_agent_queue_partition_{name}", {OFFICIAL_QUEUE}{OF_ALL}}}[5s])'
+    for name in ("row_count", "data_weight"):
+        yield f'{{{OFFICIAL_SELECTOR}"yt_queue_agent_queue_partition_{name}", {OFFICIAL_QUEUE}{OF_ALL}}}'
+    yield f'{{{OFFICIAL_SELECTOR}"yt_queue_agent_queue_partitions", {OFFICIAL_QUEUE}}}'
+    for vital in ("true", "false"):
+        yield f'{{{OFFICIAL_SELECTOR}"yt_queue_agent_queue_consumers", {OFFICIAL_QUEUE}, vital=~"{vital}"}}'
+    for name in ("rows_consumed", "data_weight_consumed"):
+        yield f'rate({{{OFFICIAL_SELECTOR}"yt_queue_agent_consumer_partition_{name}", {OFFICIAL_PAIR}{OF_ALL}}}[5s])'
+    for name in ("lag_rows_sum", "lag_time_max"):
+        yield f'{{{OFFICIAL_SELECTOR}"yt_queue_agent_consumer_partition_{name}", {OFFICIAL_PAIR}{OF_ALL}}}'
+
+
+def service_expressions() -> Iterator[str]:
+    """What the dashboard of the service asks for, in Prometheus's words."""
+    for prefix in ("", "cypress_synchronizer_", "queue_agent_sharding_manager_"):
+        for name in ("index", "start_time", "duration_max", "errors"):
+            yield f'yt_queue_agent_{prefix}pass_{name}{{host="agent-1"}}'
+
+
+def expressions(dashboard: Dashboard) -> Iterator[str]:
+    """Of all panels, with values in place of variables and intervals as if a minute were a second."""
+    for row in dashboard.rows:
+        for panel in row.panels:
+            for target in panel.targets:
+                expr = target.expr.replace("$__rate_interval", "5s")
+                expr = re.sub(r"\[(\d+)m\]", r"[\1s]", expr)
+                yield re.sub(r'"\$\w+"', '".*"', expr)
+
+
+@dataclass
+class World:
+    """A cluster with queues that are written to and read, an agent, and a Prometheus server."""
+
+    user: User
+    prometheus: PrometheusServer
+    agent: AsyncExitStack
+    """Left, the agent is no more."""
+
+    reading: set[str]
+    """Queues whose readers keep up."""
+
+    async def until_fires(self, name: str) -> dict[str, str]:
+        """Labels of an alert, once it is firing; there must be no other, then or a while later."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while not (firing := await self.prometheus.firing()):  # noqa: ASYNC110 - it is the server that changes
+                await asyncio.sleep(0.2)
+        await asyncio.sleep(QUIET_SECONDS)  # what else would fire for the same reason needs some time
+        later = await self.prometheus.firing()
+        assert (set(firing), set(later)) == ({name}, {name})
+        [labels] = later[name]
+        return labels
+
+    async def until_quiet(self) -> None:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while await self.prometheus.firing():  # noqa: ASYNC110 - it is the server that changes
+                await asyncio.sleep(0.2)
+
+
+def consumer_of(queue: str) -> str:
+    return queue.replace("queue", "consumer")
+
+
+async def keep_busy(user: User, reading: set[str]) -> None:
+    """Write and read for ever; of one queue only one row of four is read."""
+    written = 0
+    while True:
+        for queue in (BUSY, LAGGING, STALLED):
+            await user.insert(queue, [{"data": "some bytes"}] * 4)
+        written += 4
+        for queue in reading:
+            await user.advance(consumer_of(queue), queue, 0, written)
+        await user.advance(consumer_of(LAGGING), LAGGING, 0, written // 4)
+        await asyncio.sleep(WRITE_SECONDS)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    async with (
+        LocalClusters({"hume": 0}) as clusters,
+        aiohttp.ClientSession() as session,
+        AsyncExitStack() as agent_stack,
+        asyncio.TaskGroup() as group,
+    ):
+        user = User(session, "hume", clusters.addresses["hume"])
+        for queue in QUEUES:
+            await user.create_queue(queue, auto_trim_config={"enable": queue == BUSY})
+            await user.create_consumer(consumer_of(queue), queue, vital=queue not in (LAGGING, BLOCKED))
+        reading = {BUSY, STALLED}
+        agent = await agent_stack.enter_async_context(
+            running_agent(
+                session,
+                dict(clusters.addresses),
+                period_milliseconds=250,
+                queue_agent={"controller": {"enable_automatic_trimming": True}},
+                metrics={"period": 500},
+            )
+        )
+        traffic = group.create_task(keep_busy(user, reading))
+        target = agent.origin.removeprefix("http://")
+        async with prometheus_server(session, tmp_path_factory.mktemp("prometheus"), target) as prometheus:
+            yield World(user, prometheus, agent_stack, reading)
+        traffic.cancel()
+
+
+async def test_every_expression_of_every_dashboard_gives_data(world: World) -> None:
+    wanted = [*official_expressions(), *service_expressions()]
+    for dashboard in (*DASHBOARDS.values(), QUEUE_METRICS, CONSUMER_METRICS):
+        wanted += expressions(dashboard)
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while missing := [expr for expr in wanted if not await world.prometheus.ask(expr)]:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(1)
+    except TimeoutError:
+        raise AssertionError("no data: " + "\n".join(missing)) from None
+
+
+async def test_recorded_series_are_there(world: World) -> None:
+    for name in ("queue_rows_written:rate5m", "consumer_rows_read:rate5m", "consumer_lag_seconds:max"):
+        assert await world.prometheus.ask(f"queue_agent:{name}")
+    [rate] = await world.prometheus.ask('queue_agent:queue_rows_written:rate5m{queue_path="//home/busy/queue"}')
+    assert 1 < float(rate["value"][1]) <= 4 / WRITE_SECONDS
+
+
+async def test_nothing_fires_while_nothing_is_wrong(world: World) -> None:
+    assert await world.prometheus.ever_fired() == set()
+
+
+async def test_a_vital_consumer_that_reads_no_more_raises_one_alert(world: World) -> None:
+    world.reading.discard(STALLED)
+    labels = await world.until_fires("VitalConsumerStopped")
+    assert (labels["consumer_path"], labels["queue_path"]) == ("//home/stalled/consumer", STALLED)
+    assert (labels["severity"], labels["cluster"]) == ("critical", "local")
+    world.reading.add(STALLED)
+    await world.until_quiet()
+
+
+async def test_an_unmounted_queue_raises_one_alert(world: World) -> None:
+    await world.user.run("unmount_table", path=UNMOUNTED)
+    labels = await world.until_fires("QueuePartitionErrors")
+    assert labels["queue_path"] == UNMOUNTED
+    await world.user.run("mount_table", path=UNMOUNTED)
+    await world.until_quiet()
+
+
+async def test_trimming_that_waits_in_vain_raises_one_alert(world: World) -> None:
+    await world.user.set(f"{BLOCKED}/@auto_trim_config", {"enable": True})
+    labels = await world.until_fires("QueueTrimmingBlocked")
+    assert labels["queue_path"] == BLOCKED
+    await world.user.set(f"{BLOCKED}/@auto_trim_config", {"enable": False})
+    await world.until_quiet()
+
+
+async def test_an_agent_that_is_down_raises_one_alert(world: World) -> None:
+    await world.agent.aclose()
+    labels = await world.until_fires("QueueAgentDown")
+    assert labels["cluster"] == "local"
+
+
+async def test_no_other_alert_has_fired_meanwhile(world: World) -> None:
+    assert await world.prometheus.ever_fired() == {
+        "VitalConsumerStopped",
+        "QueuePartitionErrors",
+        "QueueTrimmingBlocked",
+        "QueueAgentDown",
+    }
