@@ -63,6 +63,7 @@ def add_commands(application: typer.Typer) -> None:
     """Put the commands beside the others."""
     application.command(epilog=_STATUS_EXAMPLES)(status)
     application.command(epilog=_WATCH_EXAMPLES)(watch)
+    application.command(epilog=_DOCTOR_EXAMPLES)(doctor)
     consumer_application.command("reset", epilog=_RESET_EXAMPLES)(reset_consumer)
     application.add_typer(consumer_application, name="consumer")
 
@@ -159,6 +160,61 @@ def watch(
         return
     except (ConfigError, CommandError) as error:
         fail(str(error))
+
+
+_DOCTOR_EXAMPLES: Final = """
+Examples:
+
+queue-agent doctor --config /etc/queue-agent/agent.yaml
+
+queue-agent doctor --config agent.yaml --json | jq '.[] | select(.grade == "failure") | .repair'
+
+Exit codes: 0: nothing failed, though something may have to be looked at; 1: something failed; 2: the configuration can
+not be used.
+"""
+
+
+def doctor(
+    config: Annotated[Path, typer.Option(metavar="FILE", help="Configuration of the agent, as for run.")],
+    host: Annotated[
+        str | None, typer.Option(help="In place of the configuration's host, as for run.", show_default=False)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look at all an agent needs, and say how to mend what is wrong; nothing is changed anywhere.
+
+    It looks at tokens, connections, users, clocks, names of clusters, the table of registrations, the state tables and
+    their version, the history, the document with dynamic options, permissions, the addresses masters know, whether
+    agents answer there, whether masters get answers, and at the agent on this machine, if one runs. Run it where the
+    agent is to run, as the user it is to run as.
+    """
+    import json
+
+    from queue_agent.adapters.logs import configure_logging
+    from queue_agent.commands.doctor import examine
+    from queue_agent.commands.doctor_view import view_findings
+    from queue_agent.commands.findings import Finding, is_healthy
+    from queue_agent.commands.patient import admitted
+    from queue_agent.commands.status_view import make_console
+    from queue_agent.config import load_config
+    from queue_agent.errors import ConfigError
+
+    configure_logging("error", "console")
+
+    async def look() -> list[Finding]:
+        agent = load_config(config)
+        async with admitted(agent if host is None else agent.on_host(host), config, _now) as patient:
+            return await examine(patient)
+
+    try:
+        findings = asyncio.run(look())
+    except ConfigError as error:
+        fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([finding.to_map() for finding in findings], indent=2))
+    else:
+        make_console().print(view_findings(findings))
+    raise typer.Exit(0 if is_healthy(findings) else 1)
 
 
 consumer_application = typer.Typer(help="Work on consumers.", no_args_is_help=True)

@@ -42,6 +42,7 @@ Outcome = TypeVar("Outcome")
 _PEERS_KEPT_SECONDS: Final = 60.0
 _CONCURRENT_SELECTS: Final = 4
 _CONCURRENT_READS: Final = 128
+_LARGEST_BATCH: Final = 100
 _REMEMBERED_COMMANDS: Final = 1 << 16
 _SHARED_VALUES: Final = 1 << 10
 _FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
@@ -100,6 +101,18 @@ class YtCluster:
     async def run_light(self, commands: Sequence[LightCommand]) -> list[Any]:
         """Outputs of a few reading commands that travel in one request; the first failure is raised."""
         return [_raise_error(outcome) for outcome in await self._light.run_all(commands)]
+
+    async def find_all(self, commands: Sequence[LightCommand]) -> Sequence[Any]:
+        """The same of any number; each output, or the ClusterError in its place."""
+        return [
+            outcome
+            for start in range(0, len(commands), _LARGEST_BATCH)
+            for outcome in await self._light.run_all(commands[start : start + _LARGEST_BATCH])
+        ]
+
+    async def find_user(self) -> str | None:
+        """Name of the user whom requests are taken to come from; None if the cluster does not tell."""
+        return await self._http.find_user()
 
     async def execute(self, command: str, parameters: Mapping[str, Any], value: Any = None) -> Any:
         """Run a light command that changes something.

@@ -75,6 +75,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
 """The commands in use; batches hold reading ones only."""
 
 _HOSTS: Final = Command("GET")
+_WHOAMI: Final = Command("GET")
+"""It is a POST without parameters."""
 
 BINARY_YSON: Final = yson.with_attributes("yson", {"format": "binary"})
 
@@ -216,6 +218,26 @@ class YtHttp:
         body = await self._execute(command, parameters, None, subject)
         new_digest = await _digest(body)
         return new_digest, None if new_digest == digest else self._parse_rows(command, body)
+
+    async def find_user(self) -> str | None:
+        """Name of the user whom requests are taken to come from; None if the proxy does not tell.
+
+        Raises:
+            ClusterError: the proxy can not be reached, or does not let the user in.
+        """
+        origin = self._pool.choose(heavy=False, now=asyncio.get_running_loop().time())
+        request = self._request("whoami", "")
+        try:
+            answer = await self._request_structured("POST", URL(origin + "/auth/whoami"), self._headers(_WHOAMI), b"")
+            document = json.loads(answer.body) if answer.status == 200 else {}
+        except _TRANSPORT_ERRORS as error:
+            raise ClusterUnavailable(f"{request} failed: {_words(error)} ({origin})", ErrorCode.TRANSPORT) from error
+        except ValueError as error:
+            raise ClusterError(f"Answer to {request} is malformed: {error}") from error
+        if answer.status in (401, 403):
+            raise to_cluster_error(YtError("the token is not valid", ErrorCode.AUTHENTICATION), request)
+        login = document.get("login") if isinstance(document, dict) else None
+        return str(login) if login else None
 
     def _parse_rows(self, command: str, body: bytes) -> list[Any]:
         # A list fragment in brackets is a list, so rows come with their strings decoded.

@@ -12,7 +12,7 @@ import aiohttp
 from yarl import URL
 
 from queue_agent.commands.errors import CommandError
-from queue_agent.config import load_config
+from queue_agent.config import AgentConfig, load_config
 from queue_agent.core.refs import CrossClusterRef
 
 _TIMEOUT_SECONDS: Final = 120
@@ -22,8 +22,13 @@ _OK: Final = 200
 
 
 def address_in(config_file: Path) -> str:
-    """Where an agent serves HTTP by its configuration; on this machine, if it serves anywhere. See `load_config`."""
-    http = load_config(config_file).http
+    """Of the agent with the configuration in a file; see `address_of` and `load_config`."""
+    return address_of(load_config(config_file))
+
+
+def address_of(config: AgentConfig) -> str:
+    """Where an agent serves HTTP by its configuration; on this machine, if it serves anywhere."""
+    http = config.http
     return f"http://{'127.0.0.1' if http.host in _ANYWHERE else http.host}:{http.port}"
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -151,6 +152,31 @@ def _read_until(terminal: int, words: str, times: int) -> str:
     return seen
 
 
+def test_doctor_finds_nothing_wrong_with_a_playground(
+    playground: Playground, agent: tuple[str, str], tmp_path: Path
+) -> None:
+    config = tmp_path / "agent.json.yaml"
+    clusters = {name: {"proxy": url} for name, url in playground.clusters.items()}
+    rpc_host, _, rpc_port = playground.rpc_address.rpartition(":")
+    document = {
+        "stage": "production",
+        "host": rpc_host,
+        "clusters": clusters,
+        "state": {"cluster": "pythia"},
+        "rpc": {"port": int(rpc_port)},
+        "http": {"port": int(playground.agent_url.rpartition(":")[2])},
+    }
+    config.write_text(json.dumps(document))
+    findings = json.loads(done("doctor", "--config", str(config), "--json"))
+    assert {finding["grade"] for finding in findings} == {"ok"}, findings
+    assert ["master of pythia", "answers"] in [[finding["subject"], finding["check"]] for finding in findings]
+    config.write_text(json.dumps({**document, "stage": "nobodys"}))
+    result = queue_agent("doctor", "--config", str(config))
+    assert (result.returncode, "FAIL  addresses" in result.stdout) == (1, True)
+    assert f"queue-agent register-addresses --config {config}" in result.stdout
+    assert queue_agent("doctor", "--config", "nowhere.yaml").returncode == 2
+
+
 def test_shells_complete_the_names_of_commands() -> None:
     result = subprocess.run(
         [sys.executable, "-m", "queue_agent"],
@@ -163,7 +189,7 @@ def test_shells_complete_the_names_of_commands() -> None:
     assert result.stdout.split() == ["status"]
 
 
-@pytest.mark.parametrize("command", [["status"], ["watch"], ["consumer", "reset"]])
+@pytest.mark.parametrize("command", [["status"], ["watch"], ["doctor"], ["consumer", "reset"]])
 def test_help_has_examples_and_exit_codes(command: list[str]) -> None:
     result = CliRunner().invoke(application, [*command, "--help"])
     assert (result.exit_code, "Examples" in result.stdout, "Exit codes" in result.stdout) == (0, True, True)

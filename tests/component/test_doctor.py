@@ -1,0 +1,168 @@
+"""`queue-agent doctor` finds what is wrong with local clusters and a configuration, and says how to mend it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from queue_agent.commands.doctor import examine
+from queue_agent.commands.findings import Finding, Grade, is_healthy
+from queue_agent.commands.patient import admitted
+from queue_agent.config import AgentConfig
+from queue_agent.testing import LocalClusterSet
+
+QUEUE: Final = "//tmp/queue"
+ROOT: Final = "//sys/queue_agents"
+
+Start = Callable[..., LocalClusterSet]
+
+
+class Ward:
+    """Clusters, and a configuration for them."""
+
+    def __init__(self, clusters: LocalClusterSet) -> None:
+        self.clusters = clusters
+        self.pythia = clusters["pythia"].client
+        self.document: dict[str, Any] = {
+            "stage": "production",
+            "host": "127.0.0.1",
+            "clusters": {name: {"proxy": cluster.address} for name, cluster in clusters.items()},
+            "state": {"cluster": "pythia"},
+            "http": {"port": 1},  # nobody listens there
+        }
+
+    def examine(self, now: Callable[[], datetime] | None = None) -> Mapping[tuple[str, str], Finding]:
+        """By subject and check; where there are several of the same, the last."""
+        config = AgentConfig.model_validate(self.document)
+
+        async def look() -> list[Finding]:
+            clock = now or self.clusters.clock.now
+            async with admitted(config, Path("agent.yaml"), clock) as patient:
+                return await examine(patient)
+
+        self.findings = asyncio.run(look())
+        return {(finding.subject, finding.check): finding for finding in self.findings}
+
+    def failures(self) -> set[str]:
+        """Checks that failed in the latest examination."""
+        return {finding.check for finding in self.findings if finding.grade is Grade.FAILURE}
+
+
+@pytest.fixture
+def ward(yt_clusters: Start) -> Ward:
+    return Ward(yt_clusters("pythia", "hume"))
+
+
+def test_clusters_without_agents_lack_agents_alone(ward: Ward) -> None:
+    found = ward.examine()
+    assert {finding.grade for finding in ward.findings if finding.subject.startswith("state")} == {Grade.OK}
+    assert found["clusters", "names and registrations"].grade is Grade.OK
+    assert found["cluster hume", "user"].detail == "the agent is known as root"
+    assert found["masters", "answers"].grade is Grade.SKIPPED
+    addresses = found["cluster hume", "addresses in //sys/clusters/hume"]
+    assert (addresses.grade, addresses.repair) == (
+        Grade.FAILURE,
+        "queue-agent register-addresses --config agent.yaml --cluster hume --address 127.0.0.1:9030",
+    )
+    assert found["agent http://127.0.0.1:1", "running"].grade is Grade.SKIPPED
+    assert not is_healthy(ward.findings)
+    assert all(finding.repair for finding in ward.findings if finding.grade in (Grade.FAILURE, Grade.WARNING))
+
+
+def test_addresses_nobody_answers_at_and_masters_without_an_answer_are_named(ward: Ward) -> None:
+    stages = {"production": {"addresses": ["127.0.0.1:1"]}}
+    for place in ("//sys/clusters/pythia", "//sys/@cluster_connection"):
+        section = ward.pythia.get(place).get("queue_agent", {})
+        ward.pythia.set(f"{place}/queue_agent", {**section, "stages": stages})
+    ward.pythia.insert_rows(
+        f"{ROOT}/queues", [{"cluster": "pythia", "path": QUEUE, "queue_agent_stage": "production", "row_revision": 0}]
+    )
+    ward.pythia.create("table", QUEUE, attributes={"dynamic": True, "schema": [{"name": "data", "type": "string"}]})
+    found = ward.examine()
+    assert found["rpc 127.0.0.1:1", "reachability"].grade is Grade.FAILURE
+    assert found["cluster pythia", "addresses in //sys/@cluster_connection"].grade is Grade.WARNING
+    answers = found["master of pythia", "answers"]
+    assert (answers.grade, QUEUE in answers.detail) == (Grade.FAILURE, True)
+    assert found["objects of stage production", "permissions"].grade is Grade.OK
+
+
+def test_state_that_can_not_be_used_is_named_with_the_command_that_mends_it(ward: Ward) -> None:
+    ward.pythia.unmount_table(f"{ROOT}/consumers", sync=True)
+    ward.pythia.create("document", f"{ROOT}/config", attributes={"value": {"queue_agent": {"pass_period": -1}}})
+    ward.document["history"] = {}
+    found = ward.examine()
+    tables = found[f"state pythia:{ROOT}", "tables"]
+    assert (tables.grade, tables.repair) == (Grade.FAILURE, f"yt mount-table {ROOT}/consumers --sync")
+    options = found[f"options {ROOT}/config", "document"]
+    assert (options.grade, "queue_agent.pass_period" in options.detail) == (Grade.FAILURE, True)
+    assert (
+        found[f"history pythia:{ROOT}/history_queue", "tables"].repair == "queue-agent init-state --config agent.yaml"
+    )
+    ward.pythia.remove(ROOT, recursive=True)
+    tables = ward.examine()[f"state pythia:{ROOT}", "tables"]
+    assert (tables.detail, tables.repair) == ("there are none", "queue-agent init-state --config agent.yaml")
+
+
+def test_what_disagrees_with_the_clusters_is_named(ward: Ward) -> None:
+    ward.document["clusters"]["kant"] = ward.document["clusters"].pop("hume")
+    ward.document["state"]["consumer_registration_table_path"] = "//tmp/elsewhere"
+    ward.clusters.clock.advance(10)
+    found = ward.examine(lambda: datetime.now(UTC))  # noqa: TID251 - the machine's, from which the clusters' differs
+    details = [one.detail for one in ward.findings if one.check == "names and registrations"]
+    assert any('cluster "kant" of the configuration calls itself "hume"' in detail for detail in details)
+    assert any("registrations are read from pythia://tmp/elsewhere" in detail for detail in details)
+    clock = found["cluster kant", "clock"]
+    assert (clock.grade, "s ahead of that of this machine" in clock.detail) == (Grade.WARNING, True)
+    ward.clusters.clock.advance(100)
+    assert ward.examine(lambda: datetime.now(UTC))["cluster kant", "clock"].grade is Grade.FAILURE  # noqa: TID251 - as above
+
+
+def test_a_cluster_that_can_not_be_reached_and_tokens_that_are_not_there_are_named(ward: Ward, tmp_path: Path) -> None:
+    ward.document["clusters"]["hume"] = {"proxy": "127.0.0.1:1"}
+    found = ward.examine()
+    assert (found["cluster hume", "connection"].grade, ("cluster hume", "user") in found) == (Grade.FAILURE, False)
+    assert found[f"state pythia:{ROOT}", "tables"].grade is Grade.OK
+    token = tmp_path / "token"
+    ward.document["clusters"]["pythia"]["token_file"] = str(token)
+    found = ward.examine()
+    assert (found["cluster pythia", "token"].grade, "issue_token" in str(found["cluster pythia", "token"].repair)) == (
+        Grade.FAILURE,
+        True,
+    )
+    assert found["state", "all the rest"].grade is Grade.SKIPPED
+    token.write_text("x")
+    token.chmod(0o644)
+    assert ward.examine()["cluster pythia", "token"].repair == f"chmod o= {token}"
+
+
+def test_permissions_that_are_lacking_are_named_with_the_command_that_grants_them(ward: Ward, tmp_path: Path) -> None:
+    ward.pythia.create("user", attributes={"name": "weak"})
+    token = tmp_path / "token"
+    token.touch(0o600)
+    token.write_text(ward.pythia.issue_token("weak", ""))
+    ward.document["clusters"]["pythia"]["token_file"] = str(token)
+    ward.document["trimming"] = "allowed"
+    ward.pythia.create(
+        "table",
+        QUEUE,
+        attributes={
+            "dynamic": True,
+            "schema": [{"name": "data", "type": "string"}],
+            "inherit_acl": False,
+            "acl": [{"action": "allow", "subjects": ["weak"], "permissions": ["read"]}],
+        },
+    )
+    ward.pythia.insert_rows(
+        f"{ROOT}/queues", [{"cluster": "pythia", "path": QUEUE, "queue_agent_stage": "production", "row_revision": 0}]
+    )
+    found = ward.examine()
+    assert found["cluster pythia", "user"].detail == "the agent is known as weak"
+    objects = found["objects of stage production", "permissions"]
+    assert (objects.grade, objects.detail) == (Grade.FAILURE, f"lacking: write of pythia:{QUEUE}")
+    assert f"{QUEUE}/@acl/end '{{action=allow; subjects=[weak]; permissions=[write]}}'" in str(objects.repair)
+    assert found[f"state pythia:{ROOT}", "permissions"].grade is Grade.FAILURE
