@@ -48,10 +48,6 @@ class Authority(Values):
     key: Key = "ca.crt"
 
 
-class Switch(Values):
-    enabled: bool
-
-
 class Job(Values):
     enabled: bool
     annotations: Strings
@@ -176,6 +172,7 @@ class ChartValues(Values):
     authorities: dict[str, Authority]
     initState: Job
     registerAddresses: RegisterAddresses
+    uiDashboards: Job
     service: Service
     serviceAccount: ServiceAccount
     resources: Object

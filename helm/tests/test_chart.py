@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from helm.tests.chart import CHART, KUBERNETES, NAMESPACE, rendered, run, template, tools
 from helm.tests.schemas import PATTERN, write_schemas
+from queue_agent.cli import application
 from queue_agent.config import load_config
 
 DEPLOY = CHART.parent.parent / "deploy"
@@ -115,6 +118,20 @@ def test_every_container_of_the_chart_is_confined(values: Path) -> None:
             assert container["resources"]["requests"]["memory"] == container["resources"]["limits"]["memory"], name
 
 
+def test_the_command_line_understands_what_containers_are_started_with() -> None:
+    program = get_command(application)
+    assert isinstance(program, TyperGroup)
+    started = set()
+    for _, pod in _pods(rendered(CHART / "ci" / "full-values.yaml")):
+        for container in pod["containers"]:
+            if "yt-queue-agent" in container["image"]:
+                name, *options = container["args"]
+                # Names and values of options are checked, and nothing is done.
+                program.commands[name].make_context(name, options).close()
+                started.add(name)
+    assert started == {"run", "health", "init-state", "register-addresses", "install-dashboards"}
+
+
 def test_services_choose_agents_and_no_jobs() -> None:
     objects = rendered(CHART / "ci" / "full-values.yaml")
     services = [document for document in objects if document["kind"] == "Service"]
@@ -194,6 +211,19 @@ def test_every_alert_has_a_threshold_that_can_be_changed(tmp_path: Path) -> None
     changed = [rule for group in made["spec"]["groups"] for rule in group["rules"] if "alert" in rule]
     assert [rule["alert"] for rule in changed if not rule["expr"].endswith(" 0.125")] == []
     assert sorted(rule["alert"] for rule in changed) == sorted(alerts)
+
+
+def test_grafana_finds_the_dashboards_of_deploy() -> None:
+    objects = rendered(CHART / "ci" / "full-values.yaml")
+    found: dict[str, Any] = {}
+    for document in objects:
+        if document["metadata"].get("labels", {}).get("grafana_dashboard") == "1":
+            assert document["metadata"]["namespace"] == "monitoring"
+            found |= document["data"]
+    assert {name: json.loads(text) for name, text in found.items()} == {
+        path.name: json.loads(path.read_text()) for path in DASHBOARDS.glob("*.json")
+    }
+    assert found
 
 
 def test_a_package_of_the_chart_is_whole(tmp_path: Path) -> None:
