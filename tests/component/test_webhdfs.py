@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
+import re
+import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from typer.testing import CliRunner
 
+from queue_agent.cli import application
 from queue_agent.config import ClusterConfig
 from queue_agent.errors import ConfigError
 from queue_agent.testing import LocalCluster
 from queue_agent.webhdfs.address import address_of
-from queue_agent.webhdfs.command import WebHdfsOptions, read_secret, serve_clusters
+from queue_agent.webhdfs.command import WebHdfsOptions, read_secret, run_webhdfs, serve_clusters
 from queue_agent.webhdfs.files import PIECE_SIZE, cypress_path
 from queue_agent.wire.error import ErrorCode, YtError
 
@@ -261,7 +268,7 @@ def test_paths_never_lead_above_the_root() -> None:
     assert cypress_path("//home/x", "/a@b") == "//home/x/a\\@b"
 
 
-def test_beyond_this_machine_a_secret_is_needed(tmp_path: Any) -> None:
+def test_beyond_this_machine_a_secret_is_needed(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
 
     def options(host: str, with_secret: bool) -> WebHdfsOptions:
@@ -277,6 +284,41 @@ def test_beyond_this_machine_a_secret_is_needed(tmp_path: Any) -> None:
             read_secret(options("0.0.0.0", True))
     secret.write_text("0123456789abcdef\n")
     assert read_secret(options("0.0.0.0", True)) == "0123456789abcdef"
+
+
+async def test_the_command_serves_until_it_is_told_to_stop(yt_cluster: LocalCluster, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("0123456789abcdef")
+    options = WebHdfsOptions(ClusterConfig(proxy=yt_cluster.url), "//tmp", "127.0.0.1", 0, secret)
+    ready: asyncio.Queue[str] = asyncio.Queue()
+    async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
+        running = group.create_task(run_webhdfs(options, ready.put_nowait))
+        match = re.fullmatch(r"ready: webhdfs (127\.0\.0\.1:\d+)/SECRET", await ready.get())
+        assert match
+        assert await Client(session, f"http://{match[1]}").create("/0123456789abcdef/file", b"1") == (201, None)
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(20):
+            await running
+    assert yt_cluster.client.read_file("//tmp/file").read() == b"1"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}"):
+            await run_webhdfs(replace(options, port=port), ready.put_nowait)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--root=home"], "--root"),
+        (["--root=/home"], "--root"),
+        (["--listen=nowhere"], "host:port"),
+        (["--listen=0.0.0.0:0"], "--secret-file"),
+        (["--secret-file=/no/such/file"], "secret can not be read"),
+    ],
+)
+def test_wrong_arguments_of_the_command_are_named(arguments: list[str], words: str) -> None:
+    result = CliRunner().invoke(application, ["webhdfs", "--proxy=localhost:1", *arguments])
+    assert (result.exit_code, words in result.output) == (2, True), result.output
 
 
 def test_addresses_to_listen_on_are_host_and_port() -> None:

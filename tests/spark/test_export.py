@@ -12,7 +12,7 @@ from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.errors import TargetTaken
 from queue_agent.spark.export.parquet_writer import FileSettings
-from queue_agent.spark.export.reading import read_export, with_commit_time
+from queue_agent.spark.export.reading import in_period, read_export, with_commit_time
 from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.export.verification import Verdict, verify
 from queue_agent.testing import LocalCluster
@@ -52,7 +52,10 @@ def test_every_row_is_exported_once_and_the_consumer_follows(spark: SparkSession
     assert sorted(row.number for row in frame.collect()) == list(range(25))
     assert {"__spyt_streaming_src_tablet_index", "__spyt_streaming_src_row_index", "$timestamp"} <= set(frame.columns)
     [row] = with_commit_time(frame.where("number = 0")).collect()
-    assert row.committed_at.timestamp() == row["$timestamp"] >> 30
+    moment = datetime.fromtimestamp(row["$timestamp"] >> 30, UTC)
+    assert row.committed_at.timestamp() == moment.timestamp()
+    assert in_period(frame, moment, moment + timedelta(minutes=10)).count() == 25
+    assert in_period(frame, moment - timedelta(minutes=10), moment).count() == 0
     assert {"dt", "hour"} <= set(spark.read.parquet(str(world.path())).columns)
 
 

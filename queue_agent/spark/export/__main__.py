@@ -366,12 +366,8 @@ def _directory(queue: str, proxy: str | None, cluster: str | None, schema_versio
 
 @contextmanager
 def _session(master: str | None, proxy: str | None) -> Iterator[SparkSession]:
-    from pyspark import SparkConf
-
     from queue_agent.spark import spark_session
 
-    if master is None and not SparkConf().contains("spark.master"):
-        master = "local[*]"
     settings = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",

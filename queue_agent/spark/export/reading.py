@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
@@ -36,3 +38,9 @@ def read_export(spark: SparkSession, target: str, directory: str) -> DataFrame:
 def with_commit_time(frame: DataFrame) -> DataFrame:
     """The same rows with `committed_at`: the second of `$timestamp`, as a time of Spark."""
     return frame.withColumn("committed_at", sql.timestamp_seconds(sql.floor(frame["`$timestamp`"] / _SECOND)))
+
+
+def in_period(frame: DataFrame, since: datetime, until: datetime) -> DataFrame:
+    """Rows committed in a half-open period, by `$timestamp`; both ends with their time zone, in whole seconds."""
+    begin, end = (int(moment.timestamp()) * _SECOND for moment in (since, until))
+    return frame.where((frame["`$timestamp`"] >= begin) & (frame["`$timestamp`"] < end))
