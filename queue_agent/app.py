@@ -10,11 +10,11 @@ import random
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import structlog
 
@@ -30,7 +30,7 @@ from queue_agent.adapters.orchid_client import OrchidClient
 from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.adapters.trim_journal import TrimJournalTable
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import AgentConfig
+from queue_agent.config import AgentConfig, OtlpConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import AGENT, SHARDING, SYNCHRONIZER, Board
 from queue_agent.controllers.connections import KIND as CONNECTIONS
@@ -61,7 +61,11 @@ from queue_agent.controllers.sharding import ShardingManager
 from queue_agent.controllers.trim_journal import JOURNAL_PERIOD, JournalKeeper
 from queue_agent.controllers.trim_preview import TrimPreviewer
 from queue_agent.core.encoding import encode_instant
+from queue_agent.errors import ConfigError
 from queue_agent.ports import Clock
+
+if TYPE_CHECKING:
+    from queue_agent.adapters.open_telemetry import OpenTelemetryExport
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +81,7 @@ _CHANNEL_TIMEOUT_SECONDS: Final = 50.0
 """Masters wait a minute for an answer; that of another agent is to be there before."""
 
 METRICS: Final = "metrics"
+OPEN_TELEMETRY: Final = "open_telemetry"
 METRICS_TIMEOUT: Final = timedelta(minutes=1)
 
 _SHARDING_SLOWDOWN: Final = 2
@@ -116,6 +121,7 @@ async def run_agent(
         departure: by which the agent can be asked to hand over before it is cancelled.
 
     Raises:
+        ConfigError: packages are missing for what it asks for.
         OSError: a port can not be bound.
     """
     randomness = random.Random()
@@ -134,6 +140,9 @@ async def run_agent(
         )
         metrics_server = MetricsServer(metrics, config.metrics)
         board.observe(metrics.counters)
+        export = None
+        if config.metrics.otlp is not None:
+            export = stack.enter_context(closing(_open_telemetry(config, config.metrics.otlp, metrics, clock)))
         clusters = {
             name: await stack.enter_async_context(YtCluster(name, cluster, metrics))
             for name, cluster in config.clusters.items()
@@ -282,6 +291,17 @@ async def run_agent(
                 ),
                 context=_naming(METRICS),
             )
+            if export is not None and config.metrics.otlp is not None:
+                export_schedule = Schedule(config.metrics.otlp.period, METRICS_TIMEOUT)
+                group.create_task(
+                    run_passes(
+                        export.do_pass,
+                        lambda: export_schedule,
+                        partial(metrics.pass_finished, OPEN_TELEMETRY),
+                        jitter,
+                    ),
+                    context=_naming(OPEN_TELEMETRY),
+                )
             if config.dynamic_config_manager.enable:
                 await _start_dynamic_config(group, dynamic, lambda: schedules.dynamic_config, jitter)
             group.create_task(
@@ -327,6 +347,15 @@ async def run_agent(
                     run_passes(recorder.do_pass, lambda: sample_schedule, recorder.pass_finished, jitter),
                     context=_naming(HISTORY),
                 )
+
+
+def _open_telemetry(config: AgentConfig, otlp: OtlpConfig, metrics: Metrics, clock: Clock) -> OpenTelemetryExport:
+    try:
+        from queue_agent.adapters.open_telemetry import OpenTelemetryExport
+    except ModuleNotFoundError as error:
+        raise ConfigError("metrics.otlp needs more packages: pip install yt-queue-agent[otel]") from error
+    attributes = {"service.instance.id": config.host, "ytsaurus.queue_agent.stage": config.stage}
+    return OpenTelemetryExport(metrics, otlp, attributes, clock)
 
 
 def _naming(kind: str) -> contextvars.Context:

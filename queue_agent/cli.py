@@ -82,6 +82,8 @@ def run(
 
     try:
         asyncio.run(run_until_signalled(agent_config, log_ready))
+    except* ConfigError as errors:
+        fail("; ".join(map(str, errors.exceptions)))
     except* OSError as errors:
         fail(f"can not listen: {'; '.join(map(str, errors.exceptions))}")
 

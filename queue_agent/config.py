@@ -321,6 +321,17 @@ class HistoryConfig(ConfigModel):
     """How much may wait in memory while it can not be written; the oldest rows are dropped then."""
 
 
+class OtlpConfig(ConfigModel):
+    """Pushing our own metrics to a collector of OpenTelemetry; needs `pip install yt-queue-agent[otel]`."""
+
+    endpoint: str | None = None
+    """URL that takes metrics by OTLP over HTTP, such as `http://collector:4318/v1/metrics`; by default what the
+    variables `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT` and `OTEL_EXPORTER_OTLP_ENDPOINT` say."""
+
+    period: Duration = timedelta(minutes=1)
+    """How often."""
+
+
 class MetricsConfig(ConfigModel):
     """What there is at `/metrics` and `/solomon/all`."""
 
@@ -347,6 +358,10 @@ class MetricsConfig(ConfigModel):
     max_series: int = Field(default=500_000, ge=0)
     """How many series of objects there are at most. Partitions and histograms are left out first, then whole objects;
     the metric `queue_agent_series` tells of it."""
+
+    otlp: OtlpConfig | None = None
+    """Pushing our own metrics to a collector of OpenTelemetry; without this section nothing is pushed. Headers,
+    certificates and attributes are those of the variables `OTEL_...`."""
 
     @field_validator("all_partitions_of")
     @classmethod

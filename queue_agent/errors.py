@@ -11,6 +11,10 @@ class ConfigError(QueueAgentError):
     """The configuration can not be used."""
 
 
+class TelemetryError(QueueAgentError):
+    """A collector did not take what was pushed to it."""
+
+
 class ClusterError(QueueAgentError):
     """A cluster answered with an error, or did not answer.
 

@@ -371,7 +371,7 @@ class PassObserver(Protocol):
 
         `kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
         `cypress_synchronizer`, `queue_agent_sharding_manager`, `membership`, `dynamic_config`, `cluster_connections`,
-        `history` or `metrics`.
+        `history`, `metrics` or `open_telemetry`.
         """
         ...
 
