@@ -12,13 +12,15 @@ from benchmarks.scale.processes import AgentProcess, agent_process, stand_in_pro
 from benchmarks.scale.world import Load, Size
 from queue_agent.wire.error import YtError
 
-COUNTS = (1, 2, 4)
 LOAD = Load(1)
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queues", type=int, default=Size().queues)
+    parser.add_argument(
+        "--agents", type=int, nargs="*", default=(1, 2, 4), help="how many; more come to those there are"
+    )
     parser.add_argument("--partitions", type=int, default=1)
     parser.add_argument("--consumers", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=10.0, help="how long the agents are measured")
@@ -29,7 +31,7 @@ async def main() -> None:
         async with AsyncExitStack() as stack:
             agents: list[AgentProcess] = []
             probes: list[Probe] = []
-            for count in COUNTS:
+            for count in arguments.agents:
                 started = time.monotonic()
                 while len(agents) < count:
                     agents.append(stack.enter_context(agent_process(cluster.address)))

@@ -51,6 +51,7 @@ class CypressGroup:
         milliseconds = round(lease * 1000)
         if not self._is_prepared:
             await self._prepare(milliseconds)
+        self._is_prepared = False  # until all has gone well: nodes may have been removed
         agreed = await self._cluster.get(f"{self._members}/@lease")
         if agreed != milliseconds:
             raise ClusterError(
@@ -63,7 +64,7 @@ class CypressGroup:
         try:
             await self._lock(membership, self._members, mode="shared", child_key=self._address)
         except ClusterError as error:
-            await self.leave(membership)
+            await self._abandon(membership)
             if has_code(error, ErrorCode.CYPRESS_LOCK_CONFLICT):
                 raise ClusterError(
                     f"An agent with the address {self._address} is a member already; if it has died, its membership"
@@ -71,6 +72,7 @@ class CypressGroup:
                     error.code,
                 ) from error
             raise
+        self._is_prepared = True
         return membership
 
     async def ping(self, membership: str) -> None:
@@ -113,6 +115,13 @@ class CypressGroup:
         """Let another keep the state tables."""
         await self._cluster.execute("unlock", {"path": self._leader_lock, "transaction_id": membership})
 
+    async def _abandon(self, membership: str) -> None:
+        """Leave for a reason that is going to be told."""
+        try:
+            await self.leave(membership)
+        except ClusterError as error:
+            log.warning("transaction not aborted", transaction=membership, error=str(error))
+
     async def _lock(self, membership: str, path: str, **parameters: Any) -> None:
         await self._cluster.execute("lock", {"path": path, "transaction_id": membership, **parameters})
 
@@ -126,7 +135,6 @@ class CypressGroup:
             log.warning("orchid node not made", path=f"{instance}/orchid", error=str(error))
         await self._create("map_node", self._leader_lock, {})
         await self._create("map_node", self._members, {"lease": lease})
-        self._is_prepared = True
 
     async def _create(self, kind: str, path: str, attributes: Mapping[str, Any]) -> None:
         parameters = {"type": kind, "path": path, "attributes": attributes, "recursive": True, "ignore_existing": True}

@@ -68,6 +68,17 @@ async def test_two_agents_can_not_have_one_address(group: Group, clusters: Local
     await group("a:1").join(LEASE)
 
 
+async def test_nodes_that_have_been_removed_are_made_again(group: Group, cluster: YtCluster) -> None:
+    first = group("a:1")
+    await first.leave(await first.join(LEASE))
+    for name in ("members", "instances", "leader_lock"):
+        await cluster.execute("remove", {"path": f"{ROOT}/{name}", "recursive": True})
+    with pytest.raises(ObjectNotFound):
+        await first.join(LEASE)
+    await first.join(LEASE)
+    assert (await first.look()).eligible == ["a:1"]
+
+
 async def test_agents_of_one_stage_agree_on_the_lease(group: Group) -> None:
     await group("a:1").join(LEASE)
     with pytest.raises(ClusterError, match=r"must have the same membership\.lease: it is 6000 ms here and 5000 ms"):
