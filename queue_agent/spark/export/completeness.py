@@ -69,19 +69,27 @@ def watermark(
 
 
 def close(
-    state: ExportState, until: datetime | None, partitioning: Partitioning
+    state: ExportState, until: datetime | None, partitioning: Partitioning, *, with_empty: bool
 ) -> tuple[ExportState, list[Completion]]:
-    """Close all directories of time up to a watermark, those without rows as well, once there has been a row."""
-    labels = [label for label in state.tallies if label]
-    begin = state.closed_until or min((period_of(label)[0] for label in labels), default=None)
+    """Close all directories of time up to a watermark.
+
+    Args:
+        state: what has been exported.
+        until: the watermark.
+        partitioning: what a period is.
+        with_empty: also say of periods without rows that they are complete, from the first with rows on. By times that
+            are in the rows themselves, that might be all since 1970.
+    """
+    begins = {label: period_of(label)[0] for label in state.tallies if label}
+    begin = state.closed_until or min(begins.values(), default=None)
     if until is None or begin is None or until <= begin:
         return state, []
-    closed = [
-        Completion(label, state.tallies.get(label, Tally()), 1, state.last_number)
-        for label in _labels(begin, until, partitioning)
-    ]
-    done = {completion.label for completion in closed}
-    tallies = {label: tally for label, tally in state.tallies.items() if label not in done}
+    if with_empty:
+        labels = list(_labels(begin, until, partitioning))
+    else:
+        labels = sorted(label for label in begins if period_of(label)[1] <= until)
+    closed = [Completion(label, state.tallies.get(label, Tally()), 1, state.last_number) for label in labels]
+    tallies = {label: tally for label, tally in state.tallies.items() if label not in labels}
     return replace(state, tallies=tallies, closed_until=until), closed
 
 

@@ -18,7 +18,7 @@ from queue_agent.spark.export.completeness import close, reopened, watermark
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, schema_hash
 from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetTaken
 from queue_agent.spark.export.layout import export_directory, version_name
-from queue_agent.spark.export.parquet_writer import FileSettings
+from queue_agent.spark.export.parquet_writer import TIMESTAMP, FileSettings
 from queue_agent.spark.export.planning import (
     BatchLimits,
     OnTrimmed,
@@ -341,10 +341,11 @@ class _Run:
         }
         partitioning = self._identity.partitioning
         until = watermark(self._state, bounds, caught_up, self._options.slack, partitioning)
-        state, completions = close(self._state, until, partitioning)
+        by_commit = self._identity.time_column == TIMESTAMP
+        state, completions = close(self._state, until, partitioning, with_empty=by_commit)
         for completion in completions:
             self._archive.save_completion(completion)
-        if completions:
+        if state != self._state:
             self._state = state
             self._archive.save_state(state)
             self._exporter.summary.closed_periods += len(completions)

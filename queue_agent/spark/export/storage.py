@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -213,8 +214,15 @@ class BucketStorage(Storage):
             return
 
     def _connect(self) -> tuple[fs.FileSystem, str]:
-        filesystem, prefix = fs.FileSystem.from_uri(self.target)
+        filesystem, prefix = _filesystem(self.target)
         return filesystem, f"{prefix.rstrip('/')}/{self.directory}".rstrip("/")
+
+
+@lru_cache(maxsize=8)
+def _filesystem(target: str) -> tuple[fs.FileSystem, str]:
+    """The client of this process, with its connections, and the prefix; making one takes a while."""
+    found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(target)
+    return found
 
 
 def _listed(filesystem: fs.FileSystem, root: str, directory: str, *, recursive: bool) -> list[StoredFile]:

@@ -20,7 +20,7 @@ from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.connection import new_client
 from queue_agent.spark.encoding import RowEncoder
-from queue_agent.spark.errors import OptionError
+from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import Plan, Range
 from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetDamaged
 from queue_agent.spark.export.parquet_sink import Transform
@@ -192,6 +192,9 @@ class TableExporter:
             schema = [{"name": name, "type": "int64"} for name in SERVICE_COLUMNS] + queue_schema
         else:
             frame = self._options.transform(frame)
+            for name in SERVICE_COLUMNS:
+                if name not in frame.columns:
+                    raise ColumnError(f'column "{name}" is missing: it tells into which order rows belong')
             schema = table_schema(frame.schema, type_v3=types)
         dropped = () if self._options.service_columns else SERVICE_COLUMNS
         schema = [column for column in schema if column["name"] not in dropped]

@@ -72,15 +72,23 @@ def test_an_idle_partition_that_is_read_to_its_end_holds_nobody_up_once_the_slac
 def test_all_hours_are_closed_up_to_the_watermark_the_empty_ones_too() -> None:
     seven, nine = label_of(SEVEN, "hour"), label_of(SEVEN + timedelta(hours=2), "hour")
     state = ExportState(4, tallies={seven: Tally(5, {0: 5}), nine: Tally(2, {0: 7})})
-    closed, completions = close(state, SEVEN + timedelta(hours=2), "hour")
+    closed, completions = close(state, SEVEN + timedelta(hours=2), "hour", with_empty=True)
     assert completions == [
         Completion(seven, Tally(5, {0: 5}), 1, 4),
         Completion("dt=2026-01-31/hour=08", Tally(), 1, 4),
     ]
     assert (closed.is_closed(seven), closed.is_closed(nine)) == (True, False)
     assert closed.tallies == {nine: Tally(2, {0: 7})}
-    assert close(closed, SEVEN + timedelta(hours=2), "hour") == (closed, [])
-    assert close(ExportState(), SEVEN, "hour") == (ExportState(), [])
+    assert close(closed, SEVEN + timedelta(hours=2), "hour", with_empty=True) == (closed, [])
+    assert close(ExportState(), SEVEN, "hour", with_empty=True) == (ExportState(), [])
+
+
+def test_by_times_of_the_rows_only_hours_with_rows_are_closed() -> None:
+    old, late = "dt=1970-01-01/hour=00", label_of(SEVEN + timedelta(hours=3), "hour")
+    state = ExportState(4, tallies={old: Tally(1, {0: 1}), late: Tally(1, {0: 2})})
+    closed, completions = close(state, SEVEN, "hour", with_empty=False)
+    assert completions == [Completion(old, Tally(1, {0: 1}), 1, 4)]
+    assert (closed.tallies, closed.closed_until) == ({late: Tally(1, {0: 2})}, SEVEN)
 
 
 def test_rows_that_come_late_open_a_closed_hour_again_once() -> None:
