@@ -49,7 +49,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
 ObjectArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[QUEUE|CONSUMER]",
+        metavar="QUEUE|CONSUMER",
         help="cluster://path, <cluster=...>//path, or for one consumer of several in a table"
         " '<cluster=...;queue_consumer_name=...>//path'. Without it, everything is shown.",
         show_default=False,
@@ -61,11 +61,19 @@ ProblemsOption = Annotated[bool, typer.Option("--problems", help="Only what some
 
 def add_commands(application: typer.Typer) -> None:
     """Put the commands beside the others."""
-    application.command(epilog=_STATUS_EXAMPLES)(status)
-    application.command(epilog=_WATCH_EXAMPLES)(watch)
-    application.command(epilog=_DOCTOR_EXAMPLES)(doctor)
-    consumer_application.command("reset", epilog=_RESET_EXAMPLES)(reset_consumer)
+    for parent, name, command, examples in (
+        (application, "status", status, _STATUS_EXAMPLES),
+        (application, "watch", watch, _WATCH_EXAMPLES),
+        (application, "doctor", doctor, _DOCTOR_EXAMPLES),
+        (consumer_application, "reset", reset_consumer, _RESET_EXAMPLES),
+    ):
+        parent.command(name, help=_flowing(command.__doc__ or ""), epilog=_flowing(examples))(command)
     application.add_typer(consumer_application, name="consumer")
+
+
+def _flowing(text: str) -> str:
+    """Paragraphs without their line breaks: terminals are as wide as they are."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
 
 
 _STATUS_EXAMPLES: Final = """

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from queue_agent.adapters.metrics_manual import metrics_page
+from queue_agent.commands_manual import commands_page
 from queue_agent.config import AgentConfig, ConfigModel
 from queue_agent.local_cluster.manual.page import render_reference
 
@@ -21,7 +22,12 @@ COMMANDS_MARK: Final = "## Its commands"
 
 def pages() -> Mapping[str, str]:
     """Content of every page that is generated, or ends with something generated, by its file name in `docs/`."""
-    return {"configuration.md": _configuration(), "local-cluster.md": _local_cluster(), "metrics.md": metrics_page()}
+    return {
+        "commands.md": commands_page(),
+        "configuration.md": _configuration(),
+        "local-cluster.md": _local_cluster(),
+        "metrics.md": metrics_page(),
+    }
 
 
 def write_pages() -> None:
