@@ -23,6 +23,7 @@ from queue_agent.spark.export.planning import (
     BatchLimits,
     OnTrimmed,
     check_source,
+    is_lost,
     plan_again,
     plan_backfill,
     plan_export,
@@ -225,6 +226,8 @@ class _Run:
             check_source(self._state, bounds)
             if plan.kind == "compact":
                 abandon(self._archive, plan)
+            elif is_lost(self._state, plan, bounds):
+                self._archive.remove_plan(plan.number)
             else:
                 self._do(plan_again(plan, bounds, self._options.on_trimmed))
 
@@ -311,7 +314,8 @@ class _Run:
 
     def _settle(self, manifest: Manifest) -> None:
         """Write down what follows from a manifest; it does no harm to do so again."""
-        for label, tally in tallies_of(manifest).items():
+        changes = {} if manifest.plan.kind == "compact" else tallies_of(manifest)
+        for label, tally in changes.items():
             if self._state.is_closed(label):
                 found = self._archive.find_completion(label)
                 self._archive.save_completion(reopened(found, label, tally, manifest.number))

@@ -93,6 +93,20 @@ def plan_again(plan: Plan, bounds: Mapping[int, PartitionBounds | None], on_trim
     )
 
 
+def is_lost(state: ExportState, plan: Plan, bounds: Mapping[int, PartitionBounds | None]) -> bool:
+    """Whether a plan that was begun was about rows of the past that are no longer in the queue.
+
+    Such rows are in the export already, or nobody needs them to go on: the plan can be given up.
+    """
+    for rows in plan.ranges:
+        bound = bounds.get(rows.partition_index)
+        following = state.next_row_indexes.get(rows.partition_index, rows.begin)
+        is_past = plan.kind == "replace" or rows.begin != following
+        if is_past and bound is not None and rows.begin < bound.lower_row_index:
+            return True
+    return False
+
+
 def check_source(state: ExportState, bounds: Mapping[int, PartitionBounds | None]) -> None:
     """SourceChanged if the queue has not got what was exported of it."""
     gone = sorted(set(state.next_row_indexes) - set(bounds))

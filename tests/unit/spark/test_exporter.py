@@ -23,7 +23,7 @@ from queue_agent.spark.export.planning import BatchLimits
 from queue_agent.spark.export.reporting import Bar, Lines, RunSummary, reporter_for
 from queue_agent.spark.export.state import live_files
 from queue_agent.spark.export.verification import Verdict, verify
-from tests.unit.spark.export_fakes import SCHEMA, START, ExportWorld
+from tests.unit.spark.export_fakes import SCHEMA, START, Crash, ExportWorld
 
 FOUR = BatchLimits(4, 4)
 HOUR = timedelta(hours=1)
@@ -216,6 +216,23 @@ def test_a_backfill_brings_rows_of_before(world: ExportWorld) -> None:
     world.queue.write(0, 5)
     world.exporter().catch_up()
     assert live_rows(world) == rows((0, 0, 35))
+
+
+@pytest.mark.parametrize("what", ["backfill", "replace"])
+def test_a_batch_of_past_rows_that_are_gone_when_it_is_to_be_done_again_is_given_up(
+    world: ExportWorld, what: str
+) -> None:
+    world.queue.write(0, 30)
+    world.exporter().backfill([Range(0, 20, 30)])
+    exporter = world.exporter()
+    during_writes(exporter, lambda: world.mortal.die_at(0, after=False))
+    with pytest.raises(Crash):
+        exporter.backfill([Range(0, 10, 20)]) if what == "backfill" else exporter.replace([Range(0, 20, 30)])
+    world.mortal.die_at(None, after=False)
+    world.queue.lower[0] = 25
+    world.queue.write(0, 5)
+    world.exporter(on_trimmed="skip").catch_up()
+    assert (verdict(world).faults, live_rows(world)) == ([], rows((0, 20, 35)))
 
 
 def test_replaced_rows_are_read_once_more(world: ExportWorld) -> None:
