@@ -15,7 +15,7 @@ _INTRODUCTION: Final = """# Commands
 
 Generated from the code (`make docs`). `queue-agent COMMAND --help` says the same. `queue-agent --install-completion`
 has bash, zsh, fish or PowerShell complete commands, options, and the names of queues and consumers of the agent on this
-machine.
+machine (bash, for which a colon ends a word, up to that of the cluster).
 
 Where a command says nothing else, it ends with 0 when it has done what it was asked for, with 1 when it could not do
 all of it, and with 2 when the command line, a file or an address can not be used and nothing was done. Colours are left

@@ -127,6 +127,11 @@ def _table(*columns: str, numbers: Sequence[str] = ()) -> Table:
     return table
 
 
+def _add_row(table: Table, *cells: str | Text) -> None:
+    """Cells as they are: paths may have brackets, which are markup in strings."""
+    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+
+
 def _queues(queues: Sequence[Document], now: datetime) -> Table:
     numbers = ("partitions", "rows", "size", "written", "last row", "held")
     table = _table("queue", *numbers, "consumers", "state", numbers=numbers)
@@ -137,7 +142,8 @@ def _queues(queues: Sequence[Document], now: datetime) -> Table:
         consumers = words.count(figures.get("consumer_count"))
         if figures.get("vital_consumer_count"):
             consumers += f", {figures['vital_consumer_count']} vital"
-        table.add_row(
+        _add_row(
+            table,
             name_of(queue),
             words.count(figures.get("partition_count")),
             words.count(figures.get("row_count")),
@@ -157,11 +163,12 @@ def _consumers(consumers: Sequence[Document], now: datetime) -> Table:
     for consumer in consumers:
         standings = consumer["overview"] or ()
         if not standings:
-            table.add_row(name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
+            _add_row(table, name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
         for index, one in enumerate(standings):
             word, style = _VERDICTS[one["verdict"]]
             failed = one.get("failed_partition_count")
-            table.add_row(
+            _add_row(
+                table,
                 name_of(consumer) if index == 0 else "",
                 Text.assemble(one["queue"], ("  vital", "bold") if one["vital"] else ""),
                 words.count(one.get("unread_row_count")),
@@ -214,7 +221,8 @@ def _registrations(registrations: Sequence[Document]) -> Table:
     table = _table("consumer", "vital", "state")
     for one in registrations:
         error = one.get("error")
-        table.add_row(
+        _add_row(
+            table,
             one["consumer"],
             "yes" if one["vital"] else "no",
             Text("fine", _GOOD) if error is None else Text(innermost(error), _BAD),
@@ -228,9 +236,12 @@ def _queue_partitions(partitions: Sequence[Document], now: datetime) -> Table:
     for index, one in enumerate(partitions):
         trim = _trim(one.get("trim"))
         if "error" in one:
-            table.add_row(str(index), *[words.UNKNOWN] * (len(numbers) - 1), Text(innermost(one["error"]), _BAD), trim)
+            _add_row(
+                table, str(index), *[words.UNKNOWN] * (len(numbers) - 1), Text(innermost(one["error"]), _BAD), trim
+            )
             continue
-        table.add_row(
+        _add_row(
+            table,
             str(index),
             words.count(one["lower_row_index"]),
             words.count(one["upper_row_index"]),
@@ -260,12 +271,13 @@ def _consumer_partitions(partitions: Sequence[Document], now: datetime) -> Table
             unknown = [words.UNKNOWN] * 3
             error = Text(innermost(one["error"]), _BAD)
             consumed = _age(one["last_consume_time"], now)
-            table.add_row(str(index), words.count(one["next_row_index"]), *unknown, consumed, error)
+            _add_row(table, str(index), words.count(one["next_row_index"]), *unknown, consumed, error)
             continue
         disposition = one["disposition"]
         style = _GOOD if disposition in ("up_to_date", "pending_consumption") else _BAD
         waits_unknown = disposition == "pending_consumption" and one["next_row_commit_time"] is None
-        table.add_row(
+        _add_row(
+            table,
             str(index),
             words.count(one["next_row_index"]),
             words.count(one["unread_row_count"]),

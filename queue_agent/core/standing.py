@@ -15,6 +15,9 @@ from queue_agent.core.snapshots import ConsumerPartition, ConsumerQueueView, Que
 PATIENCE: Final = timedelta(hours=1)
 """Whoever reads nothing for so long, while rows have waited as long, has stopped."""
 
+SETTLED_AFTER: Final = timedelta(minutes=1)
+"""A position is read later than the end of its partition: one that is younger may have been the end meanwhile."""
+
 _SHOWN_PARTITIONS: Final = 5
 
 
@@ -31,7 +34,7 @@ class Verdict(enum.Enum):
     """Rows were trimmed before they were read."""
 
     AHEAD = "ahead"
-    """A position is behind the last row: the queue was made anew, or the position is wrong."""
+    """A position has been behind the last row for a while: the queue was made anew, or the position is wrong."""
 
     STOPPED = "stopped"
     """Rows wait, and nothing has been read for long."""
@@ -65,7 +68,7 @@ class Standing:
     """Rows that were trimmed before they were read, by a consumer that had begun to read there."""
 
     ahead_row_count: int
-    """By how much positions are behind the ends, taken together."""
+    """By how much positions are behind the ends, taken together; those that are not just settling."""
 
     processing_lag: timedelta | None
     """Age of the oldest row that waits; zero if none waits, None if it is not known."""
@@ -84,7 +87,11 @@ def judge(view: ConsumerQueueView) -> Standing:
         for index, one in readable.items()
         if one.unread_row_count > available[index] and _has_begun(one)
     }
-    ahead = {index: -one.unread_row_count for index, one in readable.items() if one.unread_row_count < 0}
+    ahead = {
+        index: -one.unread_row_count
+        for index, one in readable.items()
+        if one.unread_row_count < 0 and elapsed(one.last_consume_time, view.seen_at) >= SETTLED_AFTER
+    }
     lag = _lag([readable[index].next_row_commit_time for index in waiting], view.seen_at)
     latest = max((one.last_consume_time for one in view.partitions), default=EPOCH)
     last_consume_time = None if latest == EPOCH else latest

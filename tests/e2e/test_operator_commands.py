@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
 from queue_agent.cli import application
+from queue_agent.commands.status import fetch_names
 from tests.e2e.playground import START_SECONDS, Playground, connected, environment, eventually
 
 QUEUE: Final = "//tmp/watched"
@@ -187,6 +189,11 @@ def test_shells_complete_the_names_of_commands() -> None:
         env=environment(_QUEUE_AGENT_COMPLETE="complete_bash", COMP_WORDS="queue-agent sta", COMP_CWORD="1"),
     )
     assert result.stdout.split() == ["status"]
+
+
+def test_names_of_queues_and_consumers_can_be_completed(playground: Playground, agent: tuple[str, str]) -> None:
+    names = asyncio.run(fetch_names(playground.agent_url))
+    assert {f"pythia:{QUEUE}", f"hume:{READER}"} <= set(names)
 
 
 @pytest.mark.parametrize("command", [["status"], ["watch"], ["doctor"], ["consumer", "reset"]])

@@ -73,9 +73,12 @@ class SparkWriter:
             return (result for rows in own for result in task.run(reader.read(rows)))
 
         try:
-            return self._spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(run).collect()
+            results: list[dict[str, Any]] = (
+                self._spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(run).collect()
+            )
         except (PySparkException, Py4JError) as error:
             raise ExportError(f"tasks failed: {error}") from error
+        return results
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from queue_agent.core.snapshots import (
     Role,
     SubSnapshot,
 )
-from queue_agent.core.standing import PATIENCE, Verdict, judge
+from queue_agent.core.standing import PATIENCE, SETTLED_AFTER, Verdict, judge
 from queue_agent.core.status import consumer_partitions, queue_partitions, queue_status
 from queue_agent.core.timestamps import timestamp_of
 
@@ -113,11 +113,17 @@ def test_trimmed_rows_are_lost_once_and_are_no_lag() -> None:
 
 
 def test_a_consumer_beyond_the_end_is_ahead_and_does_not_hide_what_waits_elsewhere() -> None:
-    standing = stand(queue(rows(0, 3), rows(0, 5)), {0: 10, 1: 1})
+    standing = stand(queue(rows(0, 3), rows(0, 5)), {0: 10, 1: 1}, consumed=NOW - SETTLED_AFTER)
     judged = judge(standing)
     assert (judged.verdict, judged.ahead_row_count, judged.unread_row_count) == (Verdict.AHEAD, 7, 4)
     published: Any = consumer_partitions(consumer(standing), NOW)
     assert [one["unread_row_count"] for one in published[str(QUEUE)]] == [-7, 4]
+
+
+def test_a_consumer_that_committed_after_the_end_was_looked_at_is_not_ahead() -> None:
+    for consumed in (NOW - timedelta(seconds=5), NOW, NOW + HOUR):
+        judged = judge(stand(queue(rows(0, 7)), {0: 9}, consumed=consumed))
+        assert (judged.verdict, judged.ahead_row_count, judged.unread_row_count) == (Verdict.UP_TO_DATE, 0, 0)
 
 
 def test_a_partition_that_fails_does_not_poison_the_others_and_is_counted() -> None:
