@@ -7,8 +7,8 @@ WORKDIR /build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/queue-agent
 ENV PATH=/opt/queue-agent/bin:$PATH
-COPY requirements.txt ./
-RUN python -m pip install --require-hashes --only-binary :all: --requirement requirements.txt
+COPY requirements-image.txt ./
+RUN python -m pip install --require-hashes --only-binary :all: --requirement requirements-image.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY queue_agent/ queue_agent/
 # What only builds stays behind.

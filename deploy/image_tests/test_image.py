@@ -67,6 +67,7 @@ def mounts(cluster: Playground, tmp_path: Path) -> dict[str, Path]:
         "state": {"cluster": "pythia"},
         "rpc": {"port": rpc_port, "advertised_host": "127.0.0.1"},
         "http": {"port": http_port},
+        "metrics": {"otlp": {"endpoint": "http://127.0.0.1:1/v1/metrics"}},
     }
     (config / "agent.yaml").write_text(json.dumps(document))
     return {CONFIG: config, TOKENS: tokens}
