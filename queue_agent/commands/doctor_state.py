@@ -12,12 +12,12 @@ from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.commands.findings import Finding, Grade
 from queue_agent.commands.patient import Patient, refusal
-from queue_agent.config import trimming_mode
+from queue_agent.config import StateConfig, trimming_mode
 from queue_agent.core.dynamic_config import overlay
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import StateRows
-from queue_agent.core.state_migration import MigrationError, MountTable, plan_migration
-from queue_agent.core.state_schema import LATEST_VERSION
+from queue_agent.core.state_migration import MigrationError, plan_migration
+from queue_agent.core.state_schema import LATEST_VERSION, tables_at
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ClusterError, ConfigError, ObjectNotFound
 
@@ -33,31 +33,62 @@ async def check_tables(patient: Patient) -> Sequence[Finding]:
     subject = f"state {patient.config.state.cluster}:{root}"
     try:
         found = await StateSetup(patient.state, root).look()
-        if not found.root_exists or not found.tables:
-            return [Finding(subject, "tables", Grade.FAILURE, "there are none", init)]
-        version = found.version
-        try:
-            plan = plan_migration(found, min(LATEST_VERSION, version or 0))
-        except MigrationError as error:
-            return [Finding(subject, "tables", Grade.FAILURE, str(error), "see docs/running.md, State tables")]
-        unmounted = [step.name for step in plan if isinstance(step, MountTable)]
-        missing = [str(step) for step in plan if not isinstance(step, MountTable)]
-        if missing:
-            detail = f"at version {version} there would still be to do: {'; '.join(missing)}"
-            return [Finding(subject, "tables", Grade.FAILURE, detail, init)]
-        if unmounted:
-            commands = "\n".join(f"yt mount-table {root}/{name} --sync" for name in unmounted)
-            detail = f"{', '.join(unmounted)} can not be read: not mounted"
-            return [Finding(subject, "tables", Grade.FAILURE, detail, commands)]
     except ClusterError as error:
         return [refusal(subject, "tables", error)]
+    tables, version = found.tables or {}, found.version
+    elsewhere = _tables_elsewhere(patient.config.state)
+    missing = [name for name in tables_at(0) if name not in tables and name not in elsewhere]
+    if missing:
+        detail = "there are none" if not tables else f"there is no {', '.join(missing)}"
+        return [Finding(subject, "tables", Grade.FAILURE, detail, init)]
+    unmounted = [name for name, table in tables.items() if name in tables_at(LATEST_VERSION) and not table.is_mounted]
+    if unmounted:
+        commands = "\n".join(f"yt mount-table {root}/{name} --sync" for name in unmounted)
+        detail = f"{', '.join(unmounted)} can not be read: not mounted"
+        return [Finding(subject, "tables", Grade.FAILURE, detail, commands)]
+    for table in elsewhere.values():
+        trouble = await _find_trouble(patient, table)
+        if trouble is not None:
+            return [trouble]
     if version is not None and version > LATEST_VERSION:
         detail = f"version {version} is newer than {LATEST_VERSION}, the newest this agent knows"
         return [Finding(subject, "tables", Grade.WARNING, detail, "is there a newer version of this agent?")]
-    if version != LATEST_VERSION:
-        detail = f"version {version}, not {LATEST_VERSION}: the agent works with it, without what newer ones can hold"
-        return [Finding(subject, "tables", Grade.WARNING, detail, f"{init} --dry-run")]
+    try:
+        plan = plan_migration(found)
+    except MigrationError as error:
+        return [Finding(subject, "tables", Grade.WARNING, str(error), "see docs/running.md, State tables")]
+    if plan:
+        steps = "; ".join(map(str, plan))
+        told = "without one" if version is None else str(version)
+        detail = f"version {told}: the agent works with it, without what newer ones hold. Still to do: {steps}"
+        return [Finding(subject, "tables", Grade.WARNING, detail, init)]
     return [Finding(subject, "tables", Grade.OK, f"version {version}, all mounted")]
+
+
+def _tables_elsewhere(state: StateConfig) -> Mapping[str, CrossClusterRef]:
+    """Those of the tables that the configuration puts elsewhere, by their usual names."""
+    tables = {
+        "consumer_registrations": state.registrations,
+        "replicated_table_mapping": state.mapping,
+        "queue_agent_object_mapping": state.hosts,
+    }
+    return {
+        name: table for name, table in tables.items() if table != CrossClusterRef(state.cluster, f"{state.root}/{name}")
+    }
+
+
+async def _find_trouble(patient: Patient, table: CrossClusterRef) -> Finding | None:
+    subject = f"state {table}"
+    try:
+        tablet_state = str(await patient.clusters[table.cluster].get(f"{table.path}/@tablet_state"))
+    except ObjectNotFound:
+        repair = f"make it with the schema of the table of that name below {patient.config.state.root}, and mount it"
+        return Finding(subject, "tables", Grade.FAILURE, "it does not exist", repair)
+    except ClusterError as error:
+        return refusal(subject, "tables", error)
+    if tablet_state != "mounted":
+        return Finding(subject, "tables", Grade.FAILURE, f"it is {tablet_state}", f"yt mount-table {table.path} --sync")
+    return None
 
 
 async def check_history(patient: Patient) -> Sequence[Finding]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from queue_agent.commands import words
 from queue_agent.commands.consumer_reset import Plan
+from queue_agent.commands.listing import Listing
 from queue_agent.core.offset_reset import Move
 
 
@@ -19,12 +19,10 @@ def view_plan(plan: Plan) -> RenderableType:
     head = Text.assemble(
         ("consumer ", "bold"), str(plan.consumer), ("  in queue ", "bold"), str(plan.queue), "  vital" * plan.vital
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("partition", "first row", "end", "now at", "moves to"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("which means", overflow="fold")
+    numbers = ("partition", "first row", "end", "now at", "moves to")
+    table = Listing(*numbers, "which means", numbers=numbers)
     for move in plan.moves:
-        table.add_row(
+        table.add(
             str(move.partition_index),
             words.count(move.bounds.lower_row_index),
             words.count(move.bounds.upper_row_index),

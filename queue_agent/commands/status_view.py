@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from queue_agent.commands import words
+from queue_agent.commands.listing import Listing
 from queue_agent.commands.status import (
     Document,
     Overview,
@@ -119,22 +119,14 @@ def _elsewhere(overview: Overview) -> str:
     return f"{' and '.join(missing)} of the stage are led by other agents: name them with --agent" if missing else ""
 
 
-def _table(*columns: str, numbers: Sequence[str] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        is_number = column in numbers
-        table.add_column(column, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
-    return table
-
-
-def _add_row(table: Table, *cells: str | Text) -> None:
-    """Cells as they are: paths may have brackets, which are markup in strings."""
-    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
-
-
-def _queues(queues: Sequence[Document], now: datetime) -> Table:
+def _queues(queues: Sequence[Document], now: datetime) -> Listing:
     numbers = ("partitions", "rows", "size", "written", "last row", "held")
-    table = _table("queue", *numbers, "consumers", "state", numbers=numbers)
+    table = Listing(
+        *("queue", *numbers, "consumers", "state"),
+        numbers=numbers,
+        whole=("consumers", "state"),
+        expendable=("size", "last row", "partitions", "written"),
+    )
     for queue in queues:
         figures = queue["overview"] or {}
         problems = queue_problems(queue)
@@ -142,8 +134,7 @@ def _queues(queues: Sequence[Document], now: datetime) -> Table:
         consumers = words.count(figures.get("consumer_count"))
         if figures.get("vital_consumer_count"):
             consumers += f", {figures['vital_consumer_count']} vital"
-        _add_row(
-            table,
+        table.add(
             name_of(queue),
             words.count(figures.get("partition_count")),
             words.count(figures.get("row_count")),
@@ -157,18 +148,19 @@ def _queues(queues: Sequence[Document], now: datetime) -> Table:
     return table
 
 
-def _consumers(consumers: Sequence[Document], now: datetime) -> Table:
+def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
     numbers = ("unread", "lag", "read", "last read")
-    table = _table("consumer", "queue", *numbers, "state", numbers=numbers)
+    table = Listing(
+        "consumer", "queue", *numbers, "state", numbers=numbers, whole=("state",), expendable=("read", "last read")
+    )
     for consumer in consumers:
         standings = consumer["overview"] or ()
         if not standings:
-            _add_row(table, name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
+            table.add(name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
         for index, one in enumerate(standings):
             word, style = _VERDICTS[one["verdict"]]
             failed = one.get("failed_partition_count")
-            _add_row(
-                table,
+            table.add(
                 name_of(consumer) if index == 0 else "",
                 Text.assemble(one["queue"], ("  vital", "bold") if one["vital"] else ""),
                 words.count(one.get("unread_row_count")),
@@ -217,12 +209,11 @@ def _rates(what: str, rows: Document, weight: Document) -> Text:
     return Text(f"{what} in {'; '.join(shown)}")
 
 
-def _registrations(registrations: Sequence[Document]) -> Table:
-    table = _table("consumer", "vital", "state")
+def _registrations(registrations: Sequence[Document]) -> Listing:
+    table = Listing("consumer", "vital", "state")
     for one in registrations:
         error = one.get("error")
-        _add_row(
-            table,
+        table.add(
             one["consumer"],
             "yes" if one["vital"] else "no",
             Text("fine", _GOOD) if error is None else Text(innermost(error), _BAD),
@@ -230,18 +221,16 @@ def _registrations(registrations: Sequence[Document]) -> Table:
     return table
 
 
-def _queue_partitions(partitions: Sequence[Document], now: datetime) -> Table:
+def _queue_partitions(partitions: Sequence[Document], now: datetime) -> Listing:
     numbers = ("partition", "first row", "end", "rows", "size", "written", "last row")
-    table = _table(*numbers, "host", "not trimmed further because of", numbers=numbers)
+    last = "not trimmed further because of"
+    table = Listing(*numbers, "host", last, numbers=numbers, expendable=("written", "last row", "size", "rows"))
     for index, one in enumerate(partitions):
         trim = _trim(one.get("trim"))
         if "error" in one:
-            _add_row(
-                table, str(index), *[words.UNKNOWN] * (len(numbers) - 1), Text(innermost(one["error"]), _BAD), trim
-            )
+            table.add(str(index), *[words.UNKNOWN] * (len(numbers) - 1), Text(innermost(one["error"]), _BAD), trim)
             continue
-        _add_row(
-            table,
+        table.add(
             str(index),
             words.count(one["lower_row_index"]),
             words.count(one["upper_row_index"]),
@@ -263,21 +252,20 @@ def _trim(trim: Document | None) -> Text:
     return Text(" ".join(part for part in parts if part), _BAD if constraint["kind"] == "error" else "")
 
 
-def _consumer_partitions(partitions: Sequence[Document], now: datetime) -> Table:
+def _consumer_partitions(partitions: Sequence[Document], now: datetime) -> Listing:
     numbers = ("partition", "next row", "unread", "lag", "read", "last read")
-    table = _table(*numbers, "state", numbers=numbers)
+    table = Listing(*numbers, "state", numbers=numbers, expendable=("read",))
     for index, one in enumerate(partitions):
         if "error" in one:
             unknown = [words.UNKNOWN] * 3
             error = Text(innermost(one["error"]), _BAD)
             consumed = _age(one["last_consume_time"], now)
-            _add_row(table, str(index), words.count(one["next_row_index"]), *unknown, consumed, error)
+            table.add(str(index), words.count(one["next_row_index"]), *unknown, consumed, error)
             continue
         disposition = one["disposition"]
         style = _GOOD if disposition in ("up_to_date", "pending_consumption") else _BAD
         waits_unknown = disposition == "pending_consumption" and one["next_row_commit_time"] is None
-        _add_row(
-            table,
+        table.add(
             str(index),
             words.count(one["next_row_index"]),
             words.count(one["unread_row_count"]),

@@ -18,6 +18,7 @@ from queue_agent.commands.errors import CommandError
 from queue_agent.config import ClusterConfig
 from queue_agent.core.offset_reset import Earliest, Instant, Latest, RowIndex
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.local_cluster.consumers import MULTI_CONSUMER_SCHEMA
 from queue_agent.testing import LocalClusterSet, local_clusters
 
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -51,10 +52,12 @@ class World:
         rows = self.hume.select_rows(f"partition_index, [offset] from [{CONSUMER}] order by partition_index limit 9")
         return [row["offset"] for row in rows]
 
-    def reset(self, *arguments: str, queue: str = f"pythia:{QUEUE}", typed: str = "") -> tuple[int, str]:
+    def reset(
+        self, *arguments: str, queue: str = f"pythia:{QUEUE}", consumer: str = f"hume:{CONSUMER}", typed: str = ""
+    ) -> tuple[int, str]:
         """Exit code and output."""
         proxies = [f"--proxy={name}={cluster.address}" for name, cluster in self.clusters.items()]
-        command = ["consumer", "reset", queue, f"hume:{CONSUMER}", *proxies, *arguments]
+        command = ["consumer", "reset", queue, consumer, *proxies, *arguments]
         result = CliRunner().invoke(application, command, input=typed)
         return result.exit_code, result.output
 
@@ -187,6 +190,27 @@ def test_a_partition_that_can_not_be_read_is_refused_and_others_are_moved(world:
     assert (code, "partition 0 is unmounted" in output) == (2, True)
     assert world.reset("--to", "0", "--yes", "--partition", "1")[0] == 0
     assert world.offsets() == [5, 0]
+
+
+def test_one_consumer_of_several_in_a_table_is_moved_alone(world: World) -> None:
+    attributes = {"dynamic": True, "schema": MULTI_CONSUMER_SCHEMA, "treat_as_queue_consumer": True}
+    world.hume.create("table", "//tmp/many", attributes=attributes)
+    world.hume.mount_table("//tmp/many", sync=True)
+    queue = f"<cluster=pythia>{QUEUE}"
+    for name in ("ann", "bob"):
+        named = f"<cluster=hume;queue_consumer_name={name}>//tmp/many"
+        world.pythia.register_queue_consumer(QUEUE, named, vital=False)
+        world.hume.advance_queue_consumer(named, queue, 0, 0, 2)
+    bob = "<cluster=hume; queue_consumer_name=bob>//tmp/many"
+    code, output = world.reset("--to", "7", "--partition", "0", "--yes", consumer=bob)
+    assert code == 0, output
+    rows = world.hume.select_rows(
+        "queue_consumer_name, [offset] from [//tmp/many] order by queue_consumer_name limit 9"
+    )
+    assert [(row["queue_consumer_name"], row["offset"]) for row in rows] == [("ann", 2), ("bob", 7)]
+    for item in world.hume.list_queue_consumer_registrations(consumer_path="<cluster=hume>//tmp/many"):
+        world.pythia.unregister_queue_consumer(item["queue_path"], item["consumer_path"])
+    world.hume.remove("//tmp/many")
 
 
 def test_destinations_are_read_in_all_their_forms() -> None:

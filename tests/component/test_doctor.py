@@ -92,6 +92,9 @@ def test_addresses_nobody_answers_at_and_masters_without_an_answer_are_named(war
 
 
 def test_state_that_can_not_be_used_is_named_with_the_command_that_mends_it(ward: Ward) -> None:
+    ward.pythia.set(f"{ROOT}/@version", 7)
+    tables = ward.examine()[f"state pythia:{ROOT}", "tables"]
+    assert (tables.grade, "Still to do: set version 8" in tables.detail) == (Grade.WARNING, True)
     ward.pythia.unmount_table(f"{ROOT}/consumers", sync=True)
     ward.pythia.create("document", f"{ROOT}/config", attributes={"value": {"queue_agent": {"pass_period": -1}}})
     ward.document["history"] = {}
@@ -116,6 +119,7 @@ def test_what_disagrees_with_the_clusters_is_named(ward: Ward) -> None:
     details = [one.detail for one in ward.findings if one.check == "names and registrations"]
     assert any('cluster "kant" of the configuration calls itself "hume"' in detail for detail in details)
     assert any("registrations are read from pythia://tmp/elsewhere" in detail for detail in details)
+    assert found["state pythia://tmp/elsewhere", "tables"].detail == "it does not exist"
     clock = found["cluster kant", "clock"]
     assert (clock.grade, "s ahead of that of this machine" in clock.detail) == (Grade.WARNING, True)
     ward.clusters.clock.advance(100)

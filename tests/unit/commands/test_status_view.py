@@ -45,8 +45,8 @@ STANDING: Final[dict[str, Any]] = {
 CONSUMER: Final[dict[str, Any]] = {**SUMMARY, "cluster": "hume", "path": "//tmp/c", "overview": [STANDING]}
 
 
-def shown(view: RenderableType) -> list[str]:
-    console = Console(width=200, force_terminal=False)
+def shown(view: RenderableType, width: int = 200) -> list[str]:
+    console = Console(width=width, force_terminal=False)
     with console.capture() as capture:
         console.print(view)
     return [line.rstrip() for line in capture.get().splitlines()]
@@ -62,6 +62,15 @@ def test_a_queue_in_error_is_shown_with_what_is_known_and_why() -> None:
     assert any(line.split() == ["pythia://tmp/[q]", *"?????", "-", "0", "error"] for line in lines), lines
     assert "pythia://tmp/[q]  outer: inner" in lines
     assert lines[-1] == "2 queues and 1 consumers of the stage are led by other agents: name them with --agent"
+
+
+def test_a_narrow_terminal_has_fewer_columns_before_names_are_folded() -> None:
+    figures = {"consumer_count": 12, "vital_consumer_count": 11, "partition_count": 4, "row_count": 123456789}
+    view = view_overview(Overview([AGENT], [{**SUMMARY, "overview": {**figures, "alerts": []}}], []), NOW)
+    headings = {width: next(line for line in shown(view, width) if line.startswith("queue")) for width in (120, 60)}
+    assert "size" in headings[120]
+    assert "size" not in headings[60]
+    assert any(line.startswith("pythia://tmp/[q] ") and "12, 11 vital" in line for line in shown(view, 60))
 
 
 def test_problems_of_a_consumer_are_its_verdict_and_the_partitions_that_fail() -> None:
