@@ -57,6 +57,7 @@ check-image: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps in a clean root, for which you have to be root
 	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python $$(test "$$(id -u)" != 0 || echo root)
 	hadolint Dockerfile
+	shellcheck deploy/install-tools.sh deploy/operator/*
 	IMAGE_ROOT=$(TOOLS_HOME)/root $(BIN)/pytest -q -rs deploy/image_tests
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian

