@@ -207,7 +207,7 @@ def doctor(
     from queue_agent.config import load_config
     from queue_agent.errors import ConfigError
 
-    configure_logging("error", "console")
+    configure_logging("critical", "console")  # whatever goes wrong is among the findings
 
     async def look() -> list[Finding]:
         agent = load_config(config)

@@ -165,13 +165,17 @@ class ConsumerReset:
         unknown = sorted(set(partitions) - set(range(count)))
         if unknown:
             raise CommandError(f"{queue} has {count} partitions, numbered from 0; there is no partition {unknown[0]}")
-        wanted = sorted(partitions) or list(range(count))
+        wanted = sorted(set(partitions)) or list(range(count))
         for index in wanted:
             if description.tablets[index].state not in _READABLE:
                 raise CommandError(
                     f"partition {index} is {description.tablets[index].state}, so what rows it has is not known; mount"
                     " it, or name the others by --partition"
                 )
+        # Positions are read first: the end of a partition must not be older than they are.
+        read = self._clusters[self._consumer.cluster].read_consumer_offsets
+        answer = await read(consumer.path, {queue: count}, with_meta=False, name=consumer.name)
+        offsets = {index: one for index, one in answer[queue].items() if index in wanted}
         infos = await table.get_tablet_infos(queue.path, wanted)
         bounds = {index: Bounds(info.trimmed_row_count, info.total_row_count) for index, info in infos.items()}
         found: Mapping[int, int] = {}
@@ -179,10 +183,6 @@ class ConsumerReset:
             if _TIMESTAMP not in {column.name for column in description.columns}:
                 raise CommandError(f"{queue} has no column {_TIMESTAMP}, so when its rows were written is not known")
             found = await self._find_rows(queue.path, bounds, destination.instant)
-        # Positions are read last: what is compared with is as fresh as can be.
-        read = self._clusters[self._consumer.cluster].read_consumer_offsets
-        answer = await read(consumer.path, {queue: count}, with_meta=False, name=consumer.name)
-        offsets = {index: one for index, one in answer[queue].items() if index in bounds}
         try:
             moves = plan_reset(destination, bounds, {index: one.offset for index, one in offsets.items()}, found)
             warning = check_trimmed(moves, destination, vital=vital, lost_rows_are_fine=lost_rows_are_fine)
@@ -214,11 +214,20 @@ class ConsumerReset:
             if isinstance(outcome, ClusterError) and (words := _failure(outcome, changes[index]))
         }
         moved = [index for index in changes if index not in failures]
-        infos = await self._clusters[plan.queue.cluster].get_tablet_infos(plan.queue.path, moved)
-        for index, info in infos.items():
-            if info.trimmed_row_count > changes[index].target:
-                failures[index] = f"was moved, but rows before row {info.trimmed_row_count} were trimmed meanwhile"
-        return failures
+        lost = await self._find_lost(plan.queue.path, {index: changes[index].target for index in moved})
+        return {**failures, **lost}
+
+    async def _find_lost(self, path: str, targets: Mapping[int, int]) -> Mapping[int, str]:
+        """The partitions whose rows were trimmed while the consumer was on its way to them."""
+        try:
+            infos = await self._clusters[self._queue.cluster].get_tablet_infos(path, list(targets))
+        except ClusterError as error:
+            return dict.fromkeys(targets, f"was moved; whether its rows are still there is not known: {error}")
+        return {
+            index: f"was moved, but rows before row {info.trimmed_row_count} were trimmed meanwhile"
+            for index, info in infos.items()
+            if info.trimmed_row_count > targets[index]
+        }
 
     async def _find_registration(self) -> tuple[CrossClusterRef, CrossClusterRef, bool]:
         """Queue and consumer, links followed, and whether the consumer is vital."""

@@ -60,7 +60,7 @@ async def check_registrations(patient: Patient) -> Sequence[Finding]:
     await connections.do_pass(0)
     alert = board.alerts().get(MISMATCH)
     if alert is None:
-        detail = f"names are those of the configuration; registrations are in {table}"
+        detail = f"all clusters that answer have the names they have in the configuration; registrations are in {table}"
         return [Finding("clusters", "names and registrations", Grade.OK, detail)]
     repair = (
         "name clusters in the configuration as //sys/@cluster_connection/cluster_name does, and set"
