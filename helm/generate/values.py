@@ -15,8 +15,8 @@ Strings = dict[str, str]
 Name = Annotated[str, Field(pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$", max_length=253)]
 """Of an object of Kubernetes; empty where the chart chooses one."""
 
-Fullname = Annotated[str, Field(pattern=r"^([a-z]([-a-z0-9]*[a-z0-9])?)?$", max_length=52)]
-"""A StatefulSet's name and a number are its pods' label of at most 63 characters."""
+Fullname = Annotated[str, Field(pattern=r"^([a-z]([-a-z0-9]*[a-z0-9])?)?$", max_length=43)]
+"""With `-register-addresses` it is the name of a Job, which is a label of its pods: at most 63 characters."""
 
 Key = Annotated[str, Field(pattern=r"^[-._a-zA-Z0-9]+$")]
 """Of a Secret or ConfigMap; the name of the mounted file, too."""

@@ -238,6 +238,21 @@ def test_a_package_of_the_chart_is_whole(tmp_path: Path) -> None:
     assert not any(name.startswith(("tests/", "ci/")) for name in names)
 
 
+def test_names_are_no_longer_than_labels_may_be() -> None:
+    values = CHART / "ci" / "full-values.yaml"
+    made = run(
+        *("helm", "template", "r" * 53, CHART, "--values", values, "--kube-version", KUBERNETES[-1]),
+        *("--set", "nameOverride=" + "n" * 43),
+    )
+    assert made.returncode == 0, made.stderr
+    objects = [document for document in yaml.safe_load_all(made.stdout) if document]
+    # A hash of ten characters is appended to a StatefulSet's name in a label of its pods.
+    limits = {"StatefulSet": 52, "Job": 63, "Service": 63, "Pod": 63}
+    assert {document["kind"] for document in objects} >= set(limits)
+    too_long = [d["metadata"]["name"] for d in objects if len(d["metadata"]["name"]) > limits.get(d["kind"], 253)]
+    assert too_long == []
+
+
 def test_helm_unittest_agrees() -> None:
     checked = run("helm-unittest", "--color=false", CHART)
     assert checked.returncode == 0, checked.stdout + checked.stderr
