@@ -61,7 +61,7 @@ class DynamicTableStreamWriter(DataSourceStreamArrowWriter):
 
 def _write(options: WriteOptions, encoder: RowEncoder, iterator: Iterator[pa.RecordBatch]) -> TaskReport:
     report = new_report()
-    for batch in rebatched(iterator, batch_size(options.batch_size)):
+    for batch in rebatched(iterator, batch_size(options)):
         rows = encoder.encode(batch)
         insert(client_of(options.connection), options.path, rows)
         report.add(batch, len(rows))

@@ -132,6 +132,9 @@ class WriteOptions:
     batch_size: int
     """Rows in one request that writes to a dynamic table."""
 
+    batch_size_is_given: bool
+    """Whether an option says so, which comes before what the session is set to when tasks run."""
+
     mode: WriteMode
     ledger_path: str | None
     consumer_path: str | None
@@ -205,6 +208,7 @@ class OptionReader:
             path=self._required("path", "the table to write to"),
             write_type_v3=self._boolean("write_type_v3", WRITE_TYPES_SETTING),
             batch_size=self._count(BATCH_SIZE_SETTING, 50_000, setting=BATCH_SIZE_SETTING),
+            batch_size_is_given=self._text(BATCH_SIZE_SETTING) is not None,
             mode=cast("WriteMode", self._choice("write_mode", get_args(WriteMode))),
             ledger_path=self._text("ledger_path"),
             consumer_path=self._text("consumer_path"),

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
-from queue_agent.spark.options import BATCH_SIZE_SETTING
+from queue_agent.spark.options import BATCH_SIZE_SETTING, WriteOptions
 from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
 
 _QUERY_PROPERTY: Final = "sql.streaming.queryId"
@@ -57,8 +57,9 @@ def new_report() -> TaskReport:
     return TaskReport(query_id=context.getLocalProperty(_QUERY_PROPERTY))
 
 
-def batch_size(default: int) -> int:
-    """Rows in a request: as the session is set now, else as it was when the writer was made."""
+def batch_size(options: WriteOptions) -> int:
+    """Rows in a request: by the option, else as the session is set now, else as it was when it learned of `yt`."""
     context = TaskContext.get()
-    value = context.getLocalProperty(BATCH_SIZE_SETTING) if context is not None else None
-    return int(value) if value else default
+    if options.batch_size_is_given or context is None:
+        return options.batch_size
+    return int(context.getLocalProperty(BATCH_SIZE_SETTING) or options.batch_size)

@@ -104,8 +104,16 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = {index: bound.upper_row_index for index, bound in bounds.items() if bound is not None}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """A task for every partition of the queue that has rows in the batch."""
+        """A task for every partition of the queue that has rows in the batch.
+
+        Raises:
+            QueueChanged: the batch was planned before a crash, for a queue that is no more.
+            QueueUnavailable: a partition that the batch is the first to read is not mounted any more.
+        """
         first, last = StreamPosition.from_json(start), StreamPosition.from_json(end)
+        if last.object_id not in (None, self._known_object_id()):
+            self._check_restart(last.path)
+            return []  # its rows are gone, and those of the new queue are for the next batch
         begin = first.next_row_indexes
         if first.object_id not in (None, last.object_id):
             begin = {}
@@ -113,6 +121,9 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if set(last.next_row_indexes) - set(begin):
             _, bounds = self._look()
             known = {index: bound for index, bound in bounds.items() if bound is not None}
+            unmounted = sorted(set(last.next_row_indexes) - set(begin) - set(known))
+            if unmounted:
+                raise QueueUnavailable(f"partitions {unmounted} of {last.path} are not mounted; start the query again")
         ranges = plan_ranges(begin, last.next_row_indexes, known)
         return [InputPartition(RowRange(index, *rows)) for index, rows in ranges.items()]
 
@@ -123,9 +134,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: dict[str, Any]) -> None:
         """Everything before `end` is worked off: move the consumer there, unless it is now about another queue."""
         position = StreamPosition.from_json(end)
-        if self._object_id is None:
-            self._look()
-        if position.object_id in (None, self._object_id):
+        if position.object_id in (None, self._known_object_id()):
             self._consumer.advance(position.next_row_indexes)
 
     def stop(self) -> None:
@@ -165,14 +174,23 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
 
     def _begin_anew(self, position: StreamPosition, bounds: Bounds) -> Mapping[int, int]:
-        if self._stream.on_recreated == "fail":
-            raise QueueChanged(
-                f"{position.path} is another queue than the one that was read so far; "
-                "on_recreated=restart reads it from its lowest rows, and sets the consumer back to them"
-            )
+        self._check_restart(position.path)
         lowest = {index: bound.lower_row_index for index, bound in bounds.items() if bound is not None}
         self._consumer.rewind(lowest)
         return lowest
+
+    def _check_restart(self, path: str) -> None:
+        if self._stream.on_recreated == "fail":
+            raise QueueChanged(
+                f"{path} is another queue than the one that was read so far; "
+                "on_recreated=restart reads it from its lowest rows, and sets the consumer back to them"
+            )
+
+    def _known_object_id(self) -> str | None:
+        """Of the queue when it was last looked at, which is now if it never was."""
+        if self._object_id is None:
+            self._look()
+        return self._object_id
 
     def _rest(self) -> None:
         """Without a trigger Spark would look a hundred times a second at a queue in which nothing happens."""

@@ -65,7 +65,7 @@ class TransactionWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> EncodedRows:
         """Encode the rows of a task in their order."""
         encoded = EncodedRows(query_id=new_report().query_id)
-        for batch in rebatched(iterator, batch_size(self._options.batch_size)):
+        for batch in rebatched(iterator, batch_size(self._options)):
             rows = self._encoder.encode(batch)
             encoded.requests.append(rows)
             encoded.add(batch, len(rows))

@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,16 @@ import pytest
 from queue_agent.config import ClusterConfig
 from queue_agent.testing import LocalCluster, LocalClusterSet, local_clusters
 from queue_agent.webhdfs.command import serve_clusters
+from tests.extras import skipped_without_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NUMBERS = itertools.count()
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return skipped_without_spark(module_path, parent)
 
 
 @pytest.hookimpl(tryfirst=True)  # before groups are read
@@ -97,7 +103,6 @@ def spark(clusters: LocalClusterSet, webhdfs: str) -> Iterator[SparkSession]:
     """A session in which tasks are tried twice, and which knows the clusters by their names."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("PySpark needs Java 17: install it, or set JAVA_HOME")
-    pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
     from queue_agent.spark import spark_session
     from queue_agent.spark.checkpoints import checkpoint_conf
 

@@ -106,7 +106,7 @@ class World:
     def table_exporter(self, spark: SparkSession, **changes: Any) -> TableExporter:
         """A run that exports to tables beside the queue."""
         options = TableOptions(
-            f"{self.queue}-export",
+            f"{self.queue}.part-exports",
             lock_timeout=timedelta(seconds=5),
             lock_wait=timedelta(seconds=20),
         )

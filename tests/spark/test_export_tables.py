@@ -31,12 +31,12 @@ def world(home: LocalCluster, folder: str, tmp_path: Path) -> World:
 
 
 def tables(world: World) -> list[str]:
-    directory = f"{world.queue}-export"
+    directory = f"{world.queue}.part-exports"
     return sorted(map(str, world.client.list(directory))) if world.client.exists(directory) else []
 
 
 def read(world: World, name: str) -> list[dict[str, Any]]:
-    return list(world.client.read_table(f"{world.queue}-export/{name}"))
+    return list(world.client.read_table(f"{world.queue}.part-exports/{name}"))
 
 
 def keys(rows: list[dict[str, Any]]) -> list[tuple[int, int]]:
@@ -52,7 +52,7 @@ def test_periods_that_are_over_become_a_table_and_the_consumer_follows(
     world.now += HOUR + timedelta(minutes=1)
     path = world.table_exporter(spark, rows_per_task=2).run()
     [name] = tables(world)
-    assert path == f"{world.queue}-export/{name}"
+    assert path == f"{world.queue}.part-exports/{name}"
     tick = int(world.now.timestamp()) // 3600 * 3600
     assert name == f"{tick}-3600"
     rows = read(world, name)
@@ -118,11 +118,13 @@ def test_rows_may_be_changed_on_the_way(spark: SparkSession, world: World) -> No
 def test_directories_of_native_exports_and_unmounted_partitions_are_refused(spark: SparkSession, world: World) -> None:
     world.write(0, count=1)
     world.now += HOUR + timedelta(minutes=1)
-    world.client.create("map_node", f"{world.queue}-export")
-    world.client.set(f"{world.queue}-export/@queue_static_export_destination", {"originating_queue_id": "0-0-0-0"})
+    world.client.create("map_node", f"{world.queue}.part-exports")
+    world.client.set(
+        f"{world.queue}.part-exports/@queue_static_export_destination", {"originating_queue_id": "0-0-0-0"}
+    )
     with pytest.raises(OptionError, match="native export"):
         world.table_exporter(spark).run()
-    world.client.remove(f"{world.queue}-export")
+    world.client.remove(f"{world.queue}.part-exports")
     world.client.unmount_table(world.queue, sync=True)
     with pytest.raises(ExportError, match=r"partitions \[0, 1\]"):
         world.table_exporter(spark).run()

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
-
 from pyspark.sql import SparkSession as Session
 from pyspark.sql.functions import length, lit
 

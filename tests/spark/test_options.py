@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
-
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.options import OptionReader
 
@@ -33,6 +31,7 @@ def test_options_of_spark_are_in_small_letters_and_say_true_as_they_like() -> No
 
     assert options.read_options().include_service_columns
     assert options.write_options().batch_size == 7
+    assert options.write_options().batch_size_is_given
 
 
 def test_an_option_comes_before_the_session_and_that_before_the_environment() -> None:
@@ -63,6 +62,7 @@ def test_settings_of_the_session_stand_in_for_options() -> None:
 
     assert reader(settings=settings).read_options().types.parsing_type_v3
     assert reader(settings=settings).write_options().batch_size == 10
+    assert not reader(settings=settings).write_options().batch_size_is_given
     assert reader(settings=settings).write_options().write_type_v3
     assert not reader(settings=settings, parsing_type_v3="false").read_options().types.parsing_type_v3
 

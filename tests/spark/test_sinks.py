@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
-
+from queue_agent.spark.options import BATCH_SIZE_SETTING
 from queue_agent.testing import LocalCluster, YtError
 from tests.spark.queues import create_consumer, create_queue, create_sorted, offsets, rows_of
 from tests.spark.streams import drain
@@ -151,9 +150,15 @@ def test_a_frame_is_written_to_a_dynamic_table_only_if_it_may_be_inconsistent(
 
     with pytest.raises(Exception, match="inconsistent_dynamic_write=true says that this is well"):
         frame.write.format("yt").mode("append").save(path)
-    frame.write.format("yt").mode("append").option("inconsistent_dynamic_write", True).save(path)
+    spark.conf.set(BATCH_SIZE_SETTING, 2)
+    home.forget_requests()
+    frame.write.format("yt").mode("append").options(**{"inconsistent_dynamic_write": True, BATCH_SIZE_SETTING: 1}).save(
+        path
+    )
+    spark.conf.unset(BATCH_SIZE_SETTING)
 
     assert [row["data"] for row in rows_of(home, path)] == ["a", "b"]
+    assert len(home.requests("insert_rows")) == 2, "an option comes before the session"
 
 
 def test_a_stream_into_what_is_not_there_is_refused(sink: Sink) -> None:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
-
 from queue_agent.testing import LocalCluster
 from tests.spark.queues import create_consumer, create_queue, offsets, rows_of
 from tests.spark.streams import drain, running, wait_for

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
-
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import ConsumerMoved, OptionError, QueueChanged, QueueUnavailable, RowsTrimmed
 from queue_agent.spark.stream_source import QueueStreamReader
@@ -17,7 +15,7 @@ from queue_agent.testing import LocalCluster, YtError
 from tests.spark.queues import create_consumer, create_queue, offsets
 
 # ytsaurus-client leaves an error unread that comes in place of rows; its connection closes with the garbage.
-pytestmark = pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
 class Stream:
@@ -33,6 +31,11 @@ class Stream:
 
     def write(self, *values: str, tablet: int = 0) -> None:
         self.home.client.insert_rows(self.queue, [{"data": value, "$tablet_index": tablet} for value in values])
+
+    def recreate_queue(self) -> None:
+        self.home.client.remove(self.queue)
+        create_queue(self.home, self.queue, tablets=2)
+        self.home.client.register_queue_consumer(self.queue, self.consumer, vital=True)
 
     def reader(self, **options: object) -> QueueStreamReader:
         given = {
@@ -153,15 +156,47 @@ def test_a_queue_with_fewer_partitions_stops_a_stream(stream: Stream) -> None:
 def test_another_queue_at_the_same_path_is_noticed(stream: Stream) -> None:
     stream.write(*"abc")
     stream.run(stream.reader(commit_on_idle=True))
-    stream.home.client.remove(stream.queue)
-    create_queue(stream.home, stream.queue, tablets=2)
-    stream.home.client.register_queue_consumer(stream.queue, stream.consumer, vital=True)
+    stream.recreate_queue()
     stream.write("new", "newer", "newest")  # as many as there were
 
     with pytest.raises(QueueChanged, match="another queue than the one that was read so far; on_recreated=restart"):
         stream.run(stream.reader())
     assert stream.run(stream.reader(on_recreated="restart", commit_on_idle=True)) == ["new", "newer", "newest"]
     assert stream.offsets == {0: 3, 1: 0}
+
+
+def test_a_batch_that_is_repeated_after_a_crash_has_no_rows_of_another_queue(stream: Stream) -> None:
+    stream.write(*"abc")
+    stream.run(stream.reader())
+    planned_from = stream.position
+    assert planned_from is not None
+    stream.write(*"de")
+    planner = stream.reader()
+    stream.position = planner.latestOffset(planned_from, planner.getDefaultReadLimit())
+    stream.recreate_queue()
+    stream.write(*"vwxyz")  # as many as there were
+
+    with pytest.raises(QueueChanged, match="another queue than the one that was read so far; on_recreated=restart"):
+        stream.reader().partitions(planned_from, stream.position)
+    reader = stream.reader(on_recreated="restart")
+    assert reader.partitions(planned_from, stream.position) == []
+    assert stream.run(reader) == [*"vwxyz"]
+
+
+def test_a_batch_that_is_repeated_names_a_new_partition_that_is_unmounted_meanwhile(stream: Stream) -> None:
+    stream.run(stream.reader())
+    planned_from = stream.position
+    assert planned_from is not None
+    stream.home.client.unmount_table(stream.queue, sync=True)
+    stream.home.client.reshard_table(stream.queue, tablet_count=3, sync=True)
+    stream.home.client.mount_table(stream.queue, sync=True)
+    stream.write("new", tablet=2)
+    planner = stream.reader()
+    planned_to = planner.latestOffset(planned_from, planner.getDefaultReadLimit())
+    stream.home.client.unmount_table(stream.queue, first_tablet_index=2, last_tablet_index=2, sync=True)
+
+    with pytest.raises(QueueUnavailable, match=r"partitions \[2\] of .* are not mounted"):
+        stream.reader().partitions(planned_from, planned_to)
 
 
 def test_a_queue_that_is_shorter_than_what_was_read_stops_a_stream(stream: Stream) -> None:

@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
-
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.pulling import RowRange

@@ -6,11 +6,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-import pytest
-
-pytest.importorskip("pyspark", reason='PySpark comes with the extra "spark"')
-
 import pyarrow as pa
+import pytest
 from pyspark.sql.types import BinaryType, DecimalType, LongType, StructField, StructType
 
 from queue_agent.spark.encoding import RowEncoder, rebatched

@@ -222,7 +222,7 @@ class TableExporter:
         if paths:
             client.concatenate(paths, path)
         for part in client.search(
-            self._options.directory, node_type="table", path_filter=lambda name: ".part-" in name
+            self._options.directory, node_type="table", path_filter=lambda name: name.startswith(f"{path}{_PART}")
         ):
             client.remove(part)  # those of attempts that failed as well
         self.summary.files += 1

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from pathlib import Path
 
-collect_ignore_glob = [] if find_spec("pyspark") and find_spec("matplotlib") else ["test_*.py"]
+import pytest
+
+from tests.extras import skipped_without_spark
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return skipped_without_spark(module_path, parent)
