@@ -174,7 +174,9 @@ class WebHdfsServer:
 
 def _redirect(request: web.Request) -> web.Response:
     """Send the client on to where the data goes or comes from: the same address with a mark."""
-    address = f"{request.scheme}://{request.host}{request.rel_url.update_query({_DATA: 'true'})}"
+    # Something before this server may speak TLS; a client that lies here misleads itself alone.
+    scheme = "https" if request.headers.get("X-Forwarded-Proto", request.scheme) == "https" else "http"
+    address = f"{scheme}://{request.host}{request.rel_url.update_query({_DATA: 'true'})}"
     if _flag(request, "noredirect"):
         return _json_response({"Location": address})
     return web.Response(status=307, headers={"Location": address})

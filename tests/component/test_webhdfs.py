@@ -251,6 +251,16 @@ async def test_paths_need_the_secret_where_there_is_one(yt_cluster: LocalCluster
         assert (await client.ask("GET", "/", "GETHOMEDIRECTORY")) == (200, {"Path": "/user/bob"})
 
 
+async def test_clients_of_a_proxy_that_speaks_tls_are_sent_back_to_it(client: Client) -> None:
+    headers = {"Host": "files.example:443", "X-Forwarded-Proto": "https"}
+    address = f"{client.origin}/webhdfs/v1/file"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.put(address, params={"op": "CREATE"}, headers=headers, allow_redirects=False) as response,
+    ):
+        assert response.headers["Location"].startswith("https://files.example:443/webhdfs/v1/file?")
+
+
 async def test_the_whole_of_cypress_can_be_the_root(yt_cluster: LocalCluster) -> None:
     async with serving(yt_cluster, root="/") as client:
         assert (await client.ask("GET", "/", "GETFILESTATUS"))[1]["FileStatus"]["type"] == "DIRECTORY"

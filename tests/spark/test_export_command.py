@@ -135,6 +135,8 @@ def test_the_command_exports_verifies_and_compacts(spark: SparkSession, world: W
     assert "queue_export_rows" in textfile.read_text()
     assert json.loads(run(world, "verify", "--json").output)["whole"]
     assert json.loads(run(world, "compact").output) == {"merged_files": 0, "new_files": 0, "removed_files": 0}
+    misspelt = run(world, "parquet", "--where=nubmer > 0", "--generation=2")
+    assert (misspelt.exit_code, "nubmer" in misspelt.output) == (2, True), misspelt.output
     refused = run(world, "parquet", "--mode=backfill", '--ranges={"0":[5,8]}')
     assert (refused.exit_code, "overlap" in refused.output) == (7, True)
     next(world.path().rglob("*.parquet")).unlink()

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.types import StructType
 
+from queue_agent.spark.data_source import YtDataSource
+from queue_agent.spark.errors import OptionError
 from queue_agent.spark.options import BATCH_SIZE_SETTING
 from queue_agent.testing import LocalCluster, YtError
 from tests.spark.queues import create_consumer, create_queue, create_sorted, offsets, rows_of
@@ -161,6 +164,8 @@ def test_a_frame_is_written_to_a_dynamic_table_only_if_it_may_be_inconsistent(
     assert len(home.requests("insert_rows")) == 2, "an option comes before the session"
 
 
-def test_a_stream_into_what_is_not_there_is_refused(sink: Sink) -> None:
-    with pytest.raises(Exception, match=r"the table .* is not there; create it"):
-        drain(sink.stream())
+def test_a_stream_into_what_is_not_there_is_refused(home: LocalCluster, folder: str) -> None:
+    source = YtDataSource({"path": f"{folder}/missing", "proxy": home.address})
+
+    with pytest.raises(OptionError, match=r"the table .* is not there; create it"):
+        source.streamWriter(StructType([]), overwrite=False)

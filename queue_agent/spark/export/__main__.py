@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import structlog
 import typer
+from pyspark.errors import PySparkException
 from yt.wrapper.errors import YtError
 
 from queue_agent.spark.errors import ConnectorError, OptionError
@@ -421,7 +422,7 @@ def _finish(run: Callable[[], ExitCode]) -> NoReturn:
         code = _tell(error, ExitCode.TARGET_DAMAGED)
     except RangeRefused as error:
         code = _tell(error, ExitCode.RANGE_REFUSED)
-    except (ExportError, ConnectorError, YtError, OSError) as error:
+    except (ExportError, ConnectorError, YtError, PySparkException, OSError) as error:
         code = _tell(error, ExitCode.FAILED)
     raise typer.Exit(code)
 

@@ -10,9 +10,10 @@ from uuid import uuid4
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import TaskContext
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.documents import ExportFile, Plan
 from queue_agent.spark.export.errors import ExportError
 from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask, check_columns
@@ -50,13 +51,15 @@ class SparkWriter:
 
         Raises:
             ColumnError: a column is missing that tells where a row belongs.
+            OptionError: the transformation does not go with the columns.
             ExportError: tasks failed.
         """
         task = _FileTask(self._target, directory, settings, self._owner)
         if self._transform is None:
             written = self._write_directly(plan, task)
         else:
-            frame = self._transform(self._source.frame(self._spark, plan.ranges, plan.rows_per_task))
+            frame = self._source.frame(self._spark, plan.ranges, plan.rows_per_task)
+            frame = transformed(frame, self._transform)
             check_columns(frame.columns, settings)
             written = run_tasks(frame, task)
         return sorted(map(ExportFile.from_json, written), key=lambda file: file.rows)
@@ -79,6 +82,14 @@ class SparkWriter:
         except (PySparkException, Py4JError) as error:
             raise ExportError(f"tasks failed: {error}") from error
         return results
+
+
+def transformed(frame: DataFrame, transform: Transform) -> DataFrame:
+    """What a transformation makes of a frame; OptionError if it does not go with the columns."""
+    try:
+        return transform(frame)
+    except AnalysisException as error:
+        raise OptionError(f"rows can not be changed like this: {error.getMessage()}") from error
 
 
 @dataclass(frozen=True, slots=True)

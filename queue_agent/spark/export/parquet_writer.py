@@ -27,6 +27,8 @@ _HOUR_SECONDS: Final = 3600
 _DAY_SECONDS: Final = 86400
 
 _ROW_GROUP_ROWS: Final = 1 << 17
+"""Just so many, however rows arrive: an attempt that comes too late then writes the very bytes that are published."""
+
 _MAX_OPEN_FILES: Final = 32
 """Of one task; rows whose times jump to and fro would otherwise take memory without limit."""
 
@@ -154,11 +156,12 @@ class _OpenFile:
                 self._greatest = bounds["max"] if self._greatest is None else max(self._greatest, bounds["max"])
         self._buffer.append(rows)
         self._buffered_rows += rows.num_rows
-        if self._buffered_rows >= _ROW_GROUP_ROWS:
-            self._flush()
+        while self._buffered_rows >= _ROW_GROUP_ROWS:
+            self._write_group()
 
     def finish(self) -> ExportFile:
-        self._flush()
+        if self._buffer:
+            self._write_group()
         assert self._writer is not None
         self._writer.close()
         self._writer = None
@@ -182,15 +185,13 @@ class _OpenFile:
             self._writer.close()
         self._stack.close()
 
-    def _flush(self) -> None:
-        if not self._buffer:
-            return
+    def _write_group(self) -> None:
         table = pa.Table.from_batches(self._buffer)
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._local, table.schema, compression=self._settings.compression)
-        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
-        self._buffer.clear()
-        self._buffered_rows = 0
+        self._writer.write_table(table.slice(0, _ROW_GROUP_ROWS).combine_chunks(), row_group_size=_ROW_GROUP_ROWS)
+        self._buffer = table.slice(_ROW_GROUP_ROWS).to_batches()
+        self._buffered_rows = sum(batch.num_rows for batch in self._buffer)
 
 
 def measure(file: Path) -> tuple[int, str]:

@@ -23,7 +23,7 @@ from queue_agent.spark.encoding import RowEncoder
 from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import Plan, Range
 from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetDamaged
-from queue_agent.spark.export.parquet_sink import Transform
+from queue_agent.spark.export.parquet_sink import Transform, transformed
 from queue_agent.spark.export.planning import BatchLimits, OnTrimmed, plan_export
 from queue_agent.spark.export.reporting import RunSummary
 from queue_agent.spark.export.source import ExportSource, SourceInfo
@@ -191,7 +191,7 @@ class TableExporter:
             queue_schema = [_without_key(column) for column in info.schema]
             schema = [{"name": name, "type": "int64"} for name in SERVICE_COLUMNS] + queue_schema
         else:
-            frame = self._options.transform(frame)
+            frame = transformed(frame, self._options.transform)
             for name in SERVICE_COLUMNS:
                 if name not in frame.columns:
                     raise ColumnError(f'column "{name}" is missing: it tells into which order rows belong')

@@ -54,6 +54,15 @@ def test_a_range_is_cut_where_the_hour_ends(tmp_path: Path) -> None:
     assert read.metadata.row_group(0).column(0).compression == "ZSTD"
 
 
+def test_a_file_has_the_same_bytes_however_its_rows_arrive(tmp_path: Path) -> None:
+    rows = batch(0, 0, [SEVEN] * 150_000, text=[f"row {number}" for number in range(150_000)])
+    [at_once] = write(tmp_path, FileSettings(), rows)
+    [in_parts] = write(tmp_path, FileSettings(), rows.slice(0, 140_000), rows.slice(140_000))
+    assert in_parts == at_once
+    groups = pq.ParquetFile(tmp_path / at_once.path).metadata
+    assert [groups.row_group(number).num_rows for number in range(groups.num_row_groups)] == [131_072, 18_928]
+
+
 def test_rows_whose_times_jump_keep_few_files_open_and_lose_nothing(tmp_path: Path) -> None:
     seconds = [SEVEN + HOUR * (number % 50) for number in range(200)]
     files = write(
