@@ -14,6 +14,8 @@ from queue_agent.core.snapshots import ConsumerQueueView, ConsumerSnapshot, Queu
 Pair = tuple[CrossClusterRef, CrossClusterRef]
 """A consumer and a queue."""
 
+_KnownPair = tuple[Sequence[Any], Registration, ConsumerGrowth]
+
 
 @dataclass(frozen=True, slots=True)
 class CounterValues:
@@ -24,14 +26,15 @@ class CounterValues:
 
 
 class ObjectCounters:
-    """`ports.SnapshotObserver`; counts from the first snapshot of an object until it is looked after no more.
+    """`ports.SnapshotObserver`; counts from the first snapshot of an object, or of a registration, until it
+    is looked after no more.
 
     While an object or a partition can not be looked at its counters stand still.
     """
 
     def __init__(self) -> None:
         self._queues: dict[CrossClusterRef, tuple[Sequence[Any], QueueGrowth]] = {}
-        self._consumers: dict[Pair, tuple[Sequence[Any], Registration, ConsumerGrowth]] = {}
+        self._consumers: dict[CrossClusterRef, dict[CrossClusterRef, _KnownPair]] = {}
 
     def queue_published(self, snapshot: QueueSnapshot) -> None:
         """See `ports.SnapshotObserver`."""
@@ -44,27 +47,34 @@ class ObjectCounters:
 
     def consumer_published(self, snapshot: ConsumerSnapshot) -> None:
         """See `ports.SnapshotObserver`."""
-        view = snapshot.view
-        if view is None or snapshot.role is not Role.LEADING:
+        if snapshot.role is not Role.LEADING:
+            return
+        pairs = self._consumers.setdefault(snapshot.ref, {})
+        for gone in pairs.keys() - {registration.queue for registration in snapshot.registrations}:
+            del pairs[gone]
+        if snapshot.view is None:
             return
         for registration in snapshot.registrations:
-            standing = view.queues.get(registration.queue)
+            standing = snapshot.view.queues.get(registration.queue)
             if not isinstance(standing, ConsumerQueueView):
                 continue
-            pair = snapshot.ref, registration.queue
-            known = self._consumers.get(pair)
+            known = pairs.get(registration.queue)
             if known is None or known[0] is not standing.partitions or known[1] != registration:
                 growth = NO_CONSUMER_GROWTH if known is None else known[2]
-                self._consumers[pair] = standing.partitions, registration, growth.after(standing, registration)
+                pairs[registration.queue] = standing.partitions, registration, growth.after(standing, registration)
 
     def objects_kept(self, queues: Container[CrossClusterRef], consumers: Container[CrossClusterRef]) -> None:
         """See `ports.SnapshotObserver`."""
         self._queues = {ref: known for ref, known in self._queues.items() if ref in queues}
-        self._consumers = {pair: known for pair, known in self._consumers.items() if pair[0] in consumers}
+        self._consumers = {ref: pairs for ref, pairs in self._consumers.items() if ref in consumers}
 
     def values(self) -> CounterValues:
         """All counters as of now; what is counted later does not change them."""
         return CounterValues(
             {ref: growth for ref, (_, growth) in self._queues.items()},
-            {pair: growth for pair, (_, _, growth) in self._consumers.items()},
+            {
+                (consumer, queue): growth
+                for consumer, pairs in self._consumers.items()
+                for queue, (_, _, growth) in pairs.items()
+            },
         )

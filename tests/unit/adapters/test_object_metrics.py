@@ -224,6 +224,16 @@ def test_series_vanish_with_their_object_and_start_anew() -> None:
     assert collect(metrics, [queue(partition(0, 9))]).value("queue_partition_rows_written", QUEUE_LABELS) == 0
 
 
+def test_counters_of_a_consumer_start_anew_with_another_registration() -> None:
+    metrics = ObjectMetrics()
+    for row in (3, 5):
+        metrics.publish([queue(partition(0, 90))], [consumer(reading(row, 1))])
+    unregistered = replace(consumer(), content=ConsumerView({}), registrations=[])
+    metrics.publish([queue(partition(0, 90))], [unregistered])
+    page = collect(metrics, [queue(partition(0, 90))], [consumer(reading(80, 1))])
+    assert page.own("consumer_rows_read_total", CONSUMER_LABELS) == 0
+
+
 def test_objects_that_others_lead_have_no_series_and_what_nobody_can_only_one() -> None:
     assert not collect(ObjectMetrics(), [replace(queue(partition(0, 1)), role=Role.FOLLOWING)]).names
     in_error = collect(ObjectMetrics(), [replace(queue(), role=Role.ERROR, pass_index=0, content=ERROR)])
