@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from deploy.image_tests.dockerfile import parse
+from deploy.image_tests.dockerfile import Copy, parse
 from deploy.image_tests.image import CHECKOUT, Image, build
 from tests.e2e.playground import Playground, eventually, free_ports, running
 
@@ -105,6 +105,17 @@ def test_the_base_of_all_stages_is_the_python_the_steps_are_proven_with(image: I
     code, output = image.run(["python", "-c", "import sys; print('{}.{}'.format(*sys.version_info))"])
     assert (code, base.partition(":")[2].rpartition("-")[2]) == (0, "bookworm")
     assert base.startswith(f"python:{output.strip()}.")
+
+
+def test_an_engine_is_given_the_files_that_are_copied_and_no_others() -> None:
+    stages = parse((CHECKOUT / "Dockerfile").read_text()).values()
+    steps = [step for stage in stages for step, _, _ in stage.steps]
+    copied = {
+        source.rstrip("/") for step in steps if isinstance(step, Copy) and not step.stage for source in step.sources
+    }
+    first, *rules = (CHECKOUT / ".dockerignore").read_text().split()
+    assert first == "*"
+    assert {rule.removeprefix("!") for rule in rules if rule.startswith("!")} == copied
 
 
 def test_the_entry_point_explains_itself(image: Image) -> None:
