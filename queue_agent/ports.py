@@ -201,6 +201,10 @@ class AgentGroup(Protocol):
         """
         ...
 
+    async def register(self) -> None:
+        """Have the agent be known as one that there is; whoever joins is."""
+        ...
+
     async def ping(self, membership: str) -> None:
         """Prolong a membership; ClusterError with code 11000 if it has ended."""
         ...

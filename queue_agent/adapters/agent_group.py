@@ -51,7 +51,14 @@ class CypressGroup:
         milliseconds = round(lease * 1000)
         if not self._is_prepared:
             await self._prepare(milliseconds)
-        self._is_prepared = False  # until all has gone well: nodes may have been removed
+            self._is_prepared = True  # a slow cluster leaves no time for that in every attempt
+        try:
+            return await self._enter(lease, milliseconds)
+        except ObjectNotFound:
+            self._is_prepared = False
+            raise
+
+    async def _enter(self, lease: float, milliseconds: int) -> str:
         agreed = await self._cluster.get(f"{self._members}/@lease")
         if agreed != milliseconds:
             raise ClusterError(
@@ -72,8 +79,16 @@ class CypressGroup:
                     error.code,
                 ) from error
             raise
-        self._is_prepared = True
         return membership
+
+    async def register(self) -> None:
+        """See the port."""
+        instance = f"{self._instances}/{escape_literal(self._address)}"
+        await self._create("map_node", instance, {})
+        try:
+            await self._create("orchid", f"{instance}/orchid", {"remote_addresses": {"default": self._address}})
+        except ClusterError as error:  # it is for people who browse; without it all else goes well
+            log.warning("orchid node not made", path=f"{instance}/orchid", error=str(error))
 
     async def ping(self, membership: str) -> None:
         """Prolong a membership; see the port."""
@@ -98,7 +113,9 @@ class CypressGroup:
                 if "child_key" in lock and lock.get("state") == "acquired"
             },
             instances={str(name): is_true(yson.attributes_of(name).get("banned")) for name in instances["value"]},
-            synchronizer_taken=any(lock.get("mode") == "exclusive" for lock in synchronizer["value"]),
+            synchronizer=next(
+                (str(lock["transaction_id"]) for lock in synchronizer["value"] if lock.get("mode") == "exclusive"), None
+            ),
         )
 
     async def claim_synchronizer(self, membership: str) -> bool:
@@ -127,12 +144,7 @@ class CypressGroup:
 
     async def _prepare(self, lease: int) -> None:
         """Make the nodes that are needed: the agent's own is there before it can be a member."""
-        instance = f"{self._instances}/{escape_literal(self._address)}"
-        await self._create("map_node", instance, {})
-        try:
-            await self._create("orchid", f"{instance}/orchid", {"remote_addresses": {"default": self._address}})
-        except ClusterError as error:  # it is for people who browse; without it all else goes well
-            log.warning("orchid node not made", path=f"{instance}/orchid", error=str(error))
+        await self.register()
         await self._create("map_node", self._leader_lock, {})
         await self._create("map_node", self._members, {"lease": lease})
 

@@ -52,7 +52,7 @@ class Board:
         self._multi_consumers: dict[CrossClusterRef, MultiConsumerSnapshot] = {}
         self._assignment = Assignment({}, {})
         self._placement = Placement("")
-        self._group = GroupView((), {}, synchronizer_taken=False)
+        self._group = GroupView((), {}, synchronizer=None)
         self._passes = {kind: PassFacts() for kind in (AGENT, SYNCHRONIZER, SHARDING)}
         self._alerts: dict[str, Mapping[str, ErrorInfo]] = {}
         self._observer: SnapshotObserver | None = None

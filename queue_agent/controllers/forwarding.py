@@ -11,7 +11,15 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.ports import PeerAgents
 from queue_agent.wire.error import ErrorCode, YtError
 
-_ASK_AGAIN: Final = (ErrorCode.TRANSPORT, ErrorCode.UNAVAILABLE, ErrorCode.TIMEOUT, ErrorCode.QUEUE_AGENT_RETRIABLE)
+_ASK_AGAIN: Final = (
+    ErrorCode.TRANSPORT,
+    ErrorCode.UNAVAILABLE,
+    ErrorCode.TIMEOUT,
+    ErrorCode.QUEUE_AGENT_RETRIABLE,
+    ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED,
+)
+"""The last: whoever leads an object by what is known here has not read that yet."""
+
 _PAUSE_SECONDS: Final = 0.1
 _MIN_ATTEMPT_SECONDS: Final = 1.0
 

@@ -57,7 +57,7 @@ class Leadership:
         self._tenure.observe(sent, boot_seconds(), led)
 
     def saw_alone(self, sent: float) -> None:
-        """No other agent has ever been registered, asked then."""
+        """No other agent has ever been registered, or is a member, asked then."""
         self._tenure.saw_alone(sent)
 
     def find_hold(self, ref: CrossClusterRef) -> Hold | None:

@@ -139,14 +139,18 @@ class Membership:
         membership = self._membership
         if membership is None or self._is_leaving:
             return
-        if self._keeps_tables and not is_wanted():
-            self._keeps_tables = False
-            await self._group.resign_synchronizer(membership)
-            log.info("keeps the state tables no longer")
+        # What the cluster has carried out, though its answer was lost, is seen only there.
+        is_elected = view.synchronizer == membership
+        if not is_wanted():
+            if self._keeps_tables or is_elected:
+                self._keeps_tables = False
+                await self._group.resign_synchronizer(membership)
+                log.info("keeps the state tables no longer")
             return
-        if self._keeps_tables or view.synchronizer_taken or not is_wanted():
+        if self._keeps_tables or not (is_elected or view.synchronizer is None):
             return
-        if await self._group.claim_synchronizer(membership) and membership == self._membership:
+        is_elected = is_elected or await self._group.claim_synchronizer(membership)
+        if is_elected and membership == self._membership:
             self._keeps_tables = True
             self._elected.set()
             log.info("keeps the state tables")

@@ -21,6 +21,9 @@ from queue_agent.wire.orchid import join_path, no_such_child, resolve
 
 SERVICE_NAME = "queue_agent"
 
+_FIRST_READING_SECONDS: Final = 5.0
+"""How long whoever asks an agent that has just been started waits for it to read who leads what."""
+
 _FIRST_PASS_SECONDS: Final = 2.0
 """How long whoever asks for an object waits for its first pass."""
 
@@ -106,11 +109,14 @@ class OrchidTree:
         """The value at a path of keys.
 
         Raises:
-            YtError: code 500 for a path that leads nowhere, 3105 for an object that is not served here.
+            YtError: code 500 for a path that leads nowhere, 3105 for an object that is not served here, 105 while that
+                is not known yet.
         """
         match list(path):
             case ["queue_agent", kind, key, *rest] if kind in _KINDS:
                 ref = _parse(key)
+                if self._forwarder is not None:
+                    await self._wait_for_reading()
                 if self._forwarder is not None and not _is_owned(kind):
                     answered, answer = await self._forwarder.get(ref, ["queue_agent", f"owned_{kind}", key, *rest])
                     if answered:
@@ -146,6 +152,16 @@ class OrchidTree:
         if inside:
             return _attributes_of(await self.get(path))
         return {"opaque": True} if node.opaque else {}
+
+    async def _wait_for_reading(self) -> None:
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + _FIRST_READING_SECONDS
+        while self._board.agent_pass().last_success_instant is None:
+            if clock() >= deadline:
+                message = "This agent has not read yet which agent leads what"
+                cause = YtError(message, ErrorCode.QUEUE_AGENT_RETRIABLE)
+                raise YtError("Unavailable, retry later", ErrorCode.UNAVAILABLE, inner_errors=[cause])
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _wait_for_pass(self, ref: CrossClusterRef) -> None:
         """Give an object that has just come from another agent the time for its first pass."""

@@ -86,6 +86,8 @@ class ShardingManager:
         """Look who is there, and have the mapping fit if this agent is the first of them."""
         self._pass_instant = self._clock.now()
         view = await self._look()
+        if self._leadership.address not in view.instances and self._membership.is_joined:
+            await self._group.register()  # somebody took it for one that is gone; others must not think they are alone
         await self._membership.stand_for_election(view, self._keeps_tables)
         eligible = view.eligible
         self._active = eligible[:1] == [self._leadership.address]
@@ -103,7 +105,7 @@ class ShardingManager:
         except ClusterError:
             self._active = False
             raise
-        if set(view.instances) == {self._leadership.address}:
+        if view.has_only(self._leadership.address):
             self._leadership.saw_alone(sent)
         self._board.put_group(view)
         return view

@@ -16,8 +16,12 @@ class GroupView:
     instances: Mapping[str, bool]
     """All that have ever been registered, those of other stages included; whether each is banned."""
 
-    synchronizer_taken: bool
-    """Whether somebody keeps the state tables."""
+    synchronizer: str | None
+    """The membership of whoever keeps the state tables, of any stage; None: nobody does."""
+
+    def has_only(self, address: str) -> bool:
+        """Whether no agent but this one has ever been registered, or is a member."""
+        return set(self.instances) == {address} and set(self.members) <= {address}
 
     @property
     def banned(self) -> Collection[str]:

@@ -109,7 +109,7 @@ class Tenure(Generic[K]):
         self._asked = sent
 
     def saw_alone(self, sent: float) -> None:
-        """No other agent has ever been registered, asked then."""
+        """No other agent has ever been registered, or is a member, asked then."""
         self._alone_at = sent
 
     def find_hold(self, key: K, now: float) -> Hold | None:

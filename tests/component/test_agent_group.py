@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from datetime import timedelta
+from random import Random
 
 import pytest
 
 from queue_agent.adapters.agent_group import CypressGroup, set_ban
+from queue_agent.adapters.metrics import Metrics
 from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.app import SystemClock
 from queue_agent.config import ClusterConfig
-from queue_agent.errors import ClusterError, ObjectNotFound
+from queue_agent.controllers.board import Board
+from queue_agent.controllers.leadership import Leadership
+from queue_agent.controllers.membership import Membership
+from queue_agent.controllers.origins import Origins, Process
+from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.local_cluster.runner import LocalClusters
 
 ROOT = "//sys/queue_agents"
@@ -79,6 +88,18 @@ async def test_nodes_that_have_been_removed_are_made_again(group: Group, cluster
     assert (await first.look()).eligible == ["a:1"]
 
 
+async def test_who_is_registered_alone_beside_another_member_is_not_alone(group: Group, cluster: YtCluster) -> None:
+    ours, theirs = group("a:1"), group("b:1")
+    await ours.join(LEASE)
+    assert (await ours.look()).has_only("a:1")
+    membership = await theirs.join(LEASE)
+    await cluster.execute("remove", {"path": f"{ROOT}/instances/b:1", "recursive": True})
+    assert not (await ours.look()).has_only("a:1")
+    await theirs.register()
+    await theirs.leave(membership)
+    assert not (await ours.look()).has_only("a:1")
+
+
 async def test_agents_of_one_stage_agree_on_the_lease(group: Group) -> None:
     await group("a:1").join(LEASE)
     with pytest.raises(ClusterError, match=r"must have the same membership\.lease: it is 6000 ms here and 5000 ms"):
@@ -90,12 +111,58 @@ async def test_stages_have_members_of_their_own_and_one_synchronizer(group: Grou
     ours, theirs = group("a:1"), group("b:1", "st/age")
     own, other = await ours.join(LEASE), await theirs.join(LEASE)
     assert set((await theirs.look()).members) == {"b:1"}
-    assert not (await theirs.look()).synchronizer_taken
+    assert (await theirs.look()).synchronizer is None
     assert await theirs.claim_synchronizer(other)
-    assert (await ours.look()).synchronizer_taken
+    assert (await ours.look()).synchronizer == other
     assert not await ours.claim_synchronizer(own)
     await theirs.resign_synchronizer(other)
     assert await ours.claim_synchronizer(own)
+
+
+class LosesAnswers(CypressGroup):
+    """The cluster does what it is asked to, and whoever asked does not hear of it."""
+
+    async def claim_synchronizer(self, membership: str) -> bool:
+        await super().claim_synchronizer(membership)
+        raise ClusterUnavailable("no answer")
+
+
+class LosesRequests(CypressGroup):
+    """What is asked for does not reach the cluster."""
+
+    async def resign_synchronizer(self, membership: str) -> None:
+        raise ClusterUnavailable("no connection")
+
+
+def membership_of(group: CypressGroup) -> Membership:
+    clock = SystemClock()
+    origins = Origins(Process("a", 1, 1), "Control:0", Random(1))
+    board = Board("a", clock)
+    leadership = Leadership("a:1", timedelta(seconds=LEASE))
+    return Membership(group, leadership, board, asyncio.Event(), asyncio.Event(), clock, origins, Metrics(board))
+
+
+async def test_an_election_whose_answer_is_lost_has_an_effect(cluster: YtCluster) -> None:
+    group = LosesAnswers(cluster, ROOT, "production", "a:1")
+    membership = membership_of(group)
+    await membership.do_pass(0)
+    with pytest.raises(ClusterUnavailable):
+        await membership.stand_for_election(await group.look(), lambda: True)
+    assert not membership.keeps_tables
+    await membership.stand_for_election(await group.look(), lambda: True)
+    assert membership.keeps_tables
+
+
+async def test_the_lock_is_given_back_however_often_that_fails(cluster: YtCluster) -> None:
+    group = LosesRequests(cluster, ROOT, "production", "a:1")
+    membership = membership_of(group)
+    await membership.do_pass(0)
+    await membership.stand_for_election(await group.look(), lambda: True)
+    assert membership.keeps_tables
+    for _ in range(2):
+        with pytest.raises(ClusterUnavailable):
+            await membership.stand_for_election(await group.look(), lambda: False)
+        assert not membership.keeps_tables
 
 
 @pytest.mark.parametrize("value", [True, "true"])

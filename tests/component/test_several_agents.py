@@ -91,6 +91,22 @@ async def test_every_agent_answers_for_every_queue(world: World) -> None:
         assert document["status"]["partition_count"] == 1
 
 
+async def test_an_agent_that_has_just_been_started_answers(world: World) -> None:
+    async with AsyncExitStack() as stack:
+        await world.settled(await world.start(stack))
+        started = await world.start(stack)
+        assert "partition_count" in await status(started, QUEUES[0])
+
+
+async def test_the_node_of_an_agent_that_runs_is_made_again(world: World) -> None:
+    async with AsyncExitStack() as stack:
+        agents = [await world.start(stack) for _ in range(2)]
+        await world.settled(*agents)
+        node = f"{ROOT}/instances/{agents[1].rpc_address}"
+        await world.user.run("remove", path=node, recursive=True)
+        await eventually(lambda: world.user.run("exists", path=f"{node}/orchid"), lambda found: found["value"] is True)
+
+
 async def test_agents_can_be_browsed_on_the_cluster(world: World) -> None:
     async with AsyncExitStack() as stack:
         agents = [await world.start(stack) for _ in range(2)]
