@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from queue_agent.spark.export import layout
-from queue_agent.spark.export.completeness import Completion
+from queue_agent.spark.export.completeness import Completion, reopened
 from queue_agent.spark.export.documents import Identity, Manifest, Plan, decode, encode
 from queue_agent.spark.export.errors import TargetDamaged
-from queue_agent.spark.export.state import ExportState, follow
+from queue_agent.spark.export.state import ExportState, follow, tallies_of
 from queue_agent.spark.export.storage import Storage
 
 T = TypeVar("T")
@@ -44,6 +44,17 @@ class Archive:
 
     def save_state(self, state: ExportState) -> None:
         self.storage.put(layout.PROGRESS, encode(state.to_json()))
+
+    def settle(self, state: ExportState, manifest: Manifest) -> ExportState:
+        """Write down what follows from the next manifest; it does no harm to do so again. Returns the state after."""
+        changes = {} if manifest.plan.kind == "compact" else tallies_of(manifest)
+        for label, tally in changes.items():
+            if state.is_closed(label):
+                self.save_completion(reopened(self.find_completion(label), label, tally, manifest.number))
+        following = follow(state, manifest)
+        self.save_state(following)
+        self.remove_plan(manifest.number)
+        return following
 
     def find_plan(self, number: int) -> Plan | None:
         return _read(self.storage, f"{layout.PLANS}/{layout.numbered(number)}", Plan.from_json)

@@ -18,7 +18,7 @@ from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, P
 from queue_agent.spark.export.errors import ExportError, TargetDamaged
 from queue_agent.spark.export.layout import FileName
 from queue_agent.spark.export.parquet_writer import measure
-from queue_agent.spark.export.state import ExportState, follow, live_files
+from queue_agent.spark.export.state import ExportState, live_files
 from queue_agent.spark.export.storage import Storage, StoredFile
 
 _THREADS: Final = 2
@@ -138,7 +138,9 @@ class Compactor:
         identity = self._archive.find_identity()
         if identity is None:
             raise TargetDamaged("there is no export in this directory")
-        state = self._archive.load_state()
+        state = self._archive.find_state() or ExportState()
+        while (published := self._archive.find_manifest(state.last_number + 1)) is not None:
+            state = self._archive.settle(state, published)  # whoever published it died before doing so
         pending = self._archive.find_plan(state.last_number + 1)
         if pending is not None and pending.kind != "compact":
             raise ExportError("a batch was begun and not finished: run the export first")
@@ -148,8 +150,7 @@ class Compactor:
         groups = plan_groups(live_files(manifests).values(), state.is_closed, target_bytes)
         for _, of_period in groupby(groups, key=lambda group: group[0].label):
             manifest = self._merge(state, identity, list(of_period), manifests)
-            state = follow(state, manifest)
-            self._archive.save_state(state)
+            state = self._archive.settle(state, manifest)
             manifests.append(manifest)
         removals = plan_removals(self._archive.storage.files("", recursive=True), manifests, self._clock(), grace)
         for path in removals:
@@ -172,7 +173,6 @@ class Compactor:
         manifest = Manifest(plan, identity.export_id, files, schema, 0, self._clock().isoformat())
         self._check()
         self._archive.publish(manifest)
-        self._archive.remove_plan(number)
         return manifest
 
 

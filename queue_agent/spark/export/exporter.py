@@ -14,7 +14,7 @@ from uuid import uuid4
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.compaction import abandon
-from queue_agent.spark.export.completeness import close, reopened, watermark
+from queue_agent.spark.export.completeness import close, watermark
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, schema_hash
 from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetTaken
 from queue_agent.spark.export.layout import export_directory, version_name
@@ -32,7 +32,7 @@ from queue_agent.spark.export.planning import (
 from queue_agent.spark.export.reporting import Reporter, RunSummary
 from queue_agent.spark.export.schemas import find_incompatibility
 from queue_agent.spark.export.source import SourceInfo
-from queue_agent.spark.export.state import ExportState, follow, late_rows, live_files, tallies_of
+from queue_agent.spark.export.state import ExportState, late_rows, live_files
 from queue_agent.spark.export.storage import Storage
 from queue_agent.spark.offsets import PartitionBounds
 
@@ -217,7 +217,7 @@ class _Run:
     def recover(self) -> None:
         """Bring everything to where the manifests are, and do again the batch that was begun last."""
         while (manifest := self._archive.find_manifest(self._state.last_number + 1)) is not None:
-            self._settle(manifest)
+            self._state = self._archive.settle(self._state, manifest)
         self._check_consumer()
         self._let_go()
         plan = self._archive.find_plan(self._state.last_number + 1)
@@ -287,7 +287,7 @@ class _Run:
         )
         self._right.check()
         self._archive.publish(manifest)
-        self._settle(manifest)
+        self._state = self._archive.settle(self._state, manifest)
         self._let_go()
         self._exporter.summary.add(manifest)
         self._exporter._reporter.published(manifest)
@@ -311,17 +311,6 @@ class _Run:
                     f"{written[index]} rows of partition {index} were written where {wanted[index]} were planned; "
                     "nothing of the batch is published"
                 )
-
-    def _settle(self, manifest: Manifest) -> None:
-        """Write down what follows from a manifest; it does no harm to do so again."""
-        changes = {} if manifest.plan.kind == "compact" else tallies_of(manifest)
-        for label, tally in changes.items():
-            if self._state.is_closed(label):
-                found = self._archive.find_completion(label)
-                self._archive.save_completion(reopened(found, label, tally, manifest.number))
-        self._state = follow(self._state, manifest)
-        self._archive.save_state(self._state)
-        self._archive.remove_plan(manifest.number)
 
     def _let_go(self) -> None:
         self._exporter.summary.next_row_indexes = dict(self._state.next_row_indexes)
@@ -385,9 +374,12 @@ class _Run:
     def _new_identity(self) -> Identity:
         options, info = self._options, self._info
         continues: Mapping[int, int] = {}
-        if options.schema_version > 1:
-            before = export_directory(info.cluster, info.path, options.schema_version - 1, options.generation)
-            continues = Archive(self._exporter._target.below(before)).load_state().next_row_indexes
+        for version in range(options.schema_version - 1, 0, -1):
+            directory = export_directory(info.cluster, info.path, version, options.generation)
+            before = Archive(self._exporter._target.below(directory))
+            if before.find_identity() is not None:
+                continues = before.load_state().next_row_indexes
+                break
         return Identity(
             export_id=str(uuid4()),
             cluster=info.cluster,

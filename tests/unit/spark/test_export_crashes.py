@@ -14,7 +14,7 @@ from queue_agent.spark.export.compaction import Compactor
 from queue_agent.spark.export.planning import BatchLimits
 from queue_agent.spark.export.state import follow_all, live_files
 from queue_agent.spark.export.verification import verify
-from tests.unit.spark.export_fakes import EXPORT, Crash, ExportWorld
+from tests.unit.spark.export_fakes import EXPORT, START, Crash, ExportWorld
 
 WRITE = st.tuples(st.just("write"), st.integers(0, 2), st.integers(1, 12))
 TIME = st.tuples(st.just("time"), st.integers(1, 200), st.just(0))
@@ -88,6 +88,29 @@ def test_a_batch_is_the_same_after_a_crash_at_any_of_its_steps(after: bool) -> N
         world.exporter().catch_up()
         verdict = verify(world.archive(), EXPORT, consumed=world.queue.offsets, deep=True)
         assert (verdict.faults, verdict.notes, verdict.rows) == ([], [], 8), effect
+    raise AssertionError("the export never ended")
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_files_merged_after_a_crash_do_not_hide_that_rows_came_late(after: bool) -> None:
+    for effect in range(100):
+        world = ExportWorld()
+        world.queue.write(0, 4)
+        world.queue.now += timedelta(hours=2)
+        world.exporter(limits=BatchLimits(2, 2)).catch_up()
+        world.queue.timestamps[0].append(int(START.timestamp()) << 30)
+        world.mortal.die_at(effect, after=after)
+        try:
+            world.exporter().catch_up()
+        except Crash:
+            pass
+        else:
+            assert effect > 5
+            return
+        world.mortal.die_at(None, after=False)
+        compact(world)
+        world.exporter().catch_up()
+        assert verify(world.archive(), EXPORT, consumed=world.queue.offsets, deep=True).faults == [], effect
     raise AssertionError("the export never ended")
 
 

@@ -143,6 +143,9 @@ def test_a_schema_that_can_not_be_followed_needs_a_new_version_which_goes_on(wor
     world.exporter(schema_version=2).catch_up()
     assert live_rows(world, "v2") == rows((0, 6, 9))
     assert verdict(world, "v2").faults == []
+    world.queue.write(0, 2)
+    world.exporter(schema_version=4).catch_up()
+    assert live_rows(world, "v4") == rows((0, 9, 11)), "a version that was left out changes nothing"
 
 
 def test_a_consumer_that_was_elsewhere_before_is_moved_back(world: ExportWorld) -> None:
