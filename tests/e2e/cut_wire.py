@@ -20,6 +20,7 @@ class CutWire:
         self._host, _, port = target.rpartition(":")
         self._port = int(port)
         self._is_cut = False
+        self._open_count = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
@@ -32,7 +33,10 @@ class CutWire:
     ) -> None:
         assert self._server is not None
         self._server.close()
-        self._drop_all()
+        while self._open_count:
+            self._drop_all()
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)  # transports close their sockets a turn later
 
     @property
     def address(self) -> str:
@@ -54,6 +58,14 @@ class CutWire:
         self._writers.clear()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open_count += 1
+        try:
+            await self._pass_on(reader, writer)
+        finally:
+            self._open_count -= 1
+            writer.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         try:
             other_reader, other_writer = await asyncio.open_connection(self._host, self._port)
@@ -64,6 +76,8 @@ class CutWire:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._pump(reader, other_writer))
             group.create_task(self._pump(other_reader, writer))
+        self._writers -= {writer, other_writer}
+        other_writer.transport.abort()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -25,7 +25,7 @@ BUSY: Final = 24
 """Queues with something to be trimmed in every pass."""
 
 SLACK: Final = 4.0
-"""Seconds a loaded machine may add to two leases."""
+"""Seconds that are added to two leases; as many times, as there are processes for each core."""
 
 PAUSE: Final = LEASE / 3
 """Seconds at least between the last trim of one agent and the first of the next."""
@@ -76,6 +76,11 @@ async def leave(stage: Stage, agent: AgentProcess) -> None:
 FAULTS: Final[list[Fault]] = [die, freeze, be_cut_off, jump_forward, jump_back, leave]
 
 
+def slack() -> float:
+    """Seconds a machine as busy as this one is allowed."""
+    return SLACK * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def check_trims(stage: Stage) -> Mapping[object, set[str]]:
     """No two agents at one queue at once, nor one soon after the other; who has trimmed each."""
     by_table: dict[object, list[LoggedRequest]] = defaultdict(list)
@@ -104,7 +109,8 @@ async def test_no_queue_is_trimmed_by_two_and_all_are_served_whatever_happens(tm
                 began = time.monotonic()
                 await fault(stage, victim)
                 asked = randomness.choice([agent for agent in stage.agents if agent is not victim])
-                await stage.all_served(asked, max(2 * LEASE + SLACK - (time.monotonic() - began), SLACK))
+                limit = began + 2 * LEASE + slack() - time.monotonic()
+                await stage.all_served(asked, max(limit, slack()), fault.__name__)
                 check_trims(stage)
         await asyncio.sleep(1.5 * LEASE)  # so that whoever leads now trims as well
         stop.set()
