@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,6 +42,7 @@ async def main() -> None:
         default=LOADS,
         help="percentages of partitions that move: all of some queues, or (1s) scattered over the queues",
     )
+    parser.add_argument("--scrape", type=float, metavar="SECONDS", help="scrape the agent's metrics so often meanwhile")
     arguments = parser.parse_args()
     size = Size(queues=arguments.queues)
     with stand_in_process(size) as cluster:
@@ -54,7 +56,7 @@ async def main() -> None:
             flush=True,
         )
         with agent_process(cluster.address) as agent:
-            async with Probe(agent.rpc_address, size) as probe:
+            async with scraping(agent.http_address, arguments.scrape), Probe(agent.rpc_address, size) as probe:
                 await probe.wait_for_passes(3)
                 print(f"start: {agent.processor_seconds():.1f} s processor, {agent.resident_megabytes():.0f} MB")
                 for load in arguments.loads:
@@ -63,6 +65,25 @@ async def main() -> None:
                     await probe.wait_for_passes(passes + 2, load)
                     cost = await measure(cluster, agent, probe, load, arguments.seconds)
                     report(load, cost, plain.processor_seconds)
+
+
+@asynccontextmanager
+async def scraping(address: str, period: float | None) -> AsyncIterator[None]:
+    """Somebody else asks for all metrics, as a Prometheus server does; without a period nobody."""
+
+    async def scrape(seconds: float) -> None:
+        while True:
+            process = await asyncio.create_subprocess_exec(
+                "curl", "-sS", "--compressed", "-o", "/dev/null", f"http://{address}/solomon/all"
+            )
+            await process.wait()
+            await asyncio.sleep(seconds)
+
+    async with asyncio.TaskGroup() as group:
+        task = None if period is None else group.create_task(scrape(period))
+        yield
+        if task is not None:
+            task.cancel()
 
 
 async def measure(cluster: StandInProcess, agent: AgentProcess, probe: Probe, load: Load, seconds: float) -> Cost:

@@ -64,9 +64,10 @@ def stand_in_process(size: Size) -> Iterator[StandInProcess]:
 class AgentProcess:
     """A running agent, looked at through `/proc`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], rpc_address: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], rpc_address: str, http_address: str) -> None:
         self._process = process
         self.rpc_address = rpc_address
+        self.http_address = http_address
 
     def processor_seconds(self) -> float:
         """What it has used since its start."""
@@ -98,7 +99,7 @@ def agent_process(proxy: str) -> Iterator[AgentProcess]:
         file.write_text(json.dumps(config))  # JSON is YAML
         with subprocess.Popen([sys.executable, "-m", "queue_agent", "run", "--config", str(file)]) as process:
             try:
-                yield AgentProcess(process, f"127.0.0.1:{rpc_port}")
+                yield AgentProcess(process, f"127.0.0.1:{rpc_port}", f"127.0.0.1:{http_port}")
             finally:
                 process.kill()
 

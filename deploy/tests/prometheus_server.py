@@ -80,7 +80,7 @@ class PrometheusServer:
 async def prometheus_server(
     session: aiohttp.ClientSession, folder: Path, target: str
 ) -> AsyncIterator[PrometheusServer]:
-    """Run a server that scrapes one target, each second.
+    """Run a server that scrapes one target, every other second.
 
     Args:
         session: for requests to it.
@@ -88,7 +88,7 @@ async def prometheus_server(
         target: `host:port` of the agent.
     """
     config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
-    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config["global"] = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
     config["scrape_configs"][0]["static_configs"][0]["targets"] = [target]
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     (folder / "rules").mkdir()

@@ -12,6 +12,7 @@ from typing import Final
 import aiohttp
 import pytest
 import pytest_asyncio
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from deploy.tests.prometheus_server import PrometheusServer, hasten, prometheus_server
 from queue_agent.dashboards.grafana import DASHBOARDS
@@ -72,6 +73,10 @@ class World:
     """A cluster with queues that are written to and read, an agent, and a Prometheus server."""
 
     user: User
+    session: aiohttp.ClientSession
+    origin: str
+    """Address of the agent."""
+
     prometheus: PrometheusServer
     agent: AsyncExitStack
     """Left, the agent is no more."""
@@ -140,7 +145,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             assert response.status == 200
         target = agent.origin.removeprefix("http://")
         async with prometheus_server(session, tmp_path_factory.mktemp("prometheus"), target) as prometheus:
-            yield World(user, prometheus, agent_stack, reading)
+            yield World(user, session, agent.origin, prometheus, agent_stack, reading)
         traffic.cancel()
 
 
@@ -154,6 +159,21 @@ async def test_every_expression_of_every_dashboard_gives_data(world: World) -> N
                 await asyncio.sleep(1)
     except TimeoutError:
         raise AssertionError("no data: " + "\n".join(missing)) from None
+
+
+async def test_promtool_and_open_metrics_find_nothing_wrong_with_our_own_metrics(world: World) -> None:
+    async with world.session.get(f"{world.origin}/metrics") as response:
+        page = await response.read()
+    assert b"queue_agent_consumer_partition_lag_rows{" in page
+    process = await asyncio.create_subprocess_exec(
+        "promtool", "check", "metrics", stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    _, complaints = await process.communicate(page)
+    assert (process.returncode, complaints) == (0, b"")
+    headers = {"Accept": "application/openmetrics-text; version=1.0.0"}
+    async with world.session.get(f"{world.origin}/metrics", headers=headers) as response:
+        families = text_string_to_metric_families(await response.text())  # type: ignore[no-untyped-call] # left so
+    assert "queue_agent_queue_rows_written" in {family.name for family in families}
 
 
 async def test_recorded_series_are_there(world: World) -> None:

@@ -19,7 +19,7 @@ def label_text(labels: Mapping[str, str]) -> str:
 
 def cut(path: str) -> str:
     """A path as the value of a label: no more than 200 bytes."""
-    return path.encode()[:MAX_PATH_LABEL_BYTES].decode(errors="ignore")
+    return path.encode(errors="replace")[:MAX_PATH_LABEL_BYTES].decode(errors="ignore")
 
 
 class Lines:
@@ -69,7 +69,12 @@ def render_families(families: Collection[Family], parts: Iterable[Lines], *, as_
         for name, text in lines.by_family():
             if name in found:
                 found[name].append(text)
-    return [(head(family) + "".join(found[family.name])).encode() for family in families if found[family.name]]
+    # What is no text in a tag must not take the whole page with it.
+    return [
+        (head(family) + "".join(found[family.name])).encode(errors="replace")
+        for family in families
+        if found[family.name]
+    ]
 
 
 def _help(family: Family) -> str:

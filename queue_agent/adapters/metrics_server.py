@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, NamedTuple
 
+import structlog
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.exposition import choose_encoder
@@ -15,6 +16,8 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 
 from queue_agent.adapters.metrics import Metrics, Page, Sight
 from queue_agent.config import MetricsConfig
+
+log = structlog.get_logger(__name__)
 
 CLASSIC: Final = CONTENT_TYPE_PLAIN_0_0_4
 OPEN: Final = CONTENT_TYPE_LATEST
@@ -84,10 +87,13 @@ class MetricsServer:
             headers["Content-Encoding"] = "gzip"
         response = web.StreamResponse(headers=headers)
         response.content_length = sum(map(len, page))
-        await response.prepare(request)
-        for piece in page:
-            for start in range(0, len(piece), _CHUNK):
-                await response.write(piece[start : start + _CHUNK])
+        try:
+            await response.prepare(request)
+            for piece in page:
+                for start in range(0, len(piece), _CHUNK):
+                    await response.write(piece[start : start + _CHUNK])
+        except ConnectionResetError:
+            log.info("scrape given up by the client", path=request.path)
         return response
 
     async def _find(self, variant: _Variant) -> Sequence[bytes]:

@@ -440,3 +440,9 @@ def test_names_of_the_other_agent_can_be_left_out() -> None:
     page = collect(ObjectMetrics(compatible=False), [queue(partition(0, 1))], [consumer(reading(0, 1))])
     assert not [name for name in page.names if name.startswith("yt_")]
     assert page.own("consumer_lag_rows", CONSUMER_LABELS) == 1
+
+
+def test_a_tag_that_is_no_text_does_not_cost_the_page() -> None:
+    tagged = replace(queue(partition(0, 1)), row=QueueRow(QUEUE, queue_profiling_tag="\udcff"))
+    page = collect(ObjectMetrics(), [tagged])
+    assert page.own("queue_rows", {**QUEUE_LABELS, "queue_tag": "?"}) == 1
