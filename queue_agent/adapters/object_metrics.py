@@ -173,12 +173,17 @@ def queue_series(snapshot: QueueSnapshot, growth: QueueGrowth, choice: Choice) -
         page.add(f"{_OWN_QUEUE}_rows", sum(rows.values()))
         page.add_partitions(f"{_OWN_QUEUE}_partition_rows", rows)
         _add_time(page, f"{_OWN_QUEUE}_last_write_timestamp_seconds", (p.last_row_commit_time for p in known.values()))
-    if weights:
+    if weights or (view is not None and _is_known_empty(view, rows)):
         page.add(f"{_OWN_QUEUE}_bytes", sum(weights.values()))
     _add_trims(page, snapshot)
     for category in snapshot.alerts:
         page.add(f"{_OWN_QUEUE}_alerts", 1, category=category)
     return page.series
+
+
+def _is_known_empty(view: QueueView, rows: Mapping[int, int]) -> bool:
+    """Whether a queue that would tell its data weight has none: nobody says what rows weighed that are gone."""
+    return view.has_cumulative_data_weight_column and bool(rows) and not any(rows.values())
 
 
 def _add_counts(page: _Object, snapshot: QueueSnapshot, view: QueueView, readable: int, choice: Choice) -> None:

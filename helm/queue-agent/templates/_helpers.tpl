@@ -147,6 +147,8 @@ annotations:
 - name: token-{{ $number }}
   secret:
     secretName: {{ $token.existingSecret }}
+    # For the agent's group, which is the volume's (fsGroup).
+    defaultMode: 0440
     items:
       - key: {{ default "YT_TOKEN" $token.key }}
         path: {{ default "YT_TOKEN" $token.key }}

@@ -151,6 +151,14 @@ def test_what_is_not_known_has_no_series() -> None:
     assert not {name for name in page.names if "data_weight" in name}
 
 
+def test_an_empty_queue_weighs_nothing_if_it_would_tell_what_it_weighs() -> None:
+    empty = queue(partition(5, 5), partition(0, 0))
+    assert collect(ObjectMetrics(), [empty]).own("queue_bytes", QUEUE_LABELS) == 0
+    silent = replace(empty, content=QueueView([partition(5, 5)], True, False, NOW))
+    assert collect(ObjectMetrics(), [silent]).own("queue_bytes", QUEUE_LABELS) is None
+    assert collect(ObjectMetrics(), [queue(partition(0, 1))]).own("queue_bytes", QUEUE_LABELS) is None
+
+
 def test_counters_start_at_zero_and_add_up_what_was_written_and_trimmed() -> None:
     metrics = ObjectMetrics()
     first = collect(metrics, [queue(partition(2, 5, 50), partition(0, 10, 100))])
