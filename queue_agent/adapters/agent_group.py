@@ -114,7 +114,12 @@ class CypressGroup:
             },
             instances={str(name): is_true(yson.attributes_of(name).get("banned")) for name in instances["value"]},
             synchronizer=next(
-                (str(lock["transaction_id"]) for lock in synchronizer["value"] if lock.get("mode") == "exclusive"), None
+                (
+                    str(lock["transaction_id"])
+                    for lock in synchronizer["value"]
+                    if lock.get("mode") == "exclusive" and lock.get("state") == "acquired"
+                ),
+                None,
             ),
         )
 

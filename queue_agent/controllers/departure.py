@@ -43,9 +43,9 @@ async def depart(
 
 
 async def _hand_over(group: AgentGroup, address: str, board: Board) -> None:
-    if address not in board.placement.hosts.values():
+    if address not in board.placement.object_counts:  # rows of other stages stay as they are
         return
-    while address in board.placement.hosts.values():
+    while address in board.placement.object_counts:
         try:
             view = await group.look()
         except ClusterError as error:

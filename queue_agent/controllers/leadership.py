@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -60,17 +60,23 @@ class Leadership:
         """No other agent has ever been registered, or is a member, asked then."""
         self._tenure.saw_alone(sent)
 
-    def find_hold(self, ref: CrossClusterRef) -> Hold | None:
-        """Why this agent may not act on an object now; None: it may."""
-        return self._tenure.find_hold(ref.table, boot_seconds())
+    def find_hold(self, refs: Collection[CrossClusterRef]) -> Hold | None:
+        """Why this agent may not act on all these objects now; None: it may."""
+        now = boot_seconds()
+        holds = (self._tenure.find_hold(ref.table, now) for ref in refs)
+        return next((hold for hold in holds if hold is not None), None)
 
     @contextmanager
-    def acting(self, ref: CrossClusterRef) -> Iterator[ActionPermit]:
-        """Act on an object; what is done is to ask the permit each time, and is to end with the context."""
+    def acting(self, refs: Collection[CrossClusterRef]) -> Iterator[ActionPermit]:
+        """Act on objects; what is done is to ask the permit each time, and is to end with the context.
+
+        Args:
+            refs: those for which it has to be led here: what is acted on, and what for.
+        """
         self._actions += 1
         self._idle.clear()
         try:
-            yield ActionPermit(self, ref)
+            yield ActionPermit(self, refs)
         finally:
             self._actions -= 1
             if not self._actions:
@@ -84,10 +90,10 @@ class Leadership:
 
 @dataclass(frozen=True, slots=True)
 class ActionPermit:
-    """`ports.Permit` for one object."""
+    """`ports.Permit` for what has to be led here."""
 
     leadership: Leadership
-    ref: CrossClusterRef
+    refs: Collection[CrossClusterRef]
 
     @property
     def seconds(self) -> float:
@@ -96,6 +102,7 @@ class ActionPermit:
 
     def check(self) -> None:
         """Raise `ActionRefused` if the action may not begin now."""
-        hold = self.leadership.find_hold(self.ref)
+        hold = self.leadership.find_hold(self.refs)
         if hold is not None:
-            raise ActionRefused(f'Object "{self.ref}" is left alone since {hold.reason}')
+            names = ", ".join(f'"{ref}"' for ref in self.refs)
+            raise ActionRefused(f"{names} left alone since {hold.reason}")

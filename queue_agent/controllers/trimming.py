@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -155,7 +155,7 @@ class Trimmer:
         if object_id is None or all(trim.target is None for trim in plan.trims.values()):
             return plan, {}
         leadership = self._context.leadership
-        hold = None if leadership is None else leadership.find_hold(self._ref)
+        hold = None if leadership is None else leadership.find_hold(self._concerned(plan))
         if hold is not None and mode is TrimmingMode.TRIM:
             return plan.paused(ConstraintKind.HAND_OVER, origin.error(f"Not trimmed since {hold.reason}")), {}
         cluster = get_cluster(self._context.clusters, plan.table.cluster)
@@ -171,7 +171,7 @@ class Trimmer:
     ) -> dict[int, ErrorInfo]:
         targets = {index: trim.target for index, trim in trims.items() if trim.target is not None}
         leadership = self._context.leadership
-        with nullcontext() if leadership is None else leadership.acting(self._ref) as permit:
+        with nullcontext() if leadership is None else leadership.acting(self._concerned(plan)) as permit:
             outcomes = await fan_out(
                 lambda index: cluster.trim_rows(object_id, index, targets[index], permit),
                 targets,
@@ -197,6 +197,10 @@ class Trimmer:
             assert isinstance(partition, QueuePartition), "only what can be read has a target"
             self._note(plan.table, object_id, index, partition.lower_row_index, trims[index], origin)
         return failures
+
+    def _concerned(self, plan: TrimPlan) -> Collection[CrossClusterRef]:
+        """The queue, and the table to trim: another agent may lead a replica, and trim it for its own consumers."""
+        return dict.fromkeys((self._ref, plan.table))
 
     def _note(
         self,
