@@ -26,6 +26,9 @@ BATCHES_ATTRIBUTE: Final = "spark_batches"
 _PART_LIFETIME: Final = 6 * 3600 * 1000
 """Milliseconds after which parts vanish that no commit has taken and nobody looks at."""
 
+_LOCK_WAIT: Final = 120_000
+"""Milliseconds: several queries may add to one table, each in its turn."""
+
 _REQUEST_ROWS: Final = 100_000
 """Written together: each request makes chunks of its own, and takes a transaction."""
 
@@ -78,7 +81,7 @@ class StaticTarget:
         with client.Transaction():
             if not client.exists(self.options.path):
                 client.create("table", self.options.path, attributes={"schema": self.schema}, recursive=True)
-            client.lock(self.options.path, mode="exclusive")
+            client.lock(self.options.path, mode="exclusive", waitable=True, wait_for=_LOCK_WAIT)
             done: Mapping[str, int] = client.get_attribute(self.options.path, BATCHES_ATTRIBUTE, default={})
             if batch is None or done.get(batch[0], -1) < batch[1]:
                 self._concatenate(client, paths)

@@ -122,9 +122,15 @@ class TransactionWriter(DataSourceStreamArrowWriter):
 
 
 def create_ledger(connection: ConnectionOptions, path: str) -> None:
-    """Create and mount the table that says which batch of a query was written last, if it is not there."""
+    """Create the table that says which batch of a query was written last, and mount it, unless that is done."""
     client: Any = client_of(connection)
-    if not client.exists(path):
+    try:
+        state = client.get(f"{path}/@tablet_state")
+    except YtResponseError as error:
+        if not error.is_resolve_error():
+            raise
         attributes = {"dynamic": True, "schema": _LEDGER_SCHEMA}
         client.create("table", path, attributes=attributes, recursive=True, ignore_existing=True)
+        state = "unmounted"
+    if state == "unmounted":  # also by a driver that died in between
         client.mount_table(path, sync=True)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
+from yt.wrapper.errors import YtResponseError
 
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import OptionError
-from queue_agent.spark.options import BATCH_SIZE_SETTING
+from queue_agent.spark.options import BATCH_SIZE_SETTING, OptionReader
+from queue_agent.spark.static_sink import WrittenPart
+from queue_agent.spark.transaction_sink import create_ledger
 from queue_agent.testing import LocalCluster, YtError
 from tests.spark.queues import create_consumer, create_queue, create_sorted, offsets, rows_of
-from tests.spark.streams import drain
+from tests.spark.streams import DEADLINE, drain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,3 +174,36 @@ def test_a_stream_into_what_is_not_there_is_refused(home: LocalCluster, folder: 
 
     with pytest.raises(OptionError, match=r"the table .* is not there; create it"):
         source.streamWriter(StructType([]), overwrite=False)
+
+
+def test_a_ledger_that_was_made_and_not_mounted_is_mounted(home: LocalCluster, folder: str) -> None:
+    ledger = f"{folder}/ledger"
+    given = {"path": ledger, "proxy": home.address, "write_mode": "transaction", "ledger_path": ledger}
+    connection = OptionReader(given, {}, {}).write_options().connection
+    died = home.faults.refuse("mount_table", count=1, error=REFUSED)
+    with pytest.raises(YtResponseError, match="Something is wrong with this request"):
+        create_ledger(connection, ledger)
+    assert died.hits == 1
+
+    create_ledger(connection, ledger)
+
+    assert rows_of(home, ledger) == []
+
+
+def test_queries_that_add_to_one_static_table_wait_for_each_other(home: LocalCluster, folder: str) -> None:
+    path = f"{folder}/static"
+    home.client.create("table", path, attributes={"schema": [{"name": "data", "type": "string"}]})
+    schema = StructType([StructField("data", StringType())])
+    writer = YtDataSource({"path": path, "proxy": home.address}).streamWriter(schema, overwrite=False)
+    with ThreadPoolExecutor(1) as executor:
+        with home.client.Transaction():
+            home.client.lock(path)
+            written = executor.submit(writer.commit, [WrittenPart(query_id="query")], 3)
+            deadline = time.monotonic() + DEADLINE
+            while not any(lock["state"] == "pending" for lock in home.client.get(f"{path}/@locks")):
+                assert not written.done(), written.exception()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        written.result()
+
+    assert home.client.get(f"{path}/@spark_batches") == {"query": 3}
