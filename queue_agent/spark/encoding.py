@@ -145,6 +145,19 @@ def rebatched(batches: Iterator[pa.RecordBatch], row_count: int) -> Iterator[pa.
         yield _joined(waiting)
 
 
+def gathered(batches: Iterator[pa.RecordBatch], row_count: int, byte_count: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches that are full once they have so many rows, or so many bytes in memory."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= row_count or sum(one.nbytes for one in waiting) >= byte_count:
+            yield _joined(waiting)
+            waiting = []
+    if waiting:
+        yield _joined(waiting)
+
+
 def converter_of(data_type: DataType, type_v3: TypeV3) -> Convert | None:
     """How a value that is not null is written to a type; None if it cannot be."""
     if type_v3 == "yson":

@@ -16,7 +16,7 @@ from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.connection import client_of
 from queue_agent.spark.dynamic_sink import Messages
-from queue_agent.spark.encoding import RowEncoder, rebatched
+from queue_agent.spark.encoding import RowEncoder, gathered
 from queue_agent.spark.options import WriteOptions
 from queue_agent.spark.sinks import TaskReport, new_report
 
@@ -31,6 +31,9 @@ _LOCK_WAIT: Final = 120_000
 
 _REQUEST_ROWS: Final = 100_000
 """Written together: each request makes chunks of its own, and takes a transaction."""
+
+_REQUEST_BYTES: Final = 64 << 20
+"""Rows may be wide; as they are encoded they take several times as much memory."""
 
 
 @dataclass
@@ -60,7 +63,7 @@ class StaticTarget:
         assert context is not None
         part = WrittenPart(query_id=new_report().query_id, partition=context.partitionId())
         client = client_of(self.options.connection)
-        for batch in rebatched(iterator, _REQUEST_ROWS):
+        for batch in gathered(iterator, _REQUEST_ROWS, _REQUEST_BYTES):
             if part.path is None:
                 part.path = f"{self._parts_folder}/{uuid4().hex}"
                 attributes = {"schema": self.schema, "expiration_timeout": _PART_LIFETIME}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import BinaryType, DecimalType, LongType, StructField, StructType
 
-from queue_agent.spark.encoding import RowEncoder, rebatched
+from queue_agent.spark.encoding import RowEncoder, gathered, rebatched
 from queue_agent.spark.errors import ColumnError
 from queue_agent.spark.options import OptionReader, ReadOptions
 from queue_agent.spark.pulling import RangeReader, RowRange
@@ -277,3 +277,14 @@ def test_batches_are_put_together_and_cut_without_losing_a_row() -> None:
 
     assert sizes == [4, 4, 2]
     assert numbers == list(range(10))
+
+
+def test_batches_are_gathered_until_they_have_enough_rows_or_bytes() -> None:
+    batches = [pa.RecordBatch.from_pydict({"n": pa.array(range(count), pa.int64())}) for count in (2, 0, 2, 1, 5, 1)]
+
+    def sizes(row_count: int, byte_count: int) -> list[int]:
+        return [batch.num_rows for batch in gathered(iter(batches), row_count, byte_count)]
+
+    assert sizes(4, 1 << 20) == [4, 6, 1]
+    assert sizes(100, 3 * 8) == [4, 6, 1]
+    assert sizes(100, 1 << 20) == [11]
