@@ -29,7 +29,9 @@ def hastened_rules(rules: dict[str, Any]) -> dict[str, Any]:
     """A file of rules whose windows and waits are hastened; thresholds stay as they are."""
     for group in rules["groups"]:
         for rule in group["rules"]:
-            rule["expr"] = re.sub(r"\[(\d+[smhd])\]", lambda found: f"[{hasten(found[1])}]", rule["expr"])
+            rule["expr"] = re.sub(
+                r"(\[|\boffset )(\d+[smhd])\b", lambda found: f"{found[1]}{hasten(found[2])}", rule["expr"]
+            )
             for wait in ("for", "keep_firing_for"):
                 if wait in rule:
                     rule[wait] = hasten(rule[wait])
