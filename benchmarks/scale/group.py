@@ -91,8 +91,9 @@ class Group:
             case "//sys/queue_agents/instances":
                 return {"value": self._instances}
             case "//sys/queue_agents/leader_lock/@locks":
-                locks = [] if self._keeper is None else [{"mode": "exclusive", "state": "acquired"}]
-                return {"value": locks}
+                if self._keeper is None:
+                    return {"value": []}
+                return {"value": [{"mode": "exclusive", "state": "acquired", "transaction_id": self._keeper}]}
             case str() if path == f"{MAPPING}/@tablet_count":
                 return {"value": 1}
             case str() if path == f"{MAPPING}/@schema":
