@@ -44,6 +44,15 @@ class Leadership:
         """Whether others still count on this agent."""
         return self._tenure.is_member(boot_seconds())
 
+    @property
+    def is_informed(self) -> bool:
+        """Whether the state tables have been read lately."""
+        return self._tenure.is_informed(boot_seconds())
+
+    def begin(self) -> None:
+        """A membership has begun."""
+        self._tenure.begin(boot_seconds())
+
     def prolong(self, sent: float) -> None:
         """The cluster has agreed to a request for membership, sent then."""
         self._tenure.prolong(sent)

@@ -97,6 +97,7 @@ class Membership:
                 await self._group.leave(membership)
                 return
             self._membership = membership
+            self._leadership.begin()
             self._leadership.prolong(sent)
             self._has_joined = True
             self._joined.set()

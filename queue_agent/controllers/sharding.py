@@ -112,9 +112,11 @@ class ShardingManager:
 
     async def _distribute(self, eligible: list[str]) -> None:
         rows = self._find_state()
-        if rows is None or (
-            self._agreement is not None and self._agreement[0] is rows and self._agreement[1] == eligible
-        ):
+        if rows is None:
+            return
+        if not self._leadership.is_informed:
+            raise QueueAgentError("State tables have not been read lately, objects are not distributed")
+        if self._agreement is not None and self._agreement[0] is rows and self._agreement[1] == eligible:
             return
         tables = split_by_stage(rows, self._stage)
         self._rendezvous.forget_all_but(tables.own)

@@ -69,12 +69,17 @@ class Tenure(Generic[K]):
 
     def __init__(self, terms: LeaseTerms) -> None:
         self.terms = terms
+        self._begun = NEVER
         self._lease_end = NEVER
         self._asked = NEVER
         self._led_since: dict[K, float] = {}
         self._led: Mapping[K, int] = {}
         self._alone_at = NEVER
         self._is_leaving = False
+
+    def begin(self, now: float) -> None:
+        """A membership has begun; the one before may have been that of another agent with the same address."""
+        self._begun = now
 
     def prolong(self, sent: float) -> None:
         """The membership was begun, or pinged, by a request sent then, and the cluster has agreed."""
@@ -91,6 +96,10 @@ class Tenure(Generic[K]):
     def is_member(self, now: float) -> bool:
         """Whether what is begun now ends before anybody can think this agent is gone."""
         return not self._is_leaving and now + self.terms.action + self.terms.margin <= self._lease_end
+
+    def is_informed(self, now: float) -> bool:
+        """Whether the mapping was read so lately that it may be acted by."""
+        return now - self._asked <= self.terms.freshness
 
     def observe(self, sent: float, received: float, led: Mapping[K, int]) -> None:
         """The mapping was read.
@@ -118,13 +127,13 @@ class Tenure(Generic[K]):
             return Hold("this agent is being stopped")
         if not self.is_member(now):
             return Hold("this agent is no member of its stage's agents, or may not be one for much longer")
-        if now - self._asked > self.terms.freshness:
+        if not self.is_informed(now):
             return Hold(
                 "this agent does not know for certain what it leads: the mapping can not be read, or not quickly"
             )
-        since = self._led_since.get(key)
-        if since is None:
+        if key not in self._led_since:
             return Hold("another agent leads it, or none")
+        since = max(self._led_since[key], self._begun)
         if since < self._alone_at:
             return None
         rest = since + self.terms.wait - now

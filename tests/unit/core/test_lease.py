@@ -42,6 +42,18 @@ def test_a_new_leader_waits_for_a_lease_and_says_so() -> None:
     assert tenure.find_hold("q", 15.0) is None
 
 
+def test_a_leader_whose_membership_has_just_begun_waits_as_another_of_its_address_may_have_led() -> None:
+    tenure = new_tenure()
+    settle(tenure, 1, 20)
+    assert tenure.find_hold("q", 20.0) is None
+    tenure.begin(20.5)
+    hold = tenure.find_hold("q", 20.5)
+    assert hold is not None
+    assert hold.seconds == 15.0
+    settle(tenure, 21, 36)
+    assert tenure.find_hold("q", 36.0) is None
+
+
 def test_who_is_the_only_agent_there_has_ever_been_need_not_wait() -> None:
     tenure = new_tenure()
     tenure.saw_alone(0.5)
