@@ -139,6 +139,10 @@ class Metrics:
         self._series_shed = self._counter("queue_agent_series_shed_total")
         self._render_duration = self._histogram("queue_agent_metrics_render_duration_seconds", _RENDER_SECONDS)
         self._gauge("queue_agent_build_info").labels(VERSION).set(1)
+        # A counter that is first seen above zero has not grown, for Prometheus: what is lost first would alert nobody.
+        for counter in (self._journal_records, self._history_rows):
+            for outcome in ("written", "dropped"):
+                counter.labels(outcome)
 
         # Finding a series by its labels costs more than counting, and there are passes of very many objects.
         self._pass_series: dict[str, tuple[Counter, Histogram]] = {}

@@ -114,6 +114,13 @@ def test_rows_of_the_history_are_counted_by_what_became_of_them(board: Board) ->
     } <= set(lines(metrics))
 
 
+def test_losses_are_counted_from_zero_so_that_the_first_is_growth(board: Board) -> None:
+    page = lines(Metrics(board))
+    for name in ("queue_agent_trim_journal_records_total", "queue_agent_history_rows_total"):
+        assert f'{name}{{outcome="dropped"}} 0.0' in page
+        assert f'{name}{{outcome="written"}} 0.0' in page
+
+
 def test_no_series_comes_twice(board: Board) -> None:
     metrics = Metrics(board)
     metrics.pass_finished("agent", 0, 0.03, None)
