@@ -77,7 +77,7 @@ class StateTables:
         self._contents: dict[StateTable, _Content] = {}
         self._kinds: _Kinds | None = None
         self._object_hosts: tuple[Sequence[Any], ObjectHosts] = (), {}
-        self._hosts_tablet_count: int | None = None
+        self._hosts_tablet_count = 1
         self._last: StateRows | None = None
 
     async def read(self) -> StateRows:
@@ -136,15 +136,13 @@ class StateTables:
 
     async def read_hosts_stamp(self) -> Hashable:
         """When the tablets of the mapping were written last."""
-        cluster, path = self._hosts.cluster, self._hosts.path
-        if self._hosts_tablet_count is None:
-            self._hosts_tablet_count = int(await cluster.get(f"{path}/@tablet_count"))
-        try:
-            infos = await cluster.get_tablet_infos(path, range(self._hosts_tablet_count))
-        except ClusterError:
-            self._hosts_tablet_count = None  # it may have changed
-            raise
-        return tuple(info.last_write_timestamp for info in infos.values())
+        while True:
+            asked = self._hosts_tablet_count
+            self._hosts_tablet_count = 1  # if this fails there may be fewer than before
+            count, times = await self._hosts.cluster.get_write_times(self._hosts.path, asked)
+            self._hosts_tablet_count = count
+            if count == asked:
+                return tuple(times)
 
     async def read_host_versions(self, tables: Collection[CrossClusterRef]) -> Mapping[CrossClusterRef, HostVersion]:
         """Who leads these tables now, and since which write."""

@@ -286,6 +286,30 @@ async def test_state_rows_are_written_read_and_deleted(cluster: YtCluster, user:
     assert not rows.consumers
 
 
+async def test_every_write_to_the_mapping_is_noticed_in_whatever_tablets_it_is(cluster: YtCluster, user: User) -> None:
+    store = StateTables(cluster, "//sys/queue_agents")
+    table = "//sys/queue_agents/queue_agent_object_mapping"
+
+    async def reshard(pivot_keys: list[list[str]]) -> None:
+        await user.run("unmount_table", path=table)
+        await user.run("reshard_table", path=table, pivot_keys=pivot_keys)
+        await user.run("mount_table", path=table)
+
+    async def check() -> None:
+        before = await store.read_hosts_stamp()
+        assert await store.read_hosts_stamp() == before
+        await store.write_hosts({REF: "a:1"})
+        assert await store.read_hosts_stamp() != before
+
+    await check()
+    await reshard([[], ["hume://tmp/o"]])
+    await check()
+    await reshard([[]])
+    with pytest.raises(ClusterError):
+        await store.read_hosts_stamp()  # once, and then it is known that there are fewer
+    await check()
+
+
 async def test_registrations_are_read_from_the_state(cluster: YtCluster, user: User) -> None:
     await user.create_queue(QUEUE)
     await user.create_consumer(CONSUMER, QUEUE)
