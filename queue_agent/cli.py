@@ -56,7 +56,9 @@ def run(
     host: Annotated[
         str | None,
         typer.Option(
-            help="In place of the configuration's host: agents of a stage can have one file.", show_default=False
+            envvar="QUEUE_AGENT_HOST",
+            help="In place of the configuration's host: agents of a stage can have one file.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:

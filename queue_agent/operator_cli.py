@@ -185,7 +185,10 @@ not be used.
 def doctor(
     config: Annotated[Path, typer.Option(metavar="FILE", help="Configuration of the agent, as for run.")],
     host: Annotated[
-        str | None, typer.Option(help="In place of the configuration's host, as for run.", show_default=False)
+        str | None,
+        typer.Option(
+            envvar="QUEUE_AGENT_HOST", help="In place of the configuration's host, as for run.", show_default=False
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

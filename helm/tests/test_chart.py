@@ -153,8 +153,8 @@ def test_agents_have_the_addresses_that_masters_are_told() -> None:
     [job] = (d for d in objects if d["kind"] == "Job" and d["metadata"]["name"].endswith("register-addresses"))
     [container] = job["spec"]["template"]["spec"]["containers"]
     told = [argument.partition("=")[2] for argument in container["args"] if argument.startswith("--address=")]
-    run_args = agents["spec"]["template"]["spec"]["containers"][0]["args"]
-    [host] = (argument.partition("=")[2] for argument in run_args if argument.startswith("--host="))
+    agent = agents["spec"]["template"]["spec"]["containers"][0]
+    [host] = (variable["value"] for variable in agent["env"] if variable["name"] == "QUEUE_AGENT_HOST")
     name, replicas = agents["metadata"]["name"], agents["spec"]["replicas"]
     assert told == [host.replace("$(POD_NAME)", f"{name}-{number}") + ":10130" for number in range(replicas)]
     assert f".{agents['spec']['serviceName']}.{NAMESPACE}.svc." in host

@@ -155,20 +155,20 @@ def _read_until(terminal: int, words: str, times: int) -> str:
 
 
 def test_doctor_finds_nothing_wrong_with_a_playground(
-    playground: Playground, agent: tuple[str, str], tmp_path: Path
+    playground: Playground, agent: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "agent.json.yaml"
     clusters = {name: {"proxy": url} for name, url in playground.clusters.items()}
     rpc_host, _, rpc_port = playground.rpc_address.rpartition(":")
     document = {
         "stage": "production",
-        "host": rpc_host,
         "clusters": clusters,
         "state": {"cluster": "pythia"},
         "rpc": {"port": int(rpc_port)},
         "http": {"port": int(playground.agent_url.rpartition(":")[2])},
     }
     config.write_text(json.dumps(document))
+    monkeypatch.setenv("QUEUE_AGENT_HOST", rpc_host)  # as in a pod
     findings = json.loads(done("doctor", "--config", str(config), "--json"))
     assert {finding["grade"] for finding in findings} == {"ok"}, findings
     assert ["master of pythia", "answers"] in [[finding["subject"], finding["check"]] for finding in findings]
