@@ -78,7 +78,7 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
     stage = patient.config.stage
     subject, check = f"cluster {name}", f"addresses in {place}"
     own = patient.config.address(patient.config.rpc.port)
-    register = f"queue-agent register-addresses --config {patient.file} --cluster {name} --address {own}"
+    register = f"queue-agent register-addresses --config {patient.file} --cluster {name}"
     try:
         addresses = await patient.clusters[name].get(f"{place}/queue_agent/stages/{stage}/addresses")
         known = [str(address) for address in addresses]
@@ -88,10 +88,12 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
         return refusal(subject, check, error), ()
     if not known:
         detail = f"stage {stage} has none there, so @queue_status and its like can not be answered"
-        return Finding(subject, check, Grade.FAILURE, detail, register), ()
+        return Finding(subject, check, Grade.FAILURE, detail, f"{register} --address {own}"), ()
     if own not in known and patient.config.rpc.port:
         detail = f"{', '.join(known)}, but not {own}, which is what this agent calls itself"
-        repair = f"{register} (and those of the other agents), unless another name leads to it"
+        # What is said takes the place of all that is there: those of the other agents have to be said again.
+        everybody = " ".join(f"--address {address}" for address in [*known, own])
+        repair = f"unless one of them is another name of it; leave out agents that are no more:\n{register} {everybody}"
         return Finding(subject, check, Grade.WARNING, detail, repair), known
     return Finding(subject, check, Grade.OK, ", ".join(known)), known
 

@@ -85,7 +85,10 @@ def test_addresses_nobody_answers_at_and_masters_without_an_answer_are_named(war
     ward.pythia.create("table", QUEUE, attributes={"dynamic": True, "schema": [{"name": "data", "type": "string"}]})
     found = ward.examine()
     assert found["rpc 127.0.0.1:1", "reachability"].grade is Grade.FAILURE
-    assert found["cluster pythia", "addresses in //sys/@cluster_connection"].grade is Grade.WARNING
+    addresses = found["cluster pythia", "addresses in //sys/@cluster_connection"]
+    assert addresses.grade is Grade.WARNING
+    command = "queue-agent register-addresses --config agent.yaml --cluster pythia"
+    assert str(addresses.repair).splitlines()[-1] == f"{command} --address 127.0.0.1:1 --address 127.0.0.1:9030"
     answers = found["master of pythia", "answers"]
     assert (answers.grade, QUEUE in answers.detail) == (Grade.FAILURE, True)
     assert found["objects of stage production", "permissions"].grade is Grade.OK
