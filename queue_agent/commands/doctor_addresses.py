@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from queue_agent.adapters.orchid_client import OrchidClient
+from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.commands.agent_api import AgentApi, address_of
 from queue_agent.commands.doctor_state import first_queues
 from queue_agent.commands.errors import CommandError
@@ -15,6 +16,8 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.wire.error import YtError
 
+_DIRECTORY: Final = "//sys/clusters/{}"
+_CONNECTION: Final = "//sys/@cluster_connection"
 _RPC_SECONDS: Final = 5.0
 _HTTP_SECONDS: Final = 5.0
 _READY: Final = 200
@@ -25,7 +28,7 @@ async def check_addresses(patient: Patient, users: Collection[str]) -> Sequence[
     findings: list[Finding] = []
     addresses: dict[str, None] = {}
     for name in users:
-        for place in (f"//sys/clusters/{name}", "//sys/@cluster_connection"):
+        for place in (_DIRECTORY.format(name), _CONNECTION):
             found, known = await _check_place(patient, name, place)
             findings.append(found)
             addresses |= dict.fromkeys(known)
@@ -80,12 +83,15 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
     own = patient.config.address(patient.config.rpc.port)
     register = f"queue-agent register-addresses --config {patient.file} --cluster {name}"
     try:
-        addresses = await patient.clusters[name].get(f"{place}/queue_agent/stages/{stage}/addresses")
-        known = [str(address) for address in addresses]
-    except ObjectNotFound:
-        known = []
+        known = await _find_addresses(patient.clusters[name], place, stage)
     except ClusterError as error:
         return refusal(subject, check, error), ()
+    if known is None:
+        yt, other = f"yt --proxy {patient.config.clusters[name].proxy}", _DIRECTORY.format(name)
+        source = other if place == _CONNECTION else _CONNECTION
+        detail = f"there is no {place}, so the masters of {name} do not know whom to ask"
+        repair = f"{yt} get {source} | {yt} set --recursive {place}\n{register} --address {own}"
+        return Finding(subject, check, Grade.FAILURE, detail, repair), ()
     if not known:
         detail = f"stage {stage} has none there, so @queue_status and its like can not be answered"
         return Finding(subject, check, Grade.FAILURE, detail, f"{register} --address {own}"), ()
@@ -96,6 +102,21 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
         repair = f"unless one of them is another name of it; leave out agents that are no more:\n{register} {everybody}"
         return Finding(subject, check, Grade.WARNING, detail, repair), known
     return Finding(subject, check, Grade.OK, ", ".join(known)), known
+
+
+async def _find_addresses(cluster: YtCluster, place: str, stage: str) -> Sequence[str] | None:
+    """The addresses of a stage, none if it has none there; None if there is no such place."""
+    try:
+        addresses = await cluster.get(f"{place}/queue_agent/stages/{stage}/addresses")
+    except ObjectNotFound:
+        pass
+    else:
+        return [str(address) for address in addresses]
+    try:
+        await cluster.get(place)
+    except ObjectNotFound:
+        return None
+    return ()
 
 
 async def _check_rpc(client: OrchidClient, address: str) -> Finding:

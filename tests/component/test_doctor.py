@@ -94,6 +94,16 @@ def test_addresses_nobody_answers_at_and_masters_without_an_answer_are_named(war
     assert found["objects of stage production", "permissions"].grade is Grade.OK
 
 
+def test_a_cluster_that_does_not_know_itself_is_named_with_the_commands_that_mend_it(ward: Ward) -> None:
+    ward.clusters["hume"].client.remove("//sys/clusters/hume", recursive=True)
+    found = ward.examine()["cluster hume", "addresses in //sys/clusters/hume"]
+    assert (found.grade, "there is no //sys/clusters/hume" in found.detail) == (Grade.FAILURE, True)
+    copy, register = str(found.repair).splitlines()
+    assert "get //sys/@cluster_connection" in copy
+    assert "set --recursive //sys/clusters/hume" in copy
+    assert register.startswith("queue-agent register-addresses")
+
+
 def test_state_that_can_not_be_used_is_named_with_the_command_that_mends_it(ward: Ward) -> None:
     ward.pythia.set(f"{ROOT}/@version", 7)
     tables = ward.examine()[f"state pythia:{ROOT}", "tables"]
