@@ -58,7 +58,12 @@ def insert(client: YtClient, path: str, row_count: int) -> None:
 def run_to_its_end(*arguments: str) -> subprocess.CompletedProcess[str]:
     """For command lines that can not work."""
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=START_SECONDS, check=False, env=environment()
+        command("--webhdfs-port=0", *arguments),
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+        env=environment(),
     )
 
 

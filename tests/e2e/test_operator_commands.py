@@ -74,7 +74,8 @@ def agent(playground: Playground, clients: dict[str, YtClient]) -> tuple[str, st
 
     def served() -> None:
         consumers = playground.ask_agent("/api/v1/consumers?overview=true")["consumers"]
-        assert [one["overview"][0]["verdict"] for one in consumers if one["path"] == READER] == ["not_started"]
+        overviews = [entry for one in consumers if one["path"] == READER for entry in one["overview"]]
+        assert [entry["verdict"] for entry in overviews] == ["not_started"]
 
     eventually(served)
     return arguments
