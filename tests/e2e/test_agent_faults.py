@@ -41,9 +41,9 @@ async def die(stage: Stage, agent: AgentProcess) -> None:
 
 
 async def freeze(stage: Stage, agent: AgentProcess) -> None:
-    """SIGSTOP for longer than a lease."""
+    """SIGSTOP for so long that others have begun to trim when it goes on."""
     agent.send(signal.SIGSTOP)
-    await asyncio.sleep(1.5 * LEASE)
+    await asyncio.sleep(3 * LEASE)
     agent.send(signal.SIGCONT)
 
 
