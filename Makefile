@@ -33,7 +33,7 @@ demo-verify: .venv/dev.installed  ## read those files back, and prove that they 
 
 test: .venv/dev.installed  ## everything CI runs
 	$(MAKE) check
-	$(BIN)/pytest -q --numprocesses auto --dist loadgroup
+	$(BIN)/pytest -q --numprocesses auto
 
 check: .venv/dev.installed  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

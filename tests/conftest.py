@@ -7,6 +7,28 @@ from typing import Any
 
 import pytest
 import structlog
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+
+class Together(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no types
+    """Where tests run side by side, those that share something that is dear to start share a process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        folder, _, rest = nodeid.removeprefix("tests/").partition("/")
+        match folder:
+            case "spark":
+                return folder  # its session
+            case "e2e":
+                return rest.partition("::")[0]  # a module's playground
+            case _:
+                return nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
+    """Marks of groups would say the same, but pytest-xdist 3.8 does not see them with pytest 9.2."""
+    return Together(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
-LEAST_WIDTH: Final = 8
+LEAST_WIDTH: Final = 6
 
-LONG_TURN_SECONDS: Final = 0.004
+LONG_TURN_SECONDS: Final = 0.003
 """Of the event loop; whoever wants something of this process waits for several turns."""
 
 

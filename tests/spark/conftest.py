@@ -31,14 +31,9 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return skipped_without_spark(module_path, parent)
 
 
-@pytest.hookimpl(tryfirst=True)  # before groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All in one process: a second session would take as long as all of the tests."""
-    for item in items:
-        if "tests/spark" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("spark"))
-            # The first query of a session starts a dozen processes; on a busy machine that takes a minute.
-            item.add_marker(pytest.mark.timeout(300))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """The first query of a session starts a dozen processes; on a busy machine that takes a minute."""
+    item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.fixture(scope="session")
