@@ -14,7 +14,7 @@ import yt.wrapper
 from benchmarks.cluster_process import NAME, ClusterProcess, cluster_process
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.adapters.yt_http import YtHttp
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 
 QUEUE_COUNT: Final = 100
 ROUNDS: Final = 9

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from queue_agent.adapters.metrics import Metrics
 from queue_agent.adapters.metrics_server import MetricsServer
-from queue_agent.config import MetricsConfig
+from queue_agent.config.serving import MetricsConfig
 from queue_agent.controllers.board import Board
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef

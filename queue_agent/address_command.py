@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 from queue_agent.errors import ConfigError, ObjectNotFound
 
 _SECTION: Final = "queue_agent"

@@ -80,7 +80,7 @@ def unban(
 
 def _locate(proxy: str | None, config: Path | None, root: str | None, token_file: Path | None) -> StateLocation:
     from queue_agent.adapters.logs import configure_logging
-    from queue_agent.config import ClusterConfig, StateConfig
+    from queue_agent.config.clusters import ClusterConfig, StateConfig
     from queue_agent.state_command import CLUSTER_NAME, StateLocation, location_in
 
     configure_logging("error", "console")

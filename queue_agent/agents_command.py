@@ -13,7 +13,7 @@ from queue_agent.adapters.agent_group import INSTANCES, LEADER_LOCK, MEMBERS, is
 from queue_agent.adapters.light_commands import LightCommand
 from queue_agent.adapters.queries import quote_path
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.wire import yson
 from queue_agent.wire.ypath import escape_literal

@@ -30,7 +30,8 @@ from queue_agent.adapters.orchid_client import OrchidClient
 from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.adapters.trim_journal import TrimJournalTable
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import AgentConfig, OtlpConfig
+from queue_agent.config.agent import AgentConfig
+from queue_agent.config.serving import OtlpConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import AGENT, SHARDING, SYNCHRONIZER, Board
 from queue_agent.controllers.connections import KIND as CONNECTIONS

@@ -68,7 +68,7 @@ def run(
 
     from queue_agent.adapters.logs import configure_logging
     from queue_agent.app import Addresses, run_until_signalled
-    from queue_agent.config import load_config
+    from queue_agent.config.file import load_config
 
     try:
         agent_config = load_config(config)
@@ -177,7 +177,7 @@ def webhdfs(
 ) -> None:
     """Serve files of a cluster's Cypress by the WebHDFS protocol, until SIGTERM or SIGINT."""
     from queue_agent.adapters.logs import configure_logging
-    from queue_agent.config import ClusterConfig
+    from queue_agent.config.clusters import ClusterConfig
     from queue_agent.webhdfs.address import address_of
     from queue_agent.webhdfs.command import WebHdfsOptions, run_webhdfs
 
@@ -214,7 +214,7 @@ def init_state(
 ) -> None:
     """Create the state tables, or bring older ones to a newer version; may be run again at any time."""
     from queue_agent.adapters.logs import configure_logging
-    from queue_agent.config import ClusterConfig, StateConfig
+    from queue_agent.config.clusters import ClusterConfig, StateConfig
     from queue_agent.core.state_migration import MigrationError
     from queue_agent.core.state_schema import LATEST_VERSION
     from queue_agent.errors import ClusterError
@@ -265,7 +265,7 @@ def register_addresses(
     """Tell masters and proxies where the agents of a stage are; may be run again at any time."""
     from queue_agent.adapters.logs import configure_logging
     from queue_agent.address_command import register_addresses as do_register
-    from queue_agent.config import load_config
+    from queue_agent.config.file import load_config
     from queue_agent.errors import ClusterError
 
     configure_logging("warning", "console")
@@ -310,7 +310,7 @@ def install_dashboards(
 ) -> None:
     """Put dashboards of queues and consumers where the UI of YTsaurus looks for them; may be run again at any time."""
     from queue_agent.adapters.logs import configure_logging
-    from queue_agent.config import ClusterConfig
+    from queue_agent.config.clusters import ClusterConfig
     from queue_agent.dashboards_command import clusters_in
     from queue_agent.dashboards_command import install_dashboards as do_install
     from queue_agent.errors import ClusterError

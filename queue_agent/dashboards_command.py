@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig, load_config
+from queue_agent.config.clusters import ClusterConfig
+from queue_agent.config.file import load_config
 from queue_agent.dashboards.ui_documents import ui_documents
 from queue_agent.errors import ObjectNotFound
 

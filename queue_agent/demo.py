@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from queue_agent.adapters.yt_http import YtHttp
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError
 from queue_agent.wire.error import ErrorCode
 

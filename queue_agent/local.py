@@ -244,7 +244,7 @@ async def _serve_files(
     stack: AsyncExitStack, proxies: Mapping[str, str], listener: socket.socket, tokens: TokenFiles | None
 ) -> None:
     """Serve the files of every cluster below its name, or below a secret and its name."""
-    from queue_agent.config import ClusterConfig
+    from queue_agent.config.clusters import ClusterConfig
     from queue_agent.webhdfs.command import serve_clusters
 
     above = f"{tokens.webhdfs.read_text().strip()}/" if tokens else ""
@@ -257,7 +257,7 @@ async def _serve_files(
 
 
 async def _fill(address: str, tokens: TokenFiles | None) -> None:
-    from queue_agent.config import ClusterConfig
+    from queue_agent.config.clusters import ClusterConfig
     from queue_agent.demo import create_demo_queue
 
     await create_demo_queue(ClusterConfig(proxy=f"http://{address}", token_file=tokens.root if tokens else None))

@@ -207,7 +207,7 @@ def doctor(
     from queue_agent.commands.findings import Finding, is_healthy
     from queue_agent.commands.patient import admitted
     from queue_agent.commands.status_view import make_console
-    from queue_agent.config import load_config
+    from queue_agent.config.file import load_config
     from queue_agent.errors import ConfigError
 
     configure_logging("critical", "console")  # whatever goes wrong is among the findings

@@ -12,7 +12,8 @@ from pydantic_core import PydanticUndefined
 
 from queue_agent.adapters.metrics_manual import metrics_page
 from queue_agent.commands_manual import commands_page
-from queue_agent.config import AgentConfig, ConfigModel
+from queue_agent.config.agent import AgentConfig
+from queue_agent.config.options import ConfigModel
 from queue_agent.local_cluster.manual.page import render_reference
 
 DOCS: Final = Path(__file__).parent.parent / "docs"

@@ -10,7 +10,8 @@ from queue_agent.adapters.history_setup import HistorySetup
 from queue_agent.adapters.state_lock import StateLock
 from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig, HistoryTables, load_config
+from queue_agent.config.clusters import ClusterConfig, HistoryTables
+from queue_agent.config.file import load_config
 from queue_agent.core.state_migration import CreateDirectory, notes_on, plan_migration
 
 CLUSTER_NAME = "cluster"

@@ -8,7 +8,7 @@ import yaml
 from typer.testing import CliRunner
 
 from queue_agent.cli import application
-from queue_agent.config import load_config
+from queue_agent.config.file import load_config
 
 DEPLOY = Path(__file__).parent.parent
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 
 Object = dict[str, Any]
 """A piece of a manifest, which goes into it as it is; Kubernetes itself checks it."""

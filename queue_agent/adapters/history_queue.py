@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from queue_agent.adapters.queries import quote_path, quote_string
-from queue_agent.config import HistoryTables
+from queue_agent.config.clusters import HistoryTables
 from queue_agent.core.history import HistoryRow
 from queue_agent.core.history_outbox import EncodedRows
 from queue_agent.ports import ProducerSession

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import HistoryTables
+from queue_agent.config.clusters import HistoryTables
 from queue_agent.core.history import producer_attributes, queue_attributes, queue_schema
 from queue_agent.errors import ClusterError
 from queue_agent.wire import yson

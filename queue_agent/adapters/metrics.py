@@ -41,7 +41,7 @@ from queue_agent.adapters.metric_families import (
 from queue_agent.adapters.metric_lines import Lines, label_text, render_families
 from queue_agent.adapters.object_counters import ObjectCounters
 from queue_agent.adapters.object_page import ObjectPage, Objects, PageParts
-from queue_agent.config import MetricsConfig
+from queue_agent.config.serving import MetricsConfig
 from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot

@@ -15,7 +15,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 
 from queue_agent.adapters.metrics import Metrics, Page, Sight
-from queue_agent.config import MetricsConfig
+from queue_agent.config.serving import MetricsConfig
 
 log = structlog.get_logger(__name__)
 

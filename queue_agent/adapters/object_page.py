@@ -19,7 +19,7 @@ from queue_agent.adapters.object_metrics import (
     pair_series,
     queue_series,
 )
-from queue_agent.config import MetricsConfig
+from queue_agent.config.serving import MetricsConfig
 from queue_agent.core.growth import NO_CONSUMER_GROWTH, NO_QUEUE_GROWTH, registered_partitions
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration

@@ -28,7 +28,7 @@ from prometheus_client.samples import Sample
 
 from queue_agent.adapters.build import DISTRIBUTION, VERSION
 from queue_agent.adapters.metrics import Metrics, Page, Sight
-from queue_agent.config import OtlpConfig
+from queue_agent.config.serving import OtlpConfig
 from queue_agent.errors import TelemetryError
 from queue_agent.ports import Clock
 

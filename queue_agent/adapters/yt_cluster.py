@@ -17,7 +17,7 @@ from queue_agent.adapters.light_commands import LightCommand, LightCommands
 from queue_agent.adapters.queries import quote_path, split_list
 from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.observed import (
     ColumnDescription,
     ConsumerOffset,

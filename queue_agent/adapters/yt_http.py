@@ -24,7 +24,7 @@ from queue_agent.adapters.build import DISTRIBUTION, VERSION
 from queue_agent.adapters.proxy_pool import ProxyPool
 from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, TrailerHttp
 from queue_agent.adapters.yt_errors import RETRIABLE_CODES, outcome_of, to_cluster_error
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ClusterUnavailable, ConfigError
 from queue_agent.ports import Permit, RequestObserver
 from queue_agent.wire import http, yson

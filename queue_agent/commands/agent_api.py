@@ -12,7 +12,8 @@ import aiohttp
 from yarl import URL
 
 from queue_agent.commands.errors import CommandError
-from queue_agent.config import AgentConfig, load_config
+from queue_agent.config.agent import AgentConfig
+from queue_agent.config.file import load_config
 from queue_agent.core.refs import CrossClusterRef
 
 _TIMEOUT_SECONDS: Final = 120

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.commands.errors import CommandError
-from queue_agent.config import ClusterConfig, load_config
+from queue_agent.config.clusters import ClusterConfig
+from queue_agent.config.file import load_config
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.core.offset_reset import (
     Bounds,

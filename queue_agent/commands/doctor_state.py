@@ -12,7 +12,8 @@ from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.commands.findings import Finding, Grade
 from queue_agent.commands.patient import Patient, refusal
-from queue_agent.config import StateConfig, trimming_mode
+from queue_agent.config.clusters import StateConfig
+from queue_agent.config.passes import trimming_mode
 from queue_agent.core.dynamic_config import overlay
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import StateRows

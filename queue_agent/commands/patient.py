@@ -11,7 +11,7 @@ from typing import Final
 
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.commands.findings import Finding, Grade
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable
 
 _LONGEST_REQUEST: Final = timedelta(seconds=10)

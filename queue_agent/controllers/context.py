@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from queue_agent.config import ControllerConfig, Trimming, trimming_mode
+from queue_agent.config.passes import ControllerConfig, Trimming, trimming_mode
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.clusters import Clusters
 from queue_agent.controllers.connections import Connections

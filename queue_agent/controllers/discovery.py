@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from queue_agent.config import CypressSynchronizerConfig
+from queue_agent.config.passes import CypressSynchronizerConfig
 from queue_agent.controllers.board import SYNCHRONIZER, Board
 from queue_agent.controllers.clusters import Clusters, get_cluster
 from queue_agent.controllers.fan_out import fan_out

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from queue_agent.config import DYNAMIC_SECTIONS, AgentConfig
+from queue_agent.config.agent import DYNAMIC_SECTIONS, AgentConfig
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.core.dynamic_config import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from queue_agent.adapters.yt_http import YtHttp
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ConfigError
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.webhdfs.address import is_loopback

@@ -12,7 +12,8 @@ from typing import Any, Final
 from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig, ControllerConfig, CypressSynchronizerConfig
+from queue_agent.config.clusters import ClusterConfig
+from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.context import ControllerContext

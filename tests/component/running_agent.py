@@ -14,7 +14,7 @@ import aiohttp
 from yarl import URL
 
 from queue_agent.app import Addresses, run_agent
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 from queue_agent.ports import Clock
 
 DEADLINE_SECONDS: Final = 40.0

@@ -14,7 +14,7 @@ from queue_agent.adapters.agent_group import CypressGroup, set_ban
 from queue_agent.adapters.metrics import Metrics
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.app import SystemClock
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.leadership import Leadership
 from queue_agent.controllers.membership import Membership

@@ -11,7 +11,8 @@ from typing import Any, Final
 import pytest
 
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig, ControllerConfig
+from queue_agent.config.clusters import ClusterConfig
+from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext

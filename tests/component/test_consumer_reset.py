@@ -15,7 +15,7 @@ from queue_agent.adapters import logs
 from queue_agent.cli import application
 from queue_agent.commands.consumer_reset import ConsumerReset, parse_destination
 from queue_agent.commands.errors import CommandError
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.offset_reset import Earliest, Instant, Latest, RowIndex
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.local_cluster.consumers import MULTI_CONSUMER_SCHEMA

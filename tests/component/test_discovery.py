@@ -9,7 +9,8 @@ import pytest
 
 from queue_agent.adapters.state_tables import StateTable
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig, CypressSynchronizerConfig
+from queue_agent.config.clusters import ClusterConfig
+from queue_agent.config.passes import CypressSynchronizerConfig
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
 from queue_agent.controllers.queue_controller import QueueController

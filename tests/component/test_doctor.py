@@ -13,7 +13,7 @@ import pytest
 from queue_agent.commands.doctor import examine
 from queue_agent.commands.findings import Finding, Grade, is_healthy
 from queue_agent.commands.patient import admitted
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 from queue_agent.testing import LocalClusterSet
 
 QUEUE: Final = "//tmp/queue"

@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from queue_agent.config import ClusterConfig, HistoryTables
+from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.errors import ClusterError
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.state_command import HistoryLocation, init_history

@@ -16,7 +16,7 @@ from queue_agent.adapters.state_lock import LOCK_NAME, StateLock
 from queue_agent.adapters.state_setup import StateSetup
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.cli import application
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.state_migration import REPLACED_SUFFIX, FinishRebuild, MigrationError, plan_migration
 from queue_agent.core.state_schema import INDEX_TABLE, LATEST_VERSION, tables_at
 from queue_agent.errors import ClusterError

@@ -10,7 +10,7 @@ import pytest
 
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.address_command import register_addresses
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 from queue_agent.errors import ConfigError
 from queue_agent.local_cluster.runner import LocalClusters
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.row_ages import RowAgesReader
 from queue_agent.core import trim_ages
 from queue_agent.core.error_info import ErrorInfo, Origin

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from queue_agent.agents_command import change_ban, fetch_agents, render_agents
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.sharding import Rendezvous
 from queue_agent.errors import ClusterError

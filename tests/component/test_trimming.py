@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.commands.errors import CommandError
 from queue_agent.commands.references import parse_table
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.state_schema import tables_at
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.runner import LocalClusters

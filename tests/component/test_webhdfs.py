@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from queue_agent.cli import application
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ConfigError
 from queue_agent.testing import LocalCluster
 from queue_agent.webhdfs.address import address_of

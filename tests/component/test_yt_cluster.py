@@ -11,7 +11,7 @@ import pytest
 
 from queue_agent.adapters.state_tables import StateTables
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.errors import ClusterError, ObjectNotFound, TabletNotMounted

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from queue_agent.adapters.yt_http import YtHttp
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ConfigError, ObjectNotFound
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import YtError

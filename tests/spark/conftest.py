@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from queue_agent.config import ClusterConfig
+from queue_agent.config.clusters import ClusterConfig
 from queue_agent.testing import LocalCluster, LocalClusterSet, local_clusters
 from queue_agent.webhdfs.command import serve_clusters
 from tests.extras import skipped_without_spark

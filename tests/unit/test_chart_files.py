@@ -11,7 +11,7 @@ import yaml
 from helm.generate.commented_values import described_values
 from helm.generate.files import CHART, files
 from helm.generate.values import ChartValues
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 
 VALUES = (CHART / "values.yaml").read_text()
 CONFIG = {"stage": "a", "clusters": {"b": {"proxy": "c"}}, "state": {"cluster": "b"}}

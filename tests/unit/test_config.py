@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.config import ConfigModel, ControllerConfig, Trimming, load_config, trimming_mode
+from queue_agent.config.file import load_config
+from queue_agent.config.options import ConfigModel
+from queue_agent.config.passes import ControllerConfig, Trimming, trimming_mode
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ConfigError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.config import load_config
+from queue_agent.config.file import load_config
 from queue_agent.errors import ConfigError
 from queue_agent.operator_config import TOKEN_FILE, read_operator_config, translate
 

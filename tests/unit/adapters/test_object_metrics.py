@@ -11,7 +11,7 @@ from queue_agent.adapters.metric_families import COMPATIBLE_OBJECT_FAMILIES, OWN
 from queue_agent.adapters.metric_lines import MAX_PATH_LABEL_BYTES, render_families
 from queue_agent.adapters.object_counters import ObjectCounters
 from queue_agent.adapters.object_page import ObjectPage, Objects, PageParts
-from queue_agent.config import MetricsConfig
+from queue_agent.config.serving import MetricsConfig
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from queue_agent.adapters.metrics import Metrics
-from queue_agent.config import OtlpConfig
+from queue_agent.config.serving import OtlpConfig
 from queue_agent.controllers.board import Board
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow

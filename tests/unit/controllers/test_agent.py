@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.config import ControllerConfig, CypressSynchronizerConfig
+from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.consumer_controller import ConsumerController

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.config import AgentConfig
+from queue_agent.config.agent import AgentConfig
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.origins import Origins, Process

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.config import ControllerConfig
+from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.multi_consumer_controller import MultiConsumerController

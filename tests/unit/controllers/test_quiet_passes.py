@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.config import ControllerConfig
+from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.queue_controller import QueueController
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.glances import DESCRIPTION_PASSES, is_refresh_due

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.config import CypressSynchronizerConfig
+from queue_agent.config.passes import CypressSynchronizerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.queue_controller import QueueController

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.config import ControllerConfig
+from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.trim_preview import TrimPreviewer
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration

@@ -1,0 +1,62 @@
+"""What the sections are made of: their base, and types of options that say how a value is written."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
+
+from queue_agent.wire.error import YtError
+from queue_agent.wire.ypath import parse_rich
+
+
+class ConfigModel(BaseModel):
+    """Base of all sections: immutable, unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def _from_milliseconds(value: Any) -> Any:
+    return timedelta(milliseconds=value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def _to_milliseconds(value: timedelta) -> int:
+    return value // timedelta(milliseconds=1)
+
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_from_milliseconds, json_schema_input_type=float | timedelta),
+    PlainSerializer(_to_milliseconds, when_used="json"),
+    Field(gt=timedelta(0)),
+]
+"""A bare number means milliseconds, as in YTsaurus itself; pydantic alone would say seconds."""
+
+
+class TablePath(NamedTuple):
+    """A table, on a cluster of its own or on that of the other state tables."""
+
+    cluster: str | None
+    path: str
+
+    def __str__(self) -> str:
+        return self.path if self.cluster is None else f"<cluster={self.cluster}>{self.path}"
+
+
+def _parse_table_path(value: Any) -> Any:
+    if value is None or isinstance(value, TablePath):
+        return value
+    try:
+        rich = parse_rich(value)
+    except YtError as error:
+        raise ValueError(error.message) from error
+    if not rich.path.startswith("//") or set(rich.attributes) - {"cluster"}:
+        raise ValueError("must be a path that starts with //, with no attribute but cluster")
+    return TablePath(rich.cluster, rich.path)
+
+
+RichTablePath = Annotated[
+    TablePath, PlainValidator(_parse_table_path, json_schema_input_type=str), PlainSerializer(str)
+]
+"""A path that may name a cluster: `<cluster=NAME>//path` or `NAME://path`."""
