@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -34,12 +35,16 @@ class QueueReader(DataSourceReader):
         """Tasks, each with a range of one partition of the queue."""
         queue = Queue(self._options)
         # Partitions that nobody asked for may be unmounted.
-        known = queue.bounds(queue.info().tablet_count, "fail" if self._batch.ranges is None else "wait")
+        info = queue.info()
+        known = queue.bounds(info.tablet_count, "fail" if self._batch.ranges is None else "wait")
         bounds = {index: bound for index, bound in known.items() if bound is not None}
         since = self._batch.from_time and first_rows_since(self._options, queue, bounds, self._batch.from_time)
         until = self._batch.to_time and first_rows_since(self._options, queue, bounds, self._batch.to_time)
         ranges = plan_batch(bounds, self._batch.ranges, since or None, until or None)
-        return [InputPartition(task) for task in split_ranges(ranges, self._batch.rows_per_task)]
+        return [
+            InputPartition(replace(task, object_id=info.object_id))
+            for task in split_ranges(ranges, self._batch.rows_per_task)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of a task; none for the one that Spark makes up when there are no tasks."""

@@ -37,6 +37,8 @@ class RowRange:
     partition_index: int
     begin: int
     end: int
+    object_id: str | None = None
+    """Of the queue that they are rows of; None: whoever planned it looks itself whether that is still the one."""
 
 
 class _AnswerCut(Exception):
@@ -73,20 +75,25 @@ class RangeReader:
 
         Raises:
             RowsTrimmed: rows of the range are gone, and `on_trimmed` is `fail`.
-            QueueChanged: the queue ends before the range does.
+            QueueChanged: the queue is another one, or ends before the range does.
             QueueUnavailable: nothing comes although there should be something.
             ColumnError: a value has no equal in Spark.
         """
         pull = _Pull(self._options, self._columns, rows.partition_index, rows.end)
+        pull.check_object(rows.object_id)
         with ThreadPoolExecutor(1, "pull") as executor:
             following: Future[_Answer | None] | None = executor.submit(pull.fetch, rows.begin)
             try:
                 while following is not None:
                     answer = following.result()
-                    if answer is None:
-                        return
-                    following = executor.submit(pull.fetch, answer.end) if answer.end < rows.end else None
-                    yield self._batch(rows.partition_index, answer)
+                    following = None
+                    if answer is not None and answer.end < rows.end:
+                        following = executor.submit(pull.fetch, answer.end)
+                    else:
+                        # Ids are given once: what is the same queue in the end was so all the time.
+                        pull.check_object(rows.object_id)
+                    if answer is not None:
+                        yield self._batch(rows.partition_index, answer)
             finally:
                 if following is not None:
                     following.cancel()
@@ -116,6 +123,15 @@ class _Pull:
         self._queue = Queue(options)
         self._path = pull_path(self._queue, options)
         self._decoder = decoder_of(self._columns, options.types)
+
+    def check_object(self, planned: str | None) -> None:
+        """QueueChanged if the queue is not the one that was planned for."""
+        found = None if planned is None else self._queue.find_object_id()
+        if found != planned:
+            raise QueueChanged(
+                f"{self._queue.path} was created anew since rows of it were planned: its object id is {found}, not "
+                f"{planned}; a stream goes on with on_recreated=restart, a frame is to be read again"
+            )
 
     def fetch(self, begin: int) -> _Answer | None:
         """The next rows from `begin` on; None if all up to the end are trimmed and to be skipped."""

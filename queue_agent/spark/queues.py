@@ -116,6 +116,15 @@ class Queue:
             raise OptionError(f'option "path": {self.path} is not an ordered dynamic table, so it is no queue')
         return info
 
+    def find_object_id(self) -> str | None:
+        """Of the queue that is there now; None if there is none."""
+        try:
+            return str(self._client.get(f"{self.path}/@id"))
+        except YtResponseError as error:
+            if error.is_resolve_error():
+                return None
+            raise
+
     def bounds(self, tablet_count: int, on_unmounted: OnUnmounted) -> dict[int, PartitionBounds | None]:
         """Rows of all partitions; None for one that is not mounted.
 

@@ -125,7 +125,8 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if unmounted:
                 raise QueueUnavailable(f"partitions {unmounted} of {last.path} are not mounted; start the query again")
         ranges = plan_ranges(begin, last.next_row_indexes, known)
-        return [InputPartition(RowRange(index, *rows)) for index, rows in ranges.items()]
+        object_id = last.object_id or self._known_object_id()  # SPYT plans without
+        return [InputPartition(RowRange(index, *rows, object_id)) for index, rows in ranges.items()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of a task, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -181,6 +182,29 @@ def test_a_batch_that_is_repeated_after_a_crash_has_no_rows_of_another_queue(str
     reader = stream.reader(on_recreated="restart")
     assert reader.partitions(planned_from, stream.position) == []
     assert stream.run(reader) == [*"vwxyz"]
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_task_has_no_rows_of_a_queue_made_anew_since_it_was_planned(stream: Stream, *, begun: bool) -> None:
+    stream.write(*"abcd")
+    reader = stream.reader(pull_rows=1)
+    start = reader.initialOffset()
+    (partition,) = reader.partitions(start, reader.latestOffset(start, reader.getDefaultReadLimit()))
+    batches = reader.read(partition)
+    stream.home.forget_requests()
+    values = next(batches).column("data").to_pylist() if begun else []
+    deadline = time.monotonic() + 30
+    while begun and len(stream.home.requests("pull_queue_consumer")) < 2:  # the next rows are fetched ahead
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    stream.recreate_queue()
+    stream.write(*"wxyz")  # as many as there were
+
+    with pytest.raises(QueueChanged, match=r"was created anew since rows of it were planned.* on_recreated=restart"):
+        for batch in batches:
+            values += batch.column("data").to_pylist()
+    assert "z" not in values, "the last request is checked before its rows are used"
+    assert begun or values == []
 
 
 def test_a_batch_that_is_repeated_names_a_new_partition_that_is_unmounted_meanwhile(stream: Stream) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,7 +20,9 @@ START = datetime(2026, 1, 31, 7, tzinfo=UTC)
 def ranges(cluster: LocalCluster, path: str, **options: str) -> list[RowRange]:
     """What tasks of a read would read."""
     source = YtDataSource({"path": path, "proxy": cluster.address, **options})
-    return [partition.value for partition in source.reader(source.schema()).partitions()]
+    planned: list[RowRange] = [partition.value for partition in source.reader(source.schema()).partitions()]
+    assert {rows.object_id for rows in planned} <= {cluster.client.get(f"{path}/@id")}
+    return [replace(rows, object_id=None) for rows in planned]
 
 
 @pytest.fixture

@@ -276,6 +276,7 @@ class _Run:
         self._right.check()
         self._archive.save_plan(plan)
         files = self._write(plan) if plan.ranges else []
+        self._look()  # rows of a queue that was created anew meanwhile are not published
         self._check_counts(plan, files)
         manifest = Manifest(
             plan,

@@ -159,6 +159,7 @@ class TableExporter:
             path = f"{self._options.directory}/{table_name(moment, self._options.period)}"
             if plan.ranges:
                 self._write(client, transaction_id, path, plan, info)
+                _check_queue(info.object_id, self._source.info())
             following = dict(progress.next_row_indexes)
             for rows in sorted([*plan.gaps, *plan.ranges]):
                 following[rows.partition_index] = rows.end
@@ -254,11 +255,7 @@ class TableExporter:
             progress = TableProgress.from_yson(client.get(path))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TargetDamaged(f"{path} can not be read: {error!r}") from error
-        if progress.queue_id != info.object_id:
-            raise SourceChanged(
-                f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
-                f"{progress.queue_id}; export it to another directory"
-            )
+        _check_queue(progress.queue_id, info)
         return progress
 
     @contextmanager
@@ -316,6 +313,14 @@ class _TableTask:
                 )
                 part["rows"] += batch.num_rows
         return [] if part is None else [part]
+
+
+def _check_queue(exported_id: str, info: SourceInfo) -> None:
+    if exported_id != info.object_id:
+        raise SourceChanged(
+            f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
+            f"{exported_id}; export it to another directory"
+        )
 
 
 def _without_key(column: Mapping[str, Any]) -> dict[str, Any]:

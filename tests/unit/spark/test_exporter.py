@@ -110,6 +110,16 @@ def test_a_queue_that_was_created_anew_needs_a_new_generation(world: ExportWorld
     assert world.queue.offsets == {0: 3}
 
 
+def test_a_queue_that_is_created_anew_while_it_is_read_is_not_published(world: ExportWorld) -> None:
+    world.queue.write(0, 10)
+    exporter = world.exporter()
+    during_writes(exporter, lambda: setattr(world.queue, "object_id", "5-6-7-8"))  # with as many rows
+    with pytest.raises(SourceChanged, match="generation 2"):
+        exporter.catch_up()
+    assert list(world.archive().manifests()) == []
+    assert world.queue.offsets == {}
+
+
 def test_a_queue_that_was_cut_off_stops_the_export(world: ExportWorld) -> None:
     world.queue.write(0, 10)
     world.exporter().catch_up()
