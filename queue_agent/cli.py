@@ -67,7 +67,8 @@ def run(
     import structlog
 
     from queue_agent.adapters.logs import configure_logging
-    from queue_agent.app import Addresses, run_until_signalled
+    from queue_agent.app.agent import Addresses
+    from queue_agent.app.process import run_until_signalled
     from queue_agent.config.file import load_config
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from queue_agent.adapters.metrics import Metrics, Page
-from queue_agent.app import SystemClock
+from queue_agent.adapters.system_clock import SystemClock
 from queue_agent.controllers.board import Board
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from queue_agent.app import Addresses, run_agent
+from queue_agent.app.agent import Addresses, run_agent
 from queue_agent.config.agent import AgentConfig
 from queue_agent.ports import Clock
 

@@ -12,8 +12,8 @@ import pytest
 
 from queue_agent.adapters.agent_group import CypressGroup, set_ban
 from queue_agent.adapters.metrics import Metrics
+from queue_agent.adapters.system_clock import SystemClock
 from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.app import SystemClock
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.leadership import Leadership

@@ -1,0 +1,1 @@
+"""Puts an agent together: configuration to adapters, controllers and one task group."""
