@@ -14,7 +14,7 @@ from queue_agent.adapters.object_metrics import consumer_labels, queue_labels
 from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerQueueView, ConsumerSnapshot, PassFacts, QueueSnapshot, Role
-from queue_agent.ports import PassScope
+from queue_agent.ports.passes import PassScope
 
 _PREFIX: Final = "yt_queue_agent_"
 _NONE: Final = "none"

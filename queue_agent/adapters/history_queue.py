@@ -9,7 +9,7 @@ from queue_agent.adapters.queries import quote_path, quote_string
 from queue_agent.config.clusters import HistoryTables
 from queue_agent.core.history import HistoryRow
 from queue_agent.core.history_outbox import EncodedRows
-from queue_agent.ports import ProducerSession
+from queue_agent.ports.history import ProducerSession
 from queue_agent.wire import yson
 
 _OWNER: Final = "agent_instance"

@@ -21,7 +21,9 @@ from queue_agent.core.encoding import encode_instant
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.core.trim_config import AutoTrimConfig
-from queue_agent.ports import Clock, StatusSource, TrimPlanner
+from queue_agent.ports.passes import Clock
+from queue_agent.ports.status import StatusSource
+from queue_agent.ports.trims import TrimPlanner
 from queue_agent.wire.error import ErrorCode, YtError
 
 log = structlog.get_logger(__name__)

@@ -45,7 +45,8 @@ from queue_agent.config.serving import MetricsConfig
 from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
-from queue_agent.ports import MetricsSource, PassScope
+from queue_agent.ports.passes import PassScope
+from queue_agent.ports.status import MetricsSource
 
 # Spares a second series for each counter, which nothing reads.
 disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it without types

@@ -30,7 +30,7 @@ from queue_agent.adapters.build import DISTRIBUTION, VERSION
 from queue_agent.adapters.metrics import Metrics, Page, Sight
 from queue_agent.config.serving import OtlpConfig
 from queue_agent.errors import TelemetryError
-from queue_agent.ports import Clock
+from queue_agent.ports.passes import Clock
 
 _UNITS: Final = {"seconds": "s", "bytes": "By"}
 _NANOSECONDS: Final = 1_000_000_000

@@ -15,7 +15,7 @@ import h11
 from multidict import CIMultiDict
 from yarl import URL
 
-from queue_agent.ports import Permit
+from queue_agent.ports.cluster import Permit
 
 _READ_SIZE = 1 << 18
 MAX_HEADER_SIZE = 1 << 20

@@ -32,7 +32,7 @@ from queue_agent.core.observed import (
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
-from queue_agent.ports import Permit, RequestObserver
+from queue_agent.ports.cluster import Permit, RequestObserver
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from queue_agent.wire.guid import NULL_GUID

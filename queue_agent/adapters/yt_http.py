@@ -26,7 +26,7 @@ from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, Trail
 from queue_agent.adapters.yt_errors import RETRIABLE_CODES, outcome_of, to_cluster_error
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ClusterUnavailable, ConfigError
-from queue_agent.ports import Permit, RequestObserver
+from queue_agent.ports.cluster import Permit, RequestObserver
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid

@@ -57,7 +57,7 @@ from queue_agent.controllers.sharding import ShardingManager
 from queue_agent.controllers.trim_journal import JOURNAL_PERIOD, JournalKeeper
 from queue_agent.controllers.trim_preview import TrimPreviewer
 from queue_agent.errors import ConfigError
-from queue_agent.ports import Clock
+from queue_agent.ports.passes import Clock
 
 if TYPE_CHECKING:
     from queue_agent.adapters.open_telemetry import OpenTelemetryExport

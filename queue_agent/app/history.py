@@ -18,7 +18,7 @@ from queue_agent.controllers.history_writer import WRITE_PERIOD, HistoryWriter
 from queue_agent.controllers.origins import Origins
 from queue_agent.controllers.pass_loop import Schedule, run_passes
 from queue_agent.core.encoding import encode_instant
-from queue_agent.ports import Clock
+from queue_agent.ports.passes import Clock
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from queue_agent.controllers.connections import MISMATCH, Connections
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.core.timestamps import COUNTER_BITS
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable
-from queue_agent.ports import PassScope
+from queue_agent.ports.passes import PassScope
 from queue_agent.wire.error import ErrorCode
 
 _SKEW_NOTICED: Final = timedelta(seconds=2)

@@ -19,7 +19,8 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, Role
 from queue_agent.errors import ClusterError
-from queue_agent.ports import Clock, PassObserver, StateStore
+from queue_agent.ports.passes import Clock, PassObserver
+from queue_agent.ports.state import StateStore
 
 PASS_FAILED = "queue_agent_pass_failed"
 PASS_FAILED_CODE = 3025

@@ -20,7 +20,8 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.registration_errors import find_registration_errors
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
-from queue_agent.ports import Clock, SnapshotObserver
+from queue_agent.ports.passes import Clock
+from queue_agent.ports.status import SnapshotObserver
 
 Value = TypeVar("Value")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from queue_agent.errors import ClusterError
-from queue_agent.ports import Cluster
+from queue_agent.ports.cluster import Cluster
 
 Clusters = Mapping[str, Cluster]
 """By name."""

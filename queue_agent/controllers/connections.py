@@ -23,7 +23,7 @@ from queue_agent.core.connections import (
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
-from queue_agent.ports import Clock, PassObserver
+from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.wire.error import YtError
 from queue_agent.wire.ypath import parse_rich
 

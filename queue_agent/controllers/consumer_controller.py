@@ -33,7 +33,7 @@ from queue_agent.core.replication import REPLICATED_TYPES, find_consumer_access,
 from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueView, Role, SubSnapshot
 from queue_agent.errors import ClusterError
-from queue_agent.ports import PassScope
+from queue_agent.ports.passes import PassScope
 
 KIND = "consumer_controller"
 _CONCURRENT_QUEUES = 16

@@ -10,7 +10,8 @@ from queue_agent.controllers.clusters import Clusters
 from queue_agent.controllers.connections import Connections
 from queue_agent.controllers.leadership import Leadership
 from queue_agent.core.trim_config import TrimmingMode
-from queue_agent.ports import Clock, PassObserver, TrimJournal
+from queue_agent.ports.passes import Clock, PassObserver
+from queue_agent.ports.trims import TrimJournal
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from queue_agent.controllers.board import Board
 from queue_agent.controllers.leadership import Leadership
 from queue_agent.controllers.membership import Membership
 from queue_agent.errors import ClusterError
-from queue_agent.ports import AgentGroup
+from queue_agent.ports.group import AgentGroup
 
 log = structlog.get_logger(__name__)
 

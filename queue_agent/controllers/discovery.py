@@ -30,7 +30,8 @@ from queue_agent.core.synchronization import (
     find_polled_changes,
 )
 from queue_agent.errors import ClusterError, ClusterUnavailable, QueueAgentError
-from queue_agent.ports import Clock, PassObserver, StateStore
+from queue_agent.ports.passes import Clock, PassObserver
+from queue_agent.ports.state import StateStore
 
 log = structlog.get_logger(__name__)
 

@@ -22,7 +22,8 @@ from queue_agent.core.dynamic_config import (
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.errors import ConfigError
-from queue_agent.ports import Clock, ConfigSource, PassObserver
+from queue_agent.ports.passes import Clock, PassObserver
+from queue_agent.ports.state import ConfigSource
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from queue_agent.controllers.board import Board
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.ports import PeerAgents
+from queue_agent.ports.group import PeerAgents
 from queue_agent.wire.error import ErrorCode, YtError
 
 _ASK_AGAIN: Final = (

@@ -12,7 +12,8 @@ from queue_agent.controllers.board import Board
 from queue_agent.controllers.history_writer import HistoryWriter
 from queue_agent.core.history import HistoryRow, SparseTexts, alert_rows, consumer_rows, multi_consumer_rows, queue_rows
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.ports import Clock, HistoryStore, PassObserver
+from queue_agent.ports.history import HistoryStore
+from queue_agent.ports.passes import Clock, PassObserver
 
 KIND: Final = "history"
 

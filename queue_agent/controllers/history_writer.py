@@ -16,7 +16,8 @@ from queue_agent.controllers.origins import Origins
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.history_outbox import EncodedRows, Outbox
 from queue_agent.errors import ClusterError
-from queue_agent.ports import Clock, HistoryObserver, HistoryStore, ProducerSession
+from queue_agent.ports.history import HistoryObserver, HistoryStore, ProducerSession
+from queue_agent.ports.passes import Clock
 
 log = structlog.get_logger(__name__)
 

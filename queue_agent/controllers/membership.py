@@ -15,7 +15,8 @@ from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.controllers.pass_loop import Schedule
 from queue_agent.core.group import GroupView
 from queue_agent.errors import ClusterError, QueueAgentError
-from queue_agent.ports import AgentGroup, Clock, PassObserver
+from queue_agent.ports.group import AgentGroup
+from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.wire.error import ErrorCode
 
 log = structlog.get_logger(__name__)

@@ -23,7 +23,8 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import find_consumer_access
 from queue_agent.core.rows import ConsumerRow
 from queue_agent.errors import ClusterError
-from queue_agent.ports import PassScope, StateStore
+from queue_agent.ports.passes import PassScope
+from queue_agent.ports.state import StateStore
 
 KIND = "multi_consumer_controller"
 

@@ -14,7 +14,7 @@ from queue_agent.core.controller_info import controller_info
 from queue_agent.core.encoding import Entity, encode_instant
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.status import pass_node
-from queue_agent.ports import Clock
+from queue_agent.ports.passes import Clock
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.orchid import join_path, no_such_child, resolve

@@ -33,7 +33,7 @@ from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.core.trim import TRIM_FAILED, is_trim_due, trim_alert
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ClusterError
-from queue_agent.ports import PassScope
+from queue_agent.ports.passes import PassScope
 
 KIND = "queue_controller"
 

@@ -18,7 +18,7 @@ from queue_agent.controllers.pass_loop import Schedule, attempt, next_delay, run
 from queue_agent.core.observed import Glance, Watch
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
-from queue_agent.ports import Clock
+from queue_agent.ports.passes import Clock
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,7 @@ from queue_agent.core.trim import TrimPlan, ages_error
 from queue_agent.core.trim_ages import RowAges, ages_at, learn, lifetime_limit, next_chunk
 from queue_agent.core.trim_constraints import ConstraintKind
 from queue_agent.errors import ClusterError
-from queue_agent.ports import Cluster
+from queue_agent.ports.cluster import Cluster
 
 CHUNKS_PER_PASS = 10
 """How many questions about one partition are asked one after the other; the next pass goes on from there."""

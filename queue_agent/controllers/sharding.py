@@ -18,7 +18,9 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import StateRows
 from queue_agent.core.sharding import Rendezvous, find_orphans, plan_hosts, split_by_stage
 from queue_agent.errors import ClusterError, QueueAgentError
-from queue_agent.ports import AgentGroup, Clock, HostStore, PassObserver
+from queue_agent.ports.group import AgentGroup
+from queue_agent.ports.passes import Clock, PassObserver
+from queue_agent.ports.state import HostStore
 from queue_agent.wire.farm_hash import fingerprint
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,8 @@ from queue_agent.controllers.board import Board
 from queue_agent.controllers.origins import Origins
 from queue_agent.core.trim_journal import TrimRecord
 from queue_agent.errors import ClusterError
-from queue_agent.ports import Clock, JournalObserver, TrimJournalStore
+from queue_agent.ports.passes import Clock
+from queue_agent.ports.trims import JournalObserver, TrimJournalStore
 
 log = structlog.get_logger(__name__)
 

@@ -26,7 +26,7 @@ from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim
 from queue_agent.core.trim_inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trim_journal import TrimRecord
 from queue_agent.errors import ActionRefused, ClusterError
-from queue_agent.ports import Cluster
+from queue_agent.ports.cluster import Cluster
 
 log = structlog.get_logger(__name__)
 

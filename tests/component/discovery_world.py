@@ -25,7 +25,8 @@ from queue_agent.core.rows import ConsumerRow, QueueRow
 from queue_agent.core.snapshots import Role
 from queue_agent.core.state_migration import plan_migration
 from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.ports import Cluster, PassScope
+from queue_agent.ports.cluster import Cluster
+from queue_agent.ports.passes import PassScope
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
 ROOT: Final = "//sys/queue_agents"

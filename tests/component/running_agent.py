@@ -15,7 +15,7 @@ from yarl import URL
 
 from queue_agent.app.agent import Addresses, run_agent
 from queue_agent.config.agent import AgentConfig
-from queue_agent.ports import Clock
+from queue_agent.ports.passes import Clock
 
 DEADLINE_SECONDS: Final = 40.0
 _POLL_SECONDS: Final = 0.02

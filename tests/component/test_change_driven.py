@@ -57,7 +57,7 @@ from queue_agent.local_cluster.clock import Clock as ClusterClock
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.tablets import ALL_TABLETS, TabletRange
-from queue_agent.ports import PassScope
+from queue_agent.ports.passes import PassScope
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 

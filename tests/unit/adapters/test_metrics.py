@@ -21,7 +21,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueueSnapshot, QueueView, Role
 from queue_agent.errors import ClusterError
-from queue_agent.ports import PassScope
+from queue_agent.ports.passes import PassScope
 
 START = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 

@@ -48,7 +48,8 @@ from queue_agent.core.rows import (
 from queue_agent.core.snapshots import Role
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
-from queue_agent.ports import PassScope, Permit
+from queue_agent.ports.cluster import Permit
+from queue_agent.ports.passes import PassScope
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds

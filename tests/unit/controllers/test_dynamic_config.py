@@ -14,7 +14,7 @@ from queue_agent.controllers.board import Board
 from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.errors import ClusterError, ClusterUnavailable
-from queue_agent.ports import PassScope
+from queue_agent.ports.passes import PassScope
 
 START = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 OPERATORS = {

@@ -28,7 +28,8 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.errors import ClusterError, ClusterUnavailable, TabletNotMounted
-from queue_agent.ports import PassScope, ProducerSession
+from queue_agent.ports.history import ProducerSession
+from queue_agent.ports.passes import PassScope
 
 NOW = datetime(2025, 1, 23, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")

@@ -19,7 +19,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration, StateRows
 from queue_agent.core.snapshots import Role
 from queue_agent.errors import ClusterUnavailable
-from queue_agent.ports import Permit
+from queue_agent.ports.cluster import Permit
 from tests.unit.controllers.test_agent import CONSUMER, QUEUE, World
 
 PASS_INDEX = next(index for index in count() if not is_refresh_due(QUEUE, index, DESCRIPTION_PASSES))

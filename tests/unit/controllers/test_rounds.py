@@ -19,7 +19,7 @@ from queue_agent.controllers.rounds import FirstAnswer, Member, Rounds
 from queue_agent.core.observed import Glance, TableFacts, Watch
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ClusterUnavailable
-from queue_agent.ports import Cluster
+from queue_agent.ports.cluster import Cluster
 from tests.unit.controllers.still_rounds import StandingClock
 
 CLUSTER = "hume"

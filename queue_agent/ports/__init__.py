@@ -1,0 +1,1 @@
+"""What controllers need from the world; adapters implement it, tests may fake it."""
