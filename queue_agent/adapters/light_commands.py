@@ -33,9 +33,21 @@ class LightCommand:
         encoded = yson.dumps({"command": command, "parameters": {"path": path, **parameters}})
         return cls(command, path, encoded)
 
+    @classmethod
+    def get(cls, path: str) -> LightCommand:
+        """Of which the output is a map with the node's `value`."""
+        return cls.of("get", path)
+
 
 Outcome = Any
 """Output of a command, or its ClusterError."""
+
+
+def output_of(outcome: Outcome) -> Any:
+    """Output of a command; raises its ClusterError."""
+    if isinstance(outcome, ClusterError):
+        raise outcome
+    return outcome
 
 
 class LightCommands:
@@ -65,9 +77,7 @@ class LightCommands:
     async def run(self, command: LightCommand) -> Any:
         """Output of a command; raises its ClusterError, or that of the request it travelled in."""
         [outcome] = await self._batcher.ask(None, [command])
-        if isinstance(outcome, ClusterError):
-            raise outcome
-        return outcome
+        return output_of(outcome)
 
     async def run_all(self, commands: Sequence[LightCommand]) -> list[Outcome]:
         """Outcomes of a few commands that travel in one request; raises the error of the request alone."""

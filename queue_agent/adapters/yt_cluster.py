@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from queue_agent.adapters.batcher import Batcher
+from queue_agent.adapters.cell_hosts import CellHosts
 from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
-from queue_agent.adapters.light_commands import LightCommand, LightCommands
+from queue_agent.adapters.light_commands import LightCommand, LightCommands, output_of
+from queue_agent.adapters.observations import (
+    column_descriptions,
+    glance,
+    glance_commands,
+    object_revisions,
+    tablet_descriptions,
+    tablet_infos,
+    tablet_infos_command,
+)
 from queue_agent.adapters.queries import quote_path, split_list
 from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
@@ -24,34 +32,21 @@ from queue_agent.core.observed import (
     Glance,
     ObjectRevisions,
     TableDescription,
-    TableFacts,
-    TabletDescription,
     TabletInfo,
     Watch,
 )
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowFound
-from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound
+from queue_agent.errors import ClusterError
 from queue_agent.ports.cluster import Permit, RequestObserver
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
-from queue_agent.wire.guid import NULL_GUID
 
 Outcome = TypeVar("Outcome")
 
-_PEERS_KEPT_SECONDS: Final = 60.0
 _CONCURRENT_SELECTS: Final = 4
 _CONCURRENT_READS: Final = 128
 _LARGEST_BATCH: Final = 100
-_REMEMBERED_COMMANDS: Final = 1 << 16
-_SHARED_VALUES: Final = 1 << 10
-_FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
-
-
-@dataclass(frozen=True, slots=True)
-class _CellHost:
-    host: str | None
-    known_until: float
 
 
 class YtCluster:
@@ -73,7 +68,7 @@ class YtCluster:
         self._timestamps: Batcher[None, None, int] = Batcher(self._generate_timestamp)
         self._revisions: tuple[bytes, ObjectRevisions] | None = None
         self._reading = asyncio.Semaphore(_CONCURRENT_READS)
-        self._cell_hosts: dict[str, _CellHost] = {}
+        self._cell_hosts = CellHosts(self._light)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> YtCluster:
@@ -96,11 +91,11 @@ class YtCluster:
 
     async def get(self, path: str) -> Any:
         """The value of a node; ObjectNotFound if there is none."""
-        return (await self._light.run(_get(path)))["value"]
+        return (await self._light.run(LightCommand.get(path)))["value"]
 
     async def run_light(self, commands: Sequence[LightCommand]) -> list[Any]:
         """Outputs of a few reading commands that travel in one request; the first failure is raised."""
-        return [_raise_error(outcome) for outcome in await self._light.run_all(commands)]
+        return [output_of(outcome) for outcome in await self._light.run_all(commands)]
 
     async def find_all(self, commands: Sequence[LightCommand]) -> Sequence[Any]:
         """The same of any number; each output, or the ClusterError in its place."""
@@ -145,13 +140,7 @@ class YtCluster:
             "get", {"path": "//sys/@queue_agent_object_revisions"}, None if known is None else known[0]
         )
         if known is None or answer is not None:
-            value = answer["value"]
-            known = (
-                digest,
-                ObjectRevisions(
-                    _revisions(value.get("queues"), "queues"), _revisions(value.get("consumers"), "consumers")
-                ),
-            )
+            known = digest, object_revisions(answer["value"])
             self._revisions = known
         return known[1]
 
@@ -163,94 +152,67 @@ class YtCluster:
 
     async def glance(self, watch: Watch) -> Glance:
         """Ask cheaply whether something has happened to a table, or in its tablets; see the port."""
-        return self._glance(watch, await self._light.run_all(_glance_commands(watch.path, watch.tablet_count)))
+        outcomes = await self._light.run_all(glance_commands(watch.path, watch.tablet_count))
+        return glance(self._name, watch, outcomes)
 
     async def glance_all(self, watches: Sequence[Watch]) -> list[Glance | ClusterError]:
         """Glance at many tables by one request of their own; see the port."""
         answers = await self._light.run_changed(
-            [_glance_commands(watch.path, watch.tablet_count) for watch in watches],
+            [glance_commands(watch.path, watch.tablet_count) for watch in watches],
             [None if watch.last is None else watch.last.digest for watch in watches],
         )
         return [
-            watch.last if outcomes is None and watch.last is not None else self._find_glance(watch, digest, outcomes)
+            self._find_glance(watch, digest, outcomes)
             for watch, (digest, outcomes) in zip(watches, answers, strict=True)
         ]
 
-    def _find_glance(self, watch: Watch, digest: bytes | None, outcomes: Any) -> Glance | ClusterError:
+    def _find_glance(self, watch: Watch, digest: bytes | None, outcomes: Sequence[Any] | None) -> Glance | ClusterError:
+        if outcomes is None and watch.last is not None:
+            return watch.last
+        assert outcomes is not None, "only what is known can be unchanged"
         try:
-            return self._glance(watch, outcomes, digest)
+            return glance(self._name, watch, outcomes, digest)
         except ClusterError as error:
             return error
 
-    def _glance(self, watch: Watch, outcomes: Sequence[Any], digest: bytes | None = None) -> Glance:
-        attributes = _raise_error(outcomes[0])["value"]
-        infos: dict[int, TabletInfo] | None = {}
-        for outcome in outcomes[1:]:
-            if isinstance(outcome, ClusterUnavailable):
-                raise outcome
-            infos = (
-                None if isinstance(outcome, Exception) else self._infos(watch.path, range(watch.tablet_count), outcome)
-            )
-        return Glance(
-            TableFacts(
-                object_id=str(attributes["id"]),
-                attribute_revision=int(attributes["attribute_revision"]),
-                tablet_count_by_state=_counts(tuple(attributes.get("tablet_count_by_state", {}).items())),
-            ),
-            infos,
-            digest,
-        )
-
     async def get_table(self, path: str) -> TableDescription:
         """Schema and tablets, with the address of each tablet's cell."""
-        schema, tablets = [
-            _raise_error(outcome)["value"]
-            for outcome in await self._light.run_all([_get(f"{path}/@schema"), _get(f"{path}/@tablets")])
+        schema, rows = [
+            output["value"]
+            for output in await self.run_light(
+                [LightCommand.get(f"{path}/@schema"), LightCommand.get(f"{path}/@tablets")]
+            )
         ]
-        tablets = sorted(tablets, key=lambda tablet: int(tablet["index"]))
-        tablet_descriptions = [_tablet(tablet) for tablet in tablets]
-        hosts = await self._get_cell_hosts(
-            {tablet.cell_id for tablet in tablet_descriptions if tablet.cell_id and not tablet.host}
-        )
+        tablets = tablet_descriptions(rows)
+        hosts = await self._cell_hosts.get({tablet.cell_id for tablet in tablets if tablet.cell_id and not tablet.host})
         return TableDescription(
-            columns=_shared(tuple(_column(column) for column in schema)),
+            columns=column_descriptions(schema),
             tablets=[
                 tablet if tablet.host or not tablet.cell_id else replace(tablet, host=hosts[tablet.cell_id])
-                for tablet in tablet_descriptions
+                for tablet in tablets
             ],
             unique_keys=bool(yson.attributes_of(schema).get("unique_keys", False)),
         )
 
     async def get_columns(self, path: str) -> Sequence[ColumnDescription]:
         """The schema alone."""
-        return [_column(column) for column in (await self._light.run(_get(f"{path}/@schema")))["value"]]
+        return column_descriptions(await self.get(f"{path}/@schema"))
 
     async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
         """By partition index; an empty request asks nothing."""
         if not partition_indexes:
             return {}
-        answer = await self._light.run(_tablet_infos_command(path, partition_indexes))
-        return self._infos(path, partition_indexes, answer)
+        answer = await self._light.run(tablet_infos_command(path, partition_indexes))
+        return tablet_infos(self._name, path, partition_indexes, answer)
 
     async def get_write_times(self, path: str, tablet_count: int) -> tuple[int, Sequence[int]]:
         """How many tablets a table has, and when the first so many were written last; by one request."""
         tablets = range(tablet_count)
-        count, infos = await self.run_light([_get(f"{path}/@tablet_count"), _tablet_infos_command(path, tablets)])
-        return int(count["value"]), [info.last_write_timestamp for info in self._infos(path, tablets, infos).values()]
-
-    def _infos(self, path: str, partition_indexes: Sequence[int], answer: Mapping[str, Any]) -> dict[int, TabletInfo]:
-        infos = answer["tablets"]
-        if len(infos) != len(partition_indexes):
-            raise ClusterError(
-                f"get_tablet_infos {path} on cluster {self._name} told of {len(infos)} tablets"
-                f" instead of {len(partition_indexes)}"
-            )
-        return {
-            index: TabletInfo(
-                int(info["total_row_count"]), int(info["trimmed_row_count"]), int(info["last_write_timestamp"])
-            )
-            for index, info in zip(partition_indexes, infos, strict=True)
-        }
+        count, answer = await self.run_light(
+            [LightCommand.get(f"{path}/@tablet_count"), tablet_infos_command(path, tablets)]
+        )
+        infos = tablet_infos(self._name, path, tablets, answer)
+        return int(count["value"]), [info.last_write_timestamp for info in infos.values()]
 
     async def select_row_values(
         self, path: str, columns: Sequence[str], rows: Collection[tuple[int, int]]
@@ -429,23 +391,6 @@ class YtCluster:
         answer = await self._http.call("generate_timestamp", {})
         return [int(answer["timestamp"])] * len(questions)
 
-    async def _get_cell_hosts(self, cell_ids: Collection[str]) -> Mapping[str, str | None]:
-        """Addresses of leading peers by cell id, remembered for a minute; None where they can not be known."""
-        now = asyncio.get_running_loop().time()
-        self._cell_hosts = {cell: known for cell, known in self._cell_hosts.items() if known.known_until > now}
-        missing = [cell_id for cell_id in cell_ids if cell_id not in self._cell_hosts]
-        questions = [_get(f"//sys/tablet_cells/{cell_id}/@peers") for cell_id in missing]
-        for cell_id, outcome in zip(missing, await self._light.run_all(questions), strict=True):
-            match outcome:
-                case ObjectNotFound() | AccessDenied():  # the agent's user need not see cells
-                    host = None
-                case Exception():
-                    raise outcome
-                case _:
-                    host = _leader_address(outcome["value"])
-            self._cell_hosts[cell_id] = _CellHost(host, now + _PEERS_KEPT_SECONDS)
-        return {cell_id: self._cell_hosts[cell_id].host for cell_id in cell_ids}
-
 
 async def _at_once(requests: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
     """Answers to a few requests, sent at the same time; the first failure is raised."""
@@ -462,73 +407,4 @@ async def _at_once(requests: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Out
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(send(request)) for request in requests]
-    return [_raise_error(task.result()) for task in tasks]
-
-
-def _revisions(value: Any, kind: str) -> Mapping[str, int]:
-    if not isinstance(value, Mapping):
-        # Taken for an empty list it would have every row of the cluster deleted.
-        raise ClusterError(f"//sys/@queue_agent_object_revisions does not list {kind}: {value!r}")
-    return {path: int(revision) for path, revision in value.items() if isinstance(path, str)}
-
-
-def _column(column: Mapping[str, Any]) -> ColumnDescription:
-    type_name = column.get("type")
-    return ColumnDescription(
-        name=str(column["name"]),
-        type=str(type_name if type_name is not None else column.get("type_v3")),
-        required=bool(column.get("required", False)),
-        sort_order=column.get("sort_order"),
-    )
-
-
-def _tablet(tablet: Mapping[str, Any]) -> TabletDescription:
-    cell_id = tablet.get("cell_id")
-    leader_address = tablet.get("cell_leader_address")
-    return TabletDescription(
-        index=int(tablet["index"]),
-        tablet_id=str(tablet["tablet_id"]),
-        state=sys.intern(str(tablet["state"])),
-        # The same few for very many tablets.
-        cell_id=None if yson.is_null(cell_id) or cell_id == str(NULL_GUID) else sys.intern(str(cell_id)),
-        host=None if yson.is_null(leader_address) else sys.intern(str(leader_address)),
-    )
-
-
-def _get(path: str) -> LightCommand:
-    return LightCommand.of("get", path)
-
-
-def _tablet_infos_command(path: str, partition_indexes: Sequence[int]) -> LightCommand:
-    return LightCommand.of("get_tablet_infos", path, tablet_indexes=list(partition_indexes))
-
-
-@lru_cache(maxsize=_REMEMBERED_COMMANDS)
-def _glance_commands(path: str, tablet_count: int) -> Sequence[LightCommand]:
-    """Kept, because it is these that are sent in every pass of every object."""
-    facts = LightCommand.of("get", f"{path}/@", attributes=_FACTS)
-    return (facts, _tablet_infos_command(path, range(tablet_count))) if tablet_count else (facts,)
-
-
-@lru_cache(maxsize=_SHARED_VALUES)
-def _shared(columns: tuple[ColumnDescription, ...]) -> tuple[ColumnDescription, ...]:
-    """The same object for equal schemas, of which there are few for very many tables."""
-    return columns
-
-
-@lru_cache(maxsize=_SHARED_VALUES)
-def _counts(items: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
-    return dict(items)
-
-
-def _raise_error(outcome: Outcome | Exception) -> Outcome:
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome
-
-
-def _leader_address(peers: Sequence[Mapping[str, Any]]) -> str | None:
-    """Of the leading peer, or of the first that has an address: while nobody leads, or nobody says so."""
-    with_address = [peer for peer in peers if "address" in peer]
-    leading = [peer for peer in with_address if peer.get("state") == "leading"]
-    return next((str(peer["address"]) for peer in leading or with_address), None)
+    return [output_of(task.result()) for task in tasks]

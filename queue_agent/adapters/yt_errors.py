@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
+from queue_agent.adapters.trailer_http import HttpAnswer
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound, TabletNotMounted
+from queue_agent.wire import http
 from queue_agent.wire.error import ErrorCode, YtError
 
 PROXY_BANNED: Final = 2100
@@ -38,6 +41,30 @@ _OUTCOMES: Final[dict[type[ClusterError], str]] = {
     TabletNotMounted: "not_mounted",
     AccessDenied: "denied",
 }
+
+_CODES: Final[dict[int, ErrorCode]] = {
+    401: ErrorCode.AUTHENTICATION,
+    403: ErrorCode.AUTHORIZATION,
+    502: ErrorCode.UNAVAILABLE,
+    503: ErrorCode.UNAVAILABLE,
+}
+"""By HTTP status."""
+
+
+def find_error(answer: HttpAnswer) -> YtError | None:
+    """The error of an answer: headers and trailers say it first, then status and body."""
+    try:
+        error = http.find_error(answer.headers)
+        if error is None and answer.status >= 400:
+            document = json.loads(answer.body)
+            if isinstance(document, dict) and "message" in document:
+                error = YtError.from_map(document)
+    except ValueError:
+        error = None
+    if error is not None or (answer.status == 200 and answer.headers.get(http.RESPONSE_CODE, "0") == "0"):
+        return error
+    code = _CODES.get(answer.status, ErrorCode.GENERIC)
+    return YtError(f"the proxy answered HTTP status {answer.status} without an error of its own", code)
 
 
 def to_cluster_error(error: YtError, request: str) -> ClusterError:

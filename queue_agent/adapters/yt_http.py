@@ -6,14 +6,11 @@ import asyncio
 import hashlib
 import io
 import json
-import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import aiohttp
 import h11
@@ -21,58 +18,19 @@ import structlog
 from yarl import URL
 
 from queue_agent.adapters.build import DISTRIBUTION, VERSION
+from queue_agent.adapters.cluster_access import TokenFile, proxy_origin, tls_context
+from queue_agent.adapters.http_commands import COMMANDS, Command
 from queue_agent.adapters.proxy_pool import ProxyPool
 from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, TrailerHttp
-from queue_agent.adapters.yt_errors import RETRIABLE_CODES, outcome_of, to_cluster_error
+from queue_agent.adapters.yt_errors import RETRIABLE_CODES, find_error, outcome_of, to_cluster_error
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.errors import ClusterError, ClusterUnavailable, ConfigError
+from queue_agent.errors import ClusterError, ClusterUnavailable
 from queue_agent.ports.cluster import Permit, RequestObserver
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """How a command travels."""
-
-    method: Literal["GET", "PUT", "POST"]
-    """PUT carries rows as its body, POST the parameters."""
-
-    heavy: bool = False
-    """Goes to a proxy the cluster told of."""
-
-    tabular: bool = False
-    """Answers a stream, of rows for example, whose errors may come behind them."""
-
-    mutation_id: bool = False
-    """The cluster knows a repeat by its mutation id."""
-
-    repeatable: bool = True
-    """A repeat does no harm."""
-
-    formats: bool = True
-    """What goes in and out is in a format; else it is bytes, as those of a file."""
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "get": Command("GET"),
-    "generate_timestamp": Command("GET"),
-    "execute_batch": Command("POST", mutation_id=True),
-    "trim_rows": Command("POST", heavy=True, repeatable=False),
-    "insert_rows": Command("PUT", heavy=True, repeatable=False),
-    "delete_rows": Command("PUT", heavy=True, repeatable=False),
-    "advance_queue_consumer": Command("POST", repeatable=False),
-    "create_queue_producer_session": Command("POST", repeatable=False),
-    "push_queue_producer": Command("PUT", heavy=True, repeatable=False),
-    "select_rows": Command("GET", heavy=True, tabular=True),
-    "lookup_rows": Command("PUT", heavy=True, tabular=True),
-    "write_file": Command("PUT", heavy=True, repeatable=False, formats=False),
-    "read_file": Command("GET", heavy=True, tabular=True, formats=False),
-}
-"""The commands in use; batches hold reading ones only."""
 
 _HOSTS: Final = Command("GET")
 _WHOAMI: Final = Command("GET")
@@ -109,11 +67,11 @@ class YtHttp:
         self._config = config
         self._observer = observer
         self._random = random or Random()
-        configured = _origin(cluster, config.proxy)
+        configured = proxy_origin(cluster, config.proxy)
         self._scheme = configured.scheme
         self._pool = ProxyPool(str(configured), self._random)
         self._token = TokenFile(cluster, config.token_file) if config.token_file else None
-        self._tls = _tls_context(cluster, config) if configured.scheme == "https" else None
+        self._tls = tls_context(cluster, config) if configured.scheme == "https" else None
         self._trailer_http = TrailerHttp(
             self._tls,
             connect_timeout=config.connect_timeout.total_seconds(),
@@ -323,7 +281,7 @@ class YtHttp:
             )
             failure.__cause__ = error
             return b"", failure, not timed_out  # a repeat would take just as long
-        failed = _find_error(answer)
+        failed = find_error(answer)
         if failed is None:
             return answer.body, None, False
         log.debug(
@@ -418,28 +376,6 @@ class YtHttp:
             self._hosts_refresh_due = clock() + _HOSTS_REFRESH_SECONDS
 
 
-class TokenFile:
-    """A token that is read again when its file has changed."""
-
-    def __init__(self, cluster: str, path: Path) -> None:
-        self._cluster = cluster
-        self._path = path
-        self._stamp: tuple[int, int, int] | None = None
-        self._token = ""
-
-    def read(self) -> str:
-        """The token; ClusterError if there is none to be had."""
-        try:
-            stat = self._path.stat()
-            stamp = stat.st_ino, stat.st_mtime_ns, stat.st_size
-            if stamp != self._stamp:
-                self._token = self._path.read_text(encoding="utf-8").strip()
-                self._stamp = stamp
-        except (OSError, UnicodeDecodeError) as error:
-            raise ClusterError(f"Token of cluster {self._cluster} can not be read: {error}") from error
-        return self._token
-
-
 async def _digest(body: bytes) -> bytes:
     """In a thread if it would keep others waiting; the lock of the interpreter is not held meanwhile."""
     if len(body) < _LARGE_BODY:
@@ -455,44 +391,6 @@ def _with_encoded(parameters: bytes, encoded: Mapping[str, bytes]) -> bytes:
     """A map in YSON with further members, whose values are in YSON already."""
     members = b"".join(b"%s=%s;" % (name.encode(), value) for name, value in encoded.items())
     return b"{" + members + parameters[1:]
-
-
-def _find_error(answer: HttpAnswer) -> YtError | None:
-    """The error of an answer: headers and trailers say it first, then status and body."""
-    try:
-        error = http.find_error(answer.headers)
-        if error is None and answer.status >= 400:
-            document = json.loads(answer.body)
-            if isinstance(document, dict) and "message" in document:
-                error = YtError.from_map(document)
-    except ValueError:
-        error = None
-    if error is not None or (answer.status == 200 and answer.headers.get(http.RESPONSE_CODE, "0") == "0"):
-        return error
-    code = {
-        401: ErrorCode.AUTHENTICATION,
-        403: ErrorCode.AUTHORIZATION,
-        502: ErrorCode.UNAVAILABLE,
-        503: ErrorCode.UNAVAILABLE,
-    }.get(answer.status, ErrorCode.GENERIC)
-    return YtError(f"the proxy answered HTTP status {answer.status} without an error of its own", code)
-
-
-def _origin(cluster: str, proxy: str) -> URL:
-    try:
-        url = URL(proxy if "://" in proxy else f"http://{proxy}").origin()
-    except ValueError as error:
-        raise ConfigError(f"Proxy address {proxy!r} of cluster {cluster} is not valid: {error}") from error
-    if url.scheme not in ("http", "https"):
-        raise ConfigError(f"Proxy address {proxy!r} of cluster {cluster} is neither HTTP nor HTTPS")
-    return url
-
-
-def _tls_context(cluster: str, config: ClusterConfig) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=config.ca_file)
-    except OSError as error:  # ssl.SSLError is one
-        raise ConfigError(f"CA file {config.ca_file} of cluster {cluster} can not be used: {error}") from error
 
 
 def _words(error: Exception) -> str:
