@@ -1,13 +1,13 @@
-"""Writes to dynamic tables: brought to rows, checked against concurrent ones, applied all or none."""
+"""Writes to dynamic tables: checked against concurrent ones, applied all or none."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import accumulate, count, islice, repeat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, assert_never, cast
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from queue_agent.local_cluster.clock import COUNTER_BITS
 from queue_agent.local_cluster.keys import Row
@@ -15,15 +15,13 @@ from queue_agent.local_cluster.model import Tablet
 from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.replicated_types import NO_REPLICA, REPLICATED_TABLE, UPSTREAM_REPLICA_ID, TableReplica
 from queue_agent.local_cluster.replication import Replication
-from queue_agent.local_cluster.replication_log import Change, changed_row, requests_of
+from queue_agent.local_cluster.replication_log import requests_of
 from queue_agent.local_cluster.retention import Retention
-from queue_agent.local_cluster.row_codec import PartialRow
 from queue_agent.local_cluster.row_errors import parse_rows
-from queue_agent.local_cluster.row_locks import LockHistory, LockType, Mask, combined
-from queue_agent.local_cluster.rows import MISSING, data_weight, decode_values, encode_values
+from queue_agent.local_cluster.row_locks import LockHistory, LockType
+from queue_agent.local_cluster.rows import data_weight, encode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.storage import SortedVersion
 from queue_agent.local_cluster.tables import LATEST_TIMESTAMP, DynamicTables, Table, system_positions
 from queue_agent.local_cluster.tablet_keys import key_to_yson
 from queue_agent.local_cluster.tablet_transaction import (
@@ -35,6 +33,7 @@ from queue_agent.local_cluster.tablet_transaction import (
     TabletTransaction,
     check_row_count,
 )
+from queue_agent.local_cluster.write_preparation import WriteBatch, WritePreparation
 from queue_agent.wire.error import ErrorCode, YtError
 
 if TYPE_CHECKING:
@@ -42,41 +41,6 @@ if TYPE_CHECKING:
 
 _VERSIONS_KEPT_SECONDS: Final = 60
 _SYSTEM_VALUE_WEIGHT: Final = 8
-
-
-class _Version(NamedTuple):
-    """What becomes of a key."""
-
-    values: Row | None
-    """None deletes it."""
-
-    written: bytes | None
-    """Which columns, as `SortedVersion.written` has it."""
-
-
-class _Lock(NamedTuple):
-    mask: Mask
-    key: Row
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What is written to one tablet."""
-
-    table: Table
-    tablet: Tablet
-    rows: list[Row] = field(default_factory=list)
-    """Ordered: in the order of the stored columns. Replicated: rows of the log."""
-
-    versions: dict[bytes, _Version] = field(default_factory=dict)
-    """Sorted: by encoded key."""
-
-    locks: dict[bytes, _Lock] = field(default_factory=dict)
-    """Sorted: by encoded key; only kept if anybody can be in conflict."""
-
-    def lock(self, key: bytes, values: Row, mask: Mask) -> None:
-        held = self.locks.get(key)
-        self.locks[key] = _Lock(mask if held is None else combined(held.mask, mask), values)
 
 
 class TableWriter(Guarded):
@@ -231,17 +195,17 @@ class TableWriter(Guarded):
             YtError: 1718 if the table is another replica, or none.
         """
         _check_upstream(replica, replica_id)
-        preparation = _Preparation(self._state, self._tables, self._choices, keeps_locks=False)
+        preparation = WritePreparation(self._state, self._tables, self._choices, keeps_locks=False)
         for request in requests_of(rows, schema, tablet_index, replica):
             preparation.add(request, replica)
         for batch in preparation.batches.values():
             self._apply(batch, timestamp)
 
     def _copies(
-        self, changes: ExitStack, requests: Sequence[Request], batches: Sequence[_Batch]
-    ) -> Sequence[tuple[Cluster, TableReplica, _Batch]]:
+        self, changes: ExitStack, requests: Sequence[Request], batches: Sequence[WriteBatch]
+    ) -> Sequence[tuple[Cluster, TableReplica, WriteBatch]]:
         """What has to be written to replicas as well, whose clusters become part of the changes."""
-        logs: dict[str, list[_Batch]] = {}
+        logs: dict[str, list[WriteBatch]] = {}
         for batch in batches:
             if batch.table.node.type == REPLICATED_TABLE and batch.rows:
                 logs.setdefault(batch.table.node.id, []).append(batch)
@@ -258,8 +222,8 @@ class TableWriter(Guarded):
 
     def _prepared(
         self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity
-    ) -> Sequence[_Batch]:
-        preparation = _Preparation(
+    ) -> Sequence[WriteBatch]:
+        preparation = WritePreparation(
             self._state,
             self._tables,
             self._choices,
@@ -282,7 +246,7 @@ class TableWriter(Guarded):
                     self._check_locks(batch, transaction)
         return batches
 
-    def _check_locks(self, batch: _Batch, transaction: TabletTransaction) -> None:
+    def _check_locks(self, batch: WriteBatch, transaction: TabletTransaction) -> None:
         for key, lock in batch.locks.items():
             conflict = self._history.conflict(batch.table.node.id, key, lock.mask, transaction.start_timestamp)
             if conflict is not None:
@@ -299,13 +263,13 @@ class TableWriter(Guarded):
                     },
                 )
 
-    def _apply(self, batch: _Batch, timestamp: int) -> None:
+    def _apply(self, batch: WriteBatch, timestamp: int) -> None:
         if batch.rows:
             self._append(batch, timestamp)
         if batch.versions:
             self._put_versions(batch, timestamp)
 
-    def _append(self, batch: _Batch, timestamp: int) -> None:
+    def _append(self, batch: WriteBatch, timestamp: int) -> None:
         tablet = batch.tablet
         fixed = _SYSTEM_VALUE_WEIGHT * len(system_positions(batch.table.schema))
         weights = list(
@@ -329,7 +293,7 @@ class TableWriter(Guarded):
             )
         )
 
-    def _put_versions(self, batch: _Batch, timestamp: int) -> None:
+    def _put_versions(self, batch: WriteBatch, timestamp: int) -> None:
         storage, tablet = self._state.storage, batch.tablet
         storage.put_versions(
             tablet.number,
@@ -353,154 +317,6 @@ class TableWriter(Guarded):
         self._state.put_tablet(replace(tablet, last_write_timestamp=timestamp))
 
 
-class _Preparation:
-    """Turns the requests of one transaction into batches, in the order they were made."""
-
-    def __init__(
-        self, state: ClusterState, tables: DynamicTables, choices: random.Random, *, keeps_locks: bool
-    ) -> None:
-        self.batches: dict[int, _Batch] = {}
-        self._state = state
-        self._tables = tables
-        self._choices = choices
-        self._keeps_locks = keeps_locks
-
-    def add(self, request: Request, table: Table) -> None:
-        """Read the rows of a request; YtError if one does not fit the schema or its tablet does not take it."""
-        if not isinstance(request, Deletion) and request.lock is LockType.SHARED_WRITE:
-            _check_shared_writes(table)
-        match request:
-            case Insertion() if not table.schema.is_sorted:
-                self._append(request, table)
-            case Insertion() | Deletion() if table.node.type == REPLICATED_TABLE:
-                self._log(request, table)
-            case Insertion() if request.update or (request.aggregate and table.codec.has_aggregates):
-                self._merge(request, table)
-            case Insertion():
-                self._insert(request, table)
-            case Deletion():
-                self._delete(request, table)
-            case Locking():
-                self._lock(request, table)
-            case _:
-                assert_never(request)
-
-    def _append(self, request: Insertion, table: Table) -> None:
-        chosen: int | None = None
-        rows_of: dict[int, list[Row]] = {}
-        for index, *values in parse_rows(table, request.rows, table.codec.parse_row):
-            if index is None:
-                # One draw for all rows of a request.
-                chosen = index = self._choose_tablet(table) if chosen is None else chosen
-            assert isinstance(index, int)
-            rows = rows_of.get(index)
-            if rows is None:
-                rows = rows_of[index] = self._batch(table, self._tables.writable_tablet(table, index)).rows
-            rows.append(tuple(values))
-
-    def _log(self, request: Insertion | Deletion, table: Table) -> None:
-        """Note what is to become of rows of a sorted table that only its replicas have."""
-        codec, batch_of, change = table.codec, self._router(table), Change.INSERT
-        parse: Callable[[Mapping[bytes, Any]], PartialRow] = codec.parse_row
-        lock = LockType.EXCLUSIVE
-        if isinstance(request, Deletion):
-            change, parse = Change.DELETE, codec.parse_key
-        else:
-            lock = request.lock
-            if request.update:
-                change, parse = change | Change.UPDATE, codec.parse_partial_row
-            if request.aggregate and codec.has_aggregates:
-                change |= Change.AGGREGATE
-        for values in parse_rows(table, request.rows, parse):
-            key_values = cast(Row, values[: len(codec.key_columns)])  # keys are never missing
-            key = codec.encode_key(key_values)
-            batch = batch_of(key)
-            batch.rows.append(changed_row(change, values))
-            if self._keeps_locks and isinstance(request, Deletion):
-                batch.lock(key, key_values, codec.lock_groups.of_row(lock))
-            elif self._keeps_locks:
-                written = [position for position in codec.value_positions if values[position] is not MISSING]
-                batch.lock(key, key_values, codec.lock_groups.of_columns(written, lock))
-
-    def _insert(self, request: Insertion, table: Table) -> None:
-        codec, batch_of = table.codec, self._router(table)
-        for values in parse_rows(table, request.rows, codec.parse_row):
-            key = codec.encode_key(values)
-            batch = batch_of(key)
-            batch.versions[key] = _Version(values, None)
-            if self._keeps_locks:
-                batch.lock(key, values, codec.lock_groups.of_columns(codec.value_positions, request.lock))
-
-    def _merge(self, request: Insertion, table: Table) -> None:
-        codec, batch_of = table.codec, self._router(table)
-        parse: Callable[[Mapping[bytes, Any]], PartialRow]
-        parse = codec.parse_partial_row if request.update else codec.parse_row
-        for new in parse_rows(table, request.rows, parse):
-            key_values = cast(Row, new[: len(codec.key_columns)])  # keys are never missing
-            key = codec.encode_key(key_values)
-            batch = batch_of(key)
-            merged = codec.merge(self._old(batch, key), new, aggregate=request.aggregate)
-            written = [position for position in codec.value_positions if new[position] is not MISSING]
-            before = batch.versions.get(key)
-            batch.versions[key] = _Version(merged, _written(written, before))
-            if self._keeps_locks:
-                batch.lock(key, key_values, codec.lock_groups.of_columns(written, request.lock))
-
-    def _delete(self, request: Deletion, table: Table) -> None:
-        codec, batch_of = table.codec, self._router(table)
-        for key_values in parse_rows(table, request.rows, codec.parse_key):
-            key = codec.encode_key(key_values)
-            batch = batch_of(key)
-            batch.versions[key] = _Version(None, None)
-            if self._keeps_locks:
-                batch.lock(key, key_values, codec.lock_groups.of_row(LockType.EXCLUSIVE))
-
-    def _lock(self, request: Locking, table: Table) -> None:
-        codec, batch_of = table.codec, self._router(table)
-        mask = codec.lock_groups.named(request.groups, request.lock)
-        for key_values in parse_rows(table, request.rows, codec.parse_key):
-            key = codec.encode_key(key_values)
-            batch_of(key).lock(key, key_values, mask)
-
-    def _old(self, batch: _Batch, key: bytes) -> Row | None:
-        if (pending := batch.versions.get(key)) is not None:
-            return pending.values
-        found = self._state.storage.find_version(batch.tablet.number, key, LATEST_TIMESTAMP)
-        return None if found is None else decode_values(found.value)
-
-    def _router(self, table: Table) -> Callable[[bytes], _Batch]:
-        tablets = self._tables.sorted_tablets(table)
-
-        def batch_of(key: bytes) -> _Batch:
-            tablet = tablets.of_key(key)
-            known = self.batches.get(tablet.number)
-            return known or self._batch(table, self._tables.writable_tablet(table, tablet.index))
-
-        return batch_of
-
-    def _batch(self, table: Table, tablet: Tablet) -> _Batch:
-        batch = self.batches.get(tablet.number)
-        if batch is None:
-            batch = self.batches[tablet.number] = _Batch(table, tablet)
-        return batch
-
-    def _choose_tablet(self, table: Table) -> int:
-        mounted = [tablet.index for tablet in self._state.tablets(table.node.id) if tablet.state == "mounted"]
-        if not mounted:
-            raise YtError(f"Table {table.path} has no mounted tablets", ErrorCode.TABLET_NOT_MOUNTED)
-        return self._choices.choice(mounted)
-
-
-def _written(positions: Sequence[int], before: _Version | None) -> bytes | None:
-    """The columns of a version that is made of a write and what the same transaction had written before it."""
-    if before is not None and before.values is not None and before.written is None:
-        return None
-    columns = 0 if before is None or before.written is None else int.from_bytes(before.written)
-    for position in positions:
-        columns |= 1 << position
-    return SortedVersion.pack_columns(columns)
-
-
 def _check_upstream(table: Table, replica_id: str) -> None:
     """YtError unless writes to a table may come by way of this replica, or by no replica's."""
     expected = table.node.attributes.get(UPSTREAM_REPLICA_ID, NO_REPLICA)
@@ -519,11 +335,6 @@ def _check_atomicity(table: Table, atomicity: Atomicity) -> None:
     expected = table.node.attributes.get("atomicity", "full")
     if atomicity != expected:
         raise YtError(f'Invalid atomicity mode: "{atomicity}" instead of "{expected}"')
-
-
-def _check_shared_writes(table: Table) -> None:
-    if not table.node.attributes.get("enable_shared_write_locks", False):
-        raise YtError("Shared write locks are not allowed for the table")
 
 
 def _check_mount_revision(tablet: Tablet, transaction: TabletTransaction) -> None:
