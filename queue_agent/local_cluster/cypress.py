@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from queue_agent.local_cluster.attributes import Attributes, instant
-from queue_agent.local_cluster.documents import get_inside, remove_inside, set_inside
+from queue_agent.local_cluster.cypress_reader import CypressReader
+from queue_agent.local_cluster.documents import remove_inside, set_inside
 from queue_agent.local_cluster.locks import EXCLUSIVE
 from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
+from queue_agent.local_cluster.node_places import NodePlaces
 from queue_agent.local_cluster.nodes import (
-    BUILTIN_NODES,
     CREATABLE,
     CREATION_ONLY,
     ORCHID,
-    SCALARS,
     check_addresses,
     checked_upstream,
     checked_value,
@@ -24,100 +24,34 @@ from queue_agent.local_cluster.nodes import (
     node_type_of,
     table_state,
     target_path,
-    typed_items,
 )
-from queue_agent.local_cluster.permissions import (
-    ACCESS_CONTROL,
-    CHANGE_CHILDREN,
-    SCHEMAS,
-    Guarded,
-    attribute_permission,
-)
+from queue_agent.local_cluster.permissions import ACCESS_CONTROL, CHANGE_CHILDREN, Access, attribute_permission
 from queue_agent.local_cluster.replicated_types import CHAOS_REPLICATED_TABLE, REPLICATED_TABLE, UPSTREAM_REPLICA_ID
 from queue_agent.local_cluster.resolver import Resolver, Target, missing_child, resolve_error
-from queue_agent.local_cluster.subjects import BUILTIN, ROOT, SUBJECT_TYPES, Subjects
+from queue_agent.local_cluster.subjects import BUILTIN, SUBJECT_TYPES, Subjects
 from queue_agent.local_cluster.subtrees import CopyOptions, Subtrees
 from queue_agent.local_cluster.tablets import Tablets
 from queue_agent.local_cluster.transaction_attributes import TransactionAttributes
-from queue_agent.local_cluster.transaction_objects import MAP_KINDS, MAPS, TRANSACTION_TYPES
+from queue_agent.local_cluster.transaction_objects import TRANSACTION_TYPES
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 
 
-class Cypress(Guarded):
+class Cypress(CypressReader):
     """Commands on nodes; every change is one `TreeState.change`."""
 
     def __init__(self, state: TreeState, resolver: Resolver, attributes: Attributes, tablets: Tablets) -> None:
-        self._state = state
-        self._resolver = resolver
-        self._attributes = attributes
+        super().__init__(state, resolver, attributes)
         self._tablets = tablets
         self._subtrees = Subtrees(state, resolver, tablets)
         self._subjects = Subjects(state)
+        self._places = NodePlaces(state, resolver, self._subtrees, self._subjects)
 
-    def get(self, path: str, names: Sequence[str] | None = None, max_size: int | None = None) -> Any:
-        """Value of a node (tables and the like are entities), of an attribute, or of something inside a document.
-
-        Args:
-            path: where.
-            names: attributes to put on every node returned.
-            max_size: of a map node with more children only so many are returned, and attribute `incomplete` says so.
-        """
-        target = self._resolver.existing(path)
-        node = target.node
-        self._access.check(node, "read")
-        if target.attribute is not None:
-            if not target.attribute:
-                return self._attributes.select(node, names)
-            name, *keys = target.attribute
-            return get_inside(self._attributes.get(node, name, path), keys, f"{path.partition('/@')[0]}/@{name}")
-        if target.inside:
-            return get_inside(node.value, target.inside, self._resolver.path_of(node))
-        value = node.value if node.type == "document" else self._tree_value(node, names, max_size)
-        attributes = self._attributes.select(node, names) if names else {}
-        if max_size is not None and node.type in MAPS and self._state.child_count(node.id) > max_size:
-            attributes["incomplete"] = True
-        return yson.with_attributes(value, {**yson.attributes_of(value), **attributes}) if attributes else value
-
-    def list(self, path: str, names: Sequence[str] | None = None, max_size: int | None = None) -> Any:
-        """Names of children, of attributes, or of keys inside a document; `names` and `max_size` as for `get`."""
-        target = self._resolver.existing(path)
-        self._access.check(target.node, "read")
-        if target.attribute == []:
-            return self._attributes.names(target.node)
-        if target.attribute is not None or target.inside or target.node.type == "document":
-            value = self.get(path)
-            if not isinstance(value, dict):
-                raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
-            return list(value)
-        if target.node.type not in MAPS:
-            raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
-        children = self._state.children(target.node.id)
-        shown: list[Any] = [child.name for child in children[:max_size]]
-        if names is not None:
-            shown = [
-                yson.with_attributes(child.name, self._visible_attributes(child, names))
-                for child in children[:max_size]
-            ]
-        return shown if len(shown) == len(children) else yson.with_attributes(shown, {"incomplete": True})
-
-    def exists(self, path: str) -> bool:
-        """Whether a path leads to something."""
-        try:
-            target = self._resolver.existing(path)
-            if target.attribute is not None or target.inside:
-                self._access.check(target.node, "read")
-            if target.attribute:
-                name, *keys = target.attribute
-                get_inside(self._attributes.get(target.node, name, path), keys, path)
-            elif target.inside:
-                get_inside(target.node.value, target.inside, path)
-        except YtError as error:
-            if error.code != ErrorCode.RESOLVE:
-                raise
-            return False
-        return True
+    def acting_as(self, access: Access) -> Self:
+        view = super().acting_as(access)
+        view._places = self._places.acting_as(access)
+        return view
 
     def create(
         self,
@@ -145,7 +79,7 @@ class Cypress(Guarded):
             )
         _check_options(ignore_existing, force, lock_existing)
         with self._state.change():
-            found = self._find(path)
+            found = self._places.find(path)
             if found and ignore_existing:
                 if found.type != node_type and not ignore_type_mismatch:
                     raise YtError(
@@ -153,13 +87,13 @@ class Cypress(Guarded):
                         " to be created",
                         ErrorCode.ALREADY_EXISTS,
                     )
-                return self._existing(found, lock_existing)
+                return self._places.existing(found, lock_existing)
             if found:
-                self._make_room(found, path, force)
-            parent, name = self._place(path, recursive)
+                self._places.make_room(found, path, force)
+            parent, name = self._places.place(path, recursive)
             if not ACCESS_CONTROL.isdisjoint(attributes):
                 self._access.check(parent, "administer")
-            node = self._owned(new_node(self._state, node_type, parent.id, name))
+            node = self._places.owned(new_node(self._state, node_type, parent.id, name))
             if node_type == ORCHID:
                 check_addresses(attributes)
             user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
@@ -194,7 +128,7 @@ class Cypress(Guarded):
                 changed = set_inside(target.node.value, target.inside, value, where)
                 self._replace(replace(target.node, value=changed))
             elif target.missing:
-                parent, name = self._place(path, recursive)
+                parent, name = self._places.place(path, recursive)
                 self._create_from_value(parent.id, name, value)
             else:
                 self._replace_value(target.node, path, value, force)
@@ -231,18 +165,18 @@ class Cypress(Guarded):
             node = self._resolver.node(source)
             self._access.check_subtree(node, "full_read")
             if move:
-                self._check_removal(node)
+                self._places.check_removal(node)
             self._subtrees.check_can_travel(node, move)
-            found = self._find(destination)
+            found = self._places.find(destination)
             if found and options.ignore_existing:
-                return self._existing(found, options.lock_existing)
+                return self._places.existing(found, options.lock_existing)
             if found and node.id in self._subtrees.lineage(found):
                 raise YtError("Cannot copy or move a node to itself or to its descendant")
             if found and found.id in self._subtrees.lineage(node):
                 raise YtError(f"Cannot copy or move {source} over {destination}, which it is part of")
             if found:
-                self._make_room(found, destination, options.force)
-            parent, name = self._place(destination, options.recursive)
+                self._places.make_room(found, destination, options.force)
+            parent, name = self._places.place(destination, options.recursive)
             if node.id in self._subtrees.lineage(parent):
                 raise YtError("Cannot copy or move a node to its descendant")
             fresh = self._subtrees.copy(node, parent.id, name, options.keep, move, self._access.user)
@@ -265,13 +199,13 @@ class Cypress(Guarded):
         with self._state.change():
             if not force:
                 self._resolver.node(target_path)
-            found = self._find(link_path)
+            found = self._places.find(link_path)
             if found and ignore_existing and found.type == "link":
-                return self._existing(found, lock_existing)
+                return self._places.existing(found, lock_existing)
             if found:
-                self._make_room(found, link_path, force)
-            parent, name = self._place(link_path, recursive)
-            node = replace(self._owned(new_node(self._state, "link", parent.id, name)), value=target_path)
+                self._places.make_room(found, link_path, force)
+            parent, name = self._places.place(link_path, recursive)
+            node = replace(self._places.owned(new_node(self._state, "link", parent.id, name)), value=target_path)
             self._state.put_node(node)
             try:
                 self._resolver.resolve(link_path)
@@ -296,7 +230,7 @@ class Cypress(Guarded):
         """The node, which is there, with an attribute set, once that is locked."""
         self._access.check(node, attribute_permission(name))
         if name in (EXPIRATION_TIME, EXPIRATION_TIMEOUT):
-            self._check_not_builtin(node)
+            self._places.check_not_builtin(node)
             self._access.check_subtree(node, "remove")
         self._access.check_owner(name, value)
         self._attributes.lock(node, name)
@@ -316,66 +250,6 @@ class Cypress(Guarded):
             self._subjects.rename(old.name, new.name)
         if not force and any(old.attributes.get(name) != new.attributes.get(name) for name in ACCESS_CONTROL):
             self._access.check_reversible(self._state.node(new.id))
-
-    def _owned(self, node: Node) -> Node:
-        """A new node as that of the user who makes it; root's are not marked."""
-        user = self._access.user
-        return node if user == ROOT else replace(node, attributes={**node.attributes, "owner": user})
-
-    def _check_removal(self, node: Node) -> None:
-        self._check_not_builtin(node)
-        self._access.check_subtree(node, "remove")
-        if node.parent_id is not None and node.type not in SCHEMAS:
-            self._access.check(self._state.node(node.parent_id), *CHANGE_CHILDREN)
-
-    def _check_not_builtin(self, *nodes: Node) -> None:
-        for node in nodes:
-            path = self._resolver.path_of(node)
-            if path in BUILTIN_NODES:
-                raise YtError(f"Cannot remove built-in node {path}")
-
-    def _visible_attributes(self, node: Node, names: Sequence[str]) -> dict[str, Any]:
-        return self._attributes.select(node, names) if self._access.allows(node, "read") else {}
-
-    def _existing(self, node: Node, lock: bool) -> str:
-        if lock:
-            self._access.check(node, "write")
-            self._state.lock(node, EXCLUSIVE)
-        return node.id
-
-    def _find(self, path: str) -> Node | None:
-        """What stands at a path where a node is to be put; a link is found itself."""
-        target = self._resolver.resolve(path, follow_last=False)
-        if target.attribute is not None or target.inside or target.wildcard:
-            raise resolve_error(path, YtError("A node is expected", ErrorCode.RESOLVE))
-        return None if target.missing else target.node
-
-    def _make_room(self, found: Node, path: str, force: bool) -> None:
-        if not force:
-            raise YtError(f"Node {path} already exists", ErrorCode.ALREADY_EXISTS)
-        if found.parent_id is None:
-            raise YtError(f"Node {self._resolver.path_of(found)} cannot be replaced")
-        self._check_removal(found)
-        self._subtrees.delete(found)
-
-    def _place(self, path: str, recursive: bool) -> tuple[Node, str]:
-        """Parent and name for a node to be made at a path, where there is none."""
-        target = self._resolver.resolve(path, follow_last=False)
-        assert target.missing, "room has been made"
-        *between, name = target.missing
-        node = target.node
-        if node.type in MAP_KINDS:
-            raise YtError(f"Node {self._resolver.path_of(node)} cannot have other children than it has")
-        if between and not recursive:
-            raise missing_child(path, self._resolver.path_of(node), between[0])
-        self._access.check(node, *CHANGE_CHILDREN)
-        if self._subjects.is_map(node):
-            raise YtError(f"Objects of {self._resolver.path_of(node)} are created by their name, without a path")
-        for key in between:
-            child = self._owned(new_node(self._state, "map_node", node.id, key))
-            self._state.put_node(child)
-            node = child
-        return node, name
 
     def _replace(self, node: Node) -> None:
         self._state.lock(node, EXCLUSIVE)
@@ -397,25 +271,8 @@ class Cypress(Guarded):
             )
         )
 
-    def _tree_value(self, node: Node, names: Sequence[str] | None, max_size: int | None = None) -> Any:
-        """The value without attributes; what is below has the named ones."""
-        if node.type in MAPS:
-            children = self._state.children(node.id)[:max_size]
-            return {child.name: self._tree(child, names) for child in children}
-        if node.type == "list_node":
-            return typed_items(node.value) if names and "type" in names else node.value
-        return node.value if node.type in SCALARS else None
-
-    def _tree(self, node: Node, names: Sequence[str] | None) -> Any:
-        if not self._access.allows(node, "read"):
-            return None
-        opaque = node.attributes.get("opaque") is True or node.type in MAP_KINDS
-        value = None if opaque else self._tree_value(node, names)
-        attributes = self._attributes.select(node, names) if names else {}
-        return yson.with_attributes(value, attributes) if attributes else value
-
     def _create_from_value(self, parent_id: str, name: str, value: Any) -> None:
-        node = self._owned(new_node(self._state, node_type_of(value), parent_id, name))
+        node = self._places.owned(new_node(self._state, node_type_of(value), parent_id, name))
         for key, item in yson.attributes_of(value).items():
             if key in ACCESS_CONTROL:
                 self._access.check(self._state.node(parent_id), "administer")
@@ -443,7 +300,7 @@ class Cypress(Guarded):
             raise YtError("Node / cannot be replaced")
         if node.type == "map_node":
             self._access.check_below(node, "remove")
-            self._check_not_builtin(*self._state.children(node.id))
+            self._places.check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
             for key, item in value.items():
                 self._create_from_value(node.id, child_name(key), item)
@@ -480,7 +337,7 @@ class Cypress(Guarded):
             self._update(self._without_attributes(node), attributes=True)
         elif node.type == "map_node":
             self._access.check_below(node, "remove")
-            self._check_not_builtin(*self._state.children(node.id))
+            self._places.check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
         elif node.type in ("list_node", "document") and isinstance(node.value, (list, dict)):
             self._replace(replace(node, value=type(yson.plain(node.value))()))
@@ -523,7 +380,7 @@ class Cypress(Guarded):
             raise YtError(f"Node {self._resolver.path_of(node)} cannot be removed")
         if node.type in SUBJECT_TYPES and node.name in BUILTIN:
             raise YtError(f'Cannot remove a built-in {node.type} "{node.name}"')
-        self._check_removal(node)
+        self._places.check_removal(node)
         if not recursive and node.type == "map_node" and self._state.children(node.id):
             raise YtError(f"Cannot remove non-empty composite node {self._resolver.path_of(node)}")
         self._subtrees.delete(node)
