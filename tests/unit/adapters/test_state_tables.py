@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.adapters.state_tables import (
+from queue_agent.adapters.state_rows import (
     read_consumer,
     read_consumer_name,
     read_mapping,
