@@ -10,7 +10,7 @@ from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.origins import Origins, describe_pass_error
-from queue_agent.controllers.rounds import FirstAnswer
+from queue_agent.controllers.round_member import FirstAnswer
 from queue_agent.core.consumer_snapshots import (
     QueueRowAnswers,
     RowsToRead,

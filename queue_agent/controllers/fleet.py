@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from queue_agent.controllers.rounds import Controller, Member, Rounds
+from queue_agent.controllers.round_member import Controller, Member
+from queue_agent.controllers.rounds import Rounds
 from queue_agent.core.reconcile import plan_fleet
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import Role

@@ -8,7 +8,7 @@ from datetime import datetime
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.origins import Origins, describe_pass_error
-from queue_agent.controllers.rounds import FirstAnswer
+from queue_agent.controllers.round_member import FirstAnswer
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_consumer_object_error
 from queue_agent.core.multi_consumers import (

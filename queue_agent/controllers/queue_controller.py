@@ -9,7 +9,7 @@ from datetime import datetime
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.origins import Origins, describe_pass_error
-from queue_agent.controllers.rounds import FirstAnswer
+from queue_agent.controllers.round_member import FirstAnswer
 from queue_agent.controllers.trimming import Trimmer
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.exports import find_exports_error
@@ -30,8 +30,9 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import REPLICATED_TYPES, find_queue_access
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueueSnapshot, Role
-from queue_agent.core.trim import TRIM_FAILED, is_trim_due, trim_alert
+from queue_agent.core.trim import is_trim_due
 from queue_agent.core.trim_config import TrimmingMode
+from queue_agent.core.trim_errors import TRIM_FAILED, trim_alert
 from queue_agent.errors import ClusterError
 from queue_agent.ports.passes import PassScope
 

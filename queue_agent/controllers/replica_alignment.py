@@ -8,9 +8,9 @@ from queue_agent.controllers.clusters import Clusters, get_cluster
 from queue_agent.core.error_info import Origin
 from queue_agent.core.queue_snapshots import TIMESTAMP_COLUMN
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.trim import TrimPlan
 from queue_agent.core.trim_alignment import Alignment, hold_misaligned
 from queue_agent.core.trim_confirmation import partitions_to_trim
+from queue_agent.core.trim_plan import TrimPlan
 
 
 async def confirm_alignment(

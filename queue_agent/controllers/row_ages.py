@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.snapshots import QueuePartition
-from queue_agent.core.trim import TrimPlan, ages_error
 from queue_agent.core.trim_ages import RowAges, ages_at, learn, lifetime_limit, next_chunk
 from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_errors import ages_error
+from queue_agent.core.trim_plan import TrimPlan
 from queue_agent.errors import ClusterError
 from queue_agent.ports.cluster import Cluster
 

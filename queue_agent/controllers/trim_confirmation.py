@@ -14,10 +14,10 @@ from queue_agent.core.family import find_consumer_row_error
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import find_consumer_access, find_queue_access
 from queue_agent.core.rows import QueueRow
-from queue_agent.core.trim import TrimPlan
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
 from queue_agent.core.trim_constraints import ConstraintKind
 from queue_agent.core.trim_doubts import find_trim_doubt
+from queue_agent.core.trim_plan import TrimPlan
 from queue_agent.errors import ClusterError
 
 _CONCURRENT_CONSUMERS = 16

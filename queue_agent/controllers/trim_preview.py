@@ -19,7 +19,9 @@ from queue_agent.core.replica_trims import plan_replica_trims
 from queue_agent.core.replication import REPLICATED
 from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import QueueSnapshot, Role
-from queue_agent.core.trim import TrimPlan, find_trim_error, plan_trims
+from queue_agent.core.trim import plan_trims
+from queue_agent.core.trim_errors import find_trim_error
+from queue_agent.core.trim_plan import TrimPlan
 from queue_agent.core.trim_preview import TrimPreview, disabled_partitions, preview_partitions, weight_rows
 from queue_agent.errors import ClusterError
 

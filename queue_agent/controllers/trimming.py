@@ -20,11 +20,13 @@ from queue_agent.core.replica_trims import plan_replica_trims
 from queue_agent.core.replication import REPLICATED
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueuePartition, QueueSnapshot
-from queue_agent.core.trim import TrimPlan, find_trim_error, join_session_errors, plan_trims
+from queue_agent.core.trim import plan_trims
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim
+from queue_agent.core.trim_errors import find_trim_error, join_session_errors
 from queue_agent.core.trim_inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trim_journal import TrimRecord
+from queue_agent.core.trim_plan import TrimPlan
 from queue_agent.errors import ActionRefused, ClusterError
 from queue_agent.ports.cluster import Cluster
 

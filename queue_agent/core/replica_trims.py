@@ -11,8 +11,9 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import replicas_of
 from queue_agent.core.rows import MappingRow, Registration
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot
-from queue_agent.core.trim import TrimPlan, plan_trims
+from queue_agent.core.trim import plan_trims
 from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_plan import TrimPlan
 
 
 @dataclass(frozen=True, slots=True)

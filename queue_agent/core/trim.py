@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,108 +23,11 @@ from queue_agent.core.snapshots import (
     QueueSnapshot,
     QueueView,
 )
-from queue_agent.core.trim_ages import RowAges
-from queue_agent.core.trim_bounds import (
-    TrimBounds,
-    decide_trim,
-    exported_by,
-    keep_last_rows,
-    keep_young_rows,
-    read_by,
-    unknown,
-)
+from queue_agent.core.trim_bounds import TrimBounds, exported_by, keep_last_rows, read_by, unknown
 from queue_agent.core.trim_config import AutoTrimConfig
-from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
-
-TRIM_FAILED = "queue_agent_queue_controller_trim_failed"
-"""Category of the alert."""
-
-TRIM_FAILED_CODE = 3036
-
-_ONE_SESSION_FAILED = "Error trimming 1 queue replicas"
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionPlan:
-    """What is to become of one partition, and why."""
-
-    partition: QueuePartition | FailedQueuePartition
-    bounds: Sequence[TrimBounds]
-    """Of every policy in force."""
-
-    error: ErrorInfo | None = None
-    """What is wrong, if the partition is left alone for that."""
-
-    @property
-    def trim(self) -> PartitionTrim:
-        if isinstance(self.partition, QueuePartition):
-            return decide_trim(self.partition.lower_row_index, self.partition.upper_row_index, self.bounds)
-        blocking = next(one for one in self.bounds if one.reason is not None)
-        message = None if blocking.reason is None else blocking.reason.message
-        return PartitionTrim(None, TrimConstraint(blocking.kind, subject=blocking.subject, message=message))
-
-    def held(self, bounds: TrimBounds, error: ErrorInfo | None = None) -> PartitionPlan:
-        """The same under one more policy; the first error stays."""
-        return replace(self, bounds=[*self.bounds, bounds], error=self.error or error)
-
-    def narrowed(self, bounds: TrimBounds) -> PartitionPlan:
-        """The same by what is known newer of a subject; what was known of it before stays if it allows less."""
-        assert bounds.limit is not None, "a subject has a limit"
-        others = [one for one in self.bounds if one.subject != bounds.subject]
-        older = [one for one in self.bounds if one.subject == bounds.subject and one.limit is not None]
-        strictest = min([*older, bounds], key=lambda one: -1 if one.limit is None else one.limit)
-        return replace(self, bounds=[*others, strictest])
-
-
-@dataclass(frozen=True, slots=True)
-class TrimPlan:
-    """What is to become of a queue in one trimming iteration."""
-
-    queue: CrossClusterRef
-    config: AutoTrimConfig = field(default_factory=AutoTrimConfig)
-    partitions: Mapping[int, PartitionPlan] = field(default_factory=dict)
-    """By partition index; none of a queue that could not be looked at."""
-
-    error: ErrorInfo | None = None
-    """For which nothing at all is trimmed."""
-
-    replica: CrossClusterRef | None = None
-    """The table to trim in place of a replicated queue."""
-
-    @property
-    def table(self) -> CrossClusterRef:
-        """Whose rows are to go."""
-        return self.replica or self.queue
-
-    @property
-    def trims(self) -> Mapping[int, PartitionTrim]:
-        """By partition index."""
-        return {index: partition.trim for index, partition in self.partitions.items()}
-
-    def blocked(self, kind: ConstraintKind, error: ErrorInfo) -> TrimPlan:
-        """The same, but nothing may go."""
-        bounds = unknown(kind, error)
-        return replace(self, partitions={i: one.held(bounds) for i, one in self.partitions.items()}, error=error)
-
-    def paused(self, kind: ConstraintKind, reason: ErrorInfo) -> TrimPlan:
-        """The same, but nothing may go for now, though nothing is wrong."""
-        bounds = unknown(kind, reason)
-        return replace(self, partitions={i: one.held(bounds) for i, one in self.partitions.items()})
-
-    def with_ages(self, ages: Mapping[int, RowAges | ErrorInfo]) -> TrimPlan:
-        """The same, but only old rows may go.
-
-        Args:
-            ages: by partition index, of the rows below the present target of each partition that has one; an error:
-                they could not be asked for.
-        """
-        return replace(
-            self,
-            partitions={
-                index: partition if partition.trim.target is None else _hold_young(partition, ages[index])
-                for index, partition in self.partitions.items()
-            },
-        )
+from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_errors import session_error
+from queue_agent.core.trim_plan import PartitionPlan, TrimPlan
 
 
 def is_trim_due(pass_index: int, pass_period: timedelta, trimming_period: timedelta | None) -> bool:
@@ -190,7 +93,7 @@ def plan_trims(
     replica_error = None if replica is None else _find_replica_error(snapshot, view, replica, origin)
     if replica_error is not None:
         return replace(
-            blocked(ConstraintKind.ERROR, replica_error), error=_session_error(table.ref, replica_error, origin)
+            blocked(ConstraintKind.ERROR, replica_error), error=session_error(table.ref, replica_error, origin)
         )
     assert table.view is not None, "a replica without is an error"
     standings = {
@@ -211,71 +114,9 @@ def plan_trims(
             "table exports"
         )
         plan = plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
-        return replace(plan, error=_session_error(plan.table, error, origin))
+        return replace(plan, error=session_error(plan.table, error, origin))
     failed = next((standing for standing in standings.values() if isinstance(standing, ErrorInfo)), None)
-    return plan if failed is None else replace(plan, error=_session_error(plan.table, failed, origin))
-
-
-def find_trim_error(plan: TrimPlan, failures: Mapping[int, ErrorInfo], origin: Origin) -> ErrorInfo | None:
-    """What went wrong with a plan and with carrying it out; None if all is well.
-
-    Args:
-        plan: as it was made.
-        failures: requests that failed, by partition index.
-        origin: of errors.
-    """
-    if plan.error is not None:
-        return plan.error
-    errors = {index: partition.error for index, partition in plan.partitions.items() if partition.error is not None}
-    for index, failure in failures.items():
-        errors[index] = origin.error(
-            f"Error occurred while executing trimming request for partition {index}", inner_errors=[failure]
-        )
-    if not errors:
-        return None
-    inner = [
-        ErrorInfo(error.message, error.code, {**error.attributes, "partition_index": index}, error.inner_errors)
-        for index, error in sorted(errors.items())
-    ]
-    error = origin.error(f"Failed to trim {len(inner)} partitions", inner_errors=inner)
-    return _session_error(plan.table, error, origin)
-
-
-def trim_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
-    """The alert that tells of a failed trimming iteration."""
-    return origin.error("Error while trimming queue", TRIM_FAILED_CODE, inner_errors=[error])
-
-
-def ages_error(index: int, limit: int, cause: ErrorInfo, origin: Origin) -> ErrorInfo:
-    """Told of a partition whose rows could not be asked for their ages.
-
-    Args:
-        index: of the partition.
-        limit: the timestamp from which on rows are young.
-        cause: what the cluster answered.
-        origin: of errors.
-    """
-    return origin.error(
-        f"Error getting safe trim row count by timestamp {limit}, not trimming partition {index}", inner_errors=[cause]
-    )
-
-
-def join_session_errors(errors: Mapping[CrossClusterRef, ErrorInfo], origin: Origin) -> ErrorInfo | None:
-    """One error for those of `find_trim_error` of several replicas; None if there are none."""
-    sessions = [
-        error if error.message == _ONE_SESSION_FAILED else _session_error(replica, error, origin)
-        for replica, error in sorted(errors.items())
-    ]
-    if not sessions:
-        return None
-    inner = [named for session in sessions for named in session.inner_errors]
-    return origin.error(f"Error trimming {len(inner)} queue replicas", inner_errors=inner)
-
-
-def _session_error(table: CrossClusterRef, error: ErrorInfo, origin: Origin) -> ErrorInfo:
-    """A queue that is a plain table is its own only replica."""
-    named = ErrorInfo(error.message, error.code, {**error.attributes, "replica": str(table)}, error.inner_errors)
-    return origin.error(_ONE_SESSION_FAILED, inner_errors=[named])
+    return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
 
 
 def _find_exports_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:
@@ -372,15 +213,6 @@ def _hold_ageless(index: int, plan: PartitionPlan, origin: Origin) -> PartitionP
     error = origin.error(f"Error getting safe trim row count, not trimming partition {index}", inner_errors=[cause])
     is_alarming = plan.partition.tablet_state == "mounted"
     return plan.held(unknown(ConstraintKind.RETAINED_LIFETIME_DURATION, cause), error if is_alarming else None)
-
-
-def _hold_young(plan: PartitionPlan, ages: RowAges | ErrorInfo) -> PartitionPlan:
-    if isinstance(ages, ErrorInfo):
-        return plan.held(unknown(ConstraintKind.RETAINED_LIFETIME_DURATION, ages), ages)
-    target = plan.trim.target
-    assert target is not None, "only asked of partitions that are to be trimmed"
-    bounds = keep_young_rows(ages, target)
-    return plan if bounds is None else plan.held(bounds)
 
 
 def _standing(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from queue_agent.core.error_info import Origin
 from queue_agent.core.observed import TabletInfo
-from queue_agent.core.trim import TrimPlan
 from queue_agent.core.trim_bounds import unknown
 from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_plan import TrimPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from queue_agent.core.family import find_queue_row_error
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import replicas_of
 from queue_agent.core.rows import MappingRow, QueueRow, Registration
-from queue_agent.core.trim import TrimPlan
 from queue_agent.core.trim_bounds import read_by
 from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_plan import TrimPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import FailedQueuePartition, QueuePartition
-from queue_agent.core.trim import PartitionPlan, TrimPlan
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.trim_plan import PartitionPlan, TrimPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.controllers.rounds import Controller, FirstAnswer
+from queue_agent.controllers.round_member import Controller, FirstAnswer
 from queue_agent.core import status
 from queue_agent.core.consumer_snapshots import (
     QueueRowAnswers,

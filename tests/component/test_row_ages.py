@@ -18,11 +18,12 @@ from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import QueuePartition
 from queue_agent.core.timestamps import timestamp_of
-from queue_agent.core.trim import PartitionPlan, TrimPlan, find_trim_error
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.core.trim_bounds import read_by
 from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_errors import find_trim_error
+from queue_agent.core.trim_plan import PartitionPlan, TrimPlan
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.rows import encode_values

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.pass_loop import Schedule
-from queue_agent.controllers.rounds import FirstAnswer, Rounds
+from queue_agent.controllers.round_member import FirstAnswer
+from queue_agent.controllers.rounds import Rounds
 from queue_agent.core.observed import Glance, Watch
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import Role

@@ -12,7 +12,7 @@ from queue_agent.controllers import pass_loop
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.pass_loop import MAX_SLOWDOWN, Schedule, next_delay, run_passes
-from queue_agent.controllers.rounds import FirstAnswer
+from queue_agent.controllers.round_member import FirstAnswer
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import Role
 from queue_agent.errors import ClusterError

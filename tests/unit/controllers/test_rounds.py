@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from queue_agent.controllers import lane
-from queue_agent.controllers import rounds as rounds_module
+from queue_agent.controllers import cluster_rounds, lane
 from queue_agent.controllers.lane import LEAST_WIDTH
 from queue_agent.controllers.pass_loop import Schedule
-from queue_agent.controllers.rounds import FirstAnswer, Member, Rounds
+from queue_agent.controllers.round_member import FirstAnswer, Member
+from queue_agent.controllers.rounds import Rounds
 from queue_agent.core.observed import Glance, TableFacts, Watch
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ClusterUnavailable
@@ -207,7 +207,7 @@ async def test_when_a_request_fails_as_a_whole_everybody_looks_alone(world: Worl
 async def test_a_table_that_does_not_answer_keeps_others_waiting_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounds_module, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(cluster_rounds, "PATIENCE_SECONDS", 0.1)
     silent, healthy = world.add_all("//silent", "//healthy")
     await until(lambda: len(healthy.quiet_passes) > 2)
     world.cluster.silent.add("//silent")
@@ -221,7 +221,7 @@ async def test_a_table_that_does_not_answer_keeps_others_waiting_once(
 
 
 async def test_who_was_slow_looks_alone_until_it_is_quick_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds_module, "SLOW_SECONDS", 0.05)
+    monkeypatch.setattr(cluster_rounds, "SLOW_SECONDS", 0.05)
     slow, quick = world.add_all("//slow", "//quick")
     await until(lambda: len(quick.quiet_passes) > 2)
     slow.holding = asyncio.Event()
@@ -268,7 +268,7 @@ async def test_a_bug_in_a_common_look_sends_everybody_to_look_alone(world: World
 async def test_a_table_that_does_not_answer_is_told_of_however_short_passes_have_to_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rounds_module, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(cluster_rounds, "PATIENCE_SECONDS", 0.1)
     cluster = FakeCluster()
     schedule = Schedule(timedelta(milliseconds=10), timedelta(milliseconds=50))
     clusters: dict[str, Cluster] = {CLUSTER: cluster}  # type: ignore[dict-item] # it has what is asked
@@ -302,8 +302,8 @@ async def test_a_burst_of_passes_comes_a_few_at_a_time_and_later_ones_look_anew(
 
 
 async def test_while_there_is_too_much_to_do_idle_objects_wait_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds_module, "GROUP_SIZE", 30)
-    monkeypatch.setattr(rounds_module, "_MOST_PERIODS_HELD_BACK", 10_000)
+    monkeypatch.setattr(cluster_rounds, "GROUP_SIZE", 30)
+    monkeypatch.setattr(cluster_rounds, "_MOST_PERIODS_HELD_BACK", 10_000)
     async with running_world() as world:
         idle, moving = world.add_all(*(f"//idle/{n}" for n in range(30))), world.add_all(*(f"//{n}" for n in range(30)))
         await until(lambda: all(one.quiet_passes for one in (*idle, *moving)))

@@ -10,7 +10,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replica_trims import ReplicaTrims, plan_replica_trims
 from queue_agent.core.rows import MappingRow, QueueRow, Registration
 from queue_agent.core.snapshots import QueueSnapshot
-from queue_agent.core.trim import find_trim_error, join_session_errors
+from queue_agent.core.trim_errors import find_trim_error, join_session_errors
 from tests.unit.core.test_trim import ALICE, NOW, ORIGIN, QUEUE, consumer, mounted, snapshot_of, standing, targets
 
 NEAR = CrossClusterRef("hume", "//tmp/near")

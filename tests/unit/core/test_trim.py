@@ -29,10 +29,12 @@ from queue_agent.core.snapshots import (
     Role,
     SubSnapshot,
 )
-from queue_agent.core.trim import TrimPlan, find_trim_error, is_trim_due, plan_trims, trim_alert
+from queue_agent.core.trim import is_trim_due, plan_trims
 from queue_agent.core.trim_ages import RowAges
 from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.core.trim_constraints import ConstraintKind, TrimConstraint
+from queue_agent.core.trim_errors import find_trim_error, trim_alert
+from queue_agent.core.trim_plan import TrimPlan
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, NOW)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from queue_agent.core.observed import TabletInfo
-from queue_agent.core.trim import TrimPlan, find_trim_error
 from queue_agent.core.trim_alignment import Alignment, hold_misaligned
+from queue_agent.core.trim_errors import find_trim_error
+from queue_agent.core.trim_plan import TrimPlan
 from tests.unit.core.test_replica_trims import FAR, NEAR, plan, replica
 from tests.unit.core.test_trim import ORIGIN, targets
 

@@ -14,9 +14,10 @@ from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.exports import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow, Registration
-from queue_agent.core.trim import TrimPlan, find_trim_error
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan
 from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_errors import find_trim_error
+from queue_agent.core.trim_plan import TrimPlan
 from tests.unit.core.test_trim import ALICE, BOB, BROKEN, ORIGIN, QUEUE, mounted, plan, snapshot_of, standing
 
 ROW = QueueRow(

@@ -8,10 +8,10 @@ from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import FailedQueuePartition, QueuePartition
-from queue_agent.core.trim import PartitionPlan, TrimPlan
 from queue_agent.core.trim_bounds import TrimBounds, read_by, unknown
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.core.trim_constraints import ConstraintKind
+from queue_agent.core.trim_plan import PartitionPlan, TrimPlan
 from queue_agent.core.trim_preview import TrimPreview, disabled_partitions, preview_partitions, weight_rows
 
 NOW = datetime(2025, 1, 23, tzinfo=UTC)

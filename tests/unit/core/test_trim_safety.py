@@ -23,11 +23,12 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.snapshots import ConsumerSnapshot, ConsumerView, QueuePartition, QueueSnapshot, QueueView, Role
 from queue_agent.core.timestamps import timestamp_of
-from queue_agent.core.trim import TrimPlan, plan_trims
+from queue_agent.core.trim import plan_trims
 from queue_agent.core.trim_ages import RowAges, RowFound, ages_at, learn, lifetime_limit, next_chunk
 from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
 from queue_agent.core.trim_doubts import find_trim_doubt
+from queue_agent.core.trim_plan import TrimPlan
 
 START = datetime(2025, 1, 23, 13, 42, tzinfo=UTC)
 ORIGIN = Origin("agent", 1, 2, "Controller:0", 3, "1-2-3-4", 5, START)
