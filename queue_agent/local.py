@@ -217,8 +217,8 @@ async def _serve_clusters(
     tokens: TokenFiles | None,
 ) -> None:
     from queue_agent.adapters.logs import configure_logging
+    from queue_agent.local_cluster.database import StorageError
     from queue_agent.local_cluster.runner import LocalClusters
-    from queue_agent.local_cluster.storage import StorageError
 
     configure_logging("warning", "console")
     try:

@@ -6,11 +6,19 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from queue_agent.wire.error import YtError
+
 COUNTER_BITS = 30
 """A YTsaurus timestamp holds unix seconds above this many bits of a counter."""
 
 NULL_TIMESTAMP = 0
 MIN_TIMESTAMP = 1
+
+LATEST_TIMESTAMP = 0x3FFFFFFFFFFFFF00
+"""Reads what is visible now."""
+
+_LAST_COMMITTED = (0x3FFFFFFFFFFFFF01, 0x3FFFFFFFFFFFFF04)
+"""Sync and async last committed: what is visible now, said in other ways."""
 
 
 class Clock:
@@ -70,3 +78,16 @@ class TimestampGenerator:
 def format_instant(moment: datetime) -> str:
     """As Cypress shows times: ISO 8601 in UTC with microseconds and `Z`."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def checked_timestamp(timestamp: int | None) -> int:
+    """What to read at; the latest unless a client gives something else.
+
+    Raises:
+        YtError: no transaction can have this timestamp, and it is none of the special ones.
+    """
+    if timestamp is None:
+        return LATEST_TIMESTAMP
+    if not 0 < timestamp <= LATEST_TIMESTAMP and timestamp not in _LAST_COMMITTED:
+        raise YtError(f"Invalid read timestamp {timestamp:x}")
+    return timestamp

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.clock import NULL_TIMESTAMP
 from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.open_tables import Table
 from queue_agent.local_cluster.registrations import Reference
 from queue_agent.local_cluster.schema import parse_schema
-from queue_agent.local_cluster.tables import DynamicTables, Table
+from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 

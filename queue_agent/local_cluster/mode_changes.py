@@ -9,6 +9,7 @@ from typing import Any
 
 from queue_agent.local_cluster.chunk_writer import BLOCK_ROWS, ChunkOptions, ChunkWriter, FinishedChunk
 from queue_agent.local_cluster.chunks import Chunk
+from queue_agent.local_cluster.clock import LATEST_TIMESTAMP
 from queue_agent.local_cluster.dynamic_sources import ordered_row_reader, row_reader
 from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import Content, Segment, Tablet
@@ -19,7 +20,6 @@ from queue_agent.local_cluster.segments import flush
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import OrderedRow
 from queue_agent.local_cluster.table_content import TableContent, key_parts
-from queue_agent.local_cluster.tables import LATEST_TIMESTAMP
 from queue_agent.wire.error import YtError
 
 _NO_LIMITS = WeightLimits(row=2**62, key=2**62)

@@ -8,12 +8,13 @@ from typing import Any, Final, Self
 
 from queue_agent.local_cluster.consumers import key_column
 from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.open_tables import Table
 from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.schema import parse_schema
 from queue_agent.local_cluster.table_writer import TableWriter
-from queue_agent.local_cluster.tables import DynamicTables, Table
+from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transaction import Insertion, TabletTransaction
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError

@@ -10,7 +10,8 @@ from queue_agent.local_cluster.query import KeyRange
 from queue_agent.local_cluster.schema import Column
 
 if TYPE_CHECKING:
-    from queue_agent.local_cluster.tables import DynamicTables, Table
+    from queue_agent.local_cluster.open_tables import Table
+    from queue_agent.local_cluster.tables import DynamicTables
 
 
 class QuerySource:

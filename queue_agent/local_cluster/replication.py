@@ -18,7 +18,8 @@ from queue_agent.wire.error import ErrorCode, YtError
 
 if TYPE_CHECKING:
     from queue_agent.local_cluster.cluster import Cluster
-    from queue_agent.local_cluster.tables import DynamicTables, Table
+    from queue_agent.local_cluster.open_tables import Table
+    from queue_agent.local_cluster.tables import DynamicTables
 
 BATCH_ROW_COUNT: Final = 10_000
 """Rows of one tablet that are replicated together."""

@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.open_tables import Table
 from queue_agent.local_cluster.row_codec import PartialRow
 from queue_agent.local_cluster.rows import MISSING, row_mapper
 from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TABLET_INDEX, TIMESTAMP, Column, TableSchema
-from queue_agent.local_cluster.tables import Table
 from queue_agent.local_cluster.tablet_transaction import Deletion, Insertion
 
 _FIXED_WIDTH = 2

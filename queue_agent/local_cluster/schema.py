@@ -274,3 +274,12 @@ def _parse_boolean(value: Yson, what: str) -> bool:
     if not isinstance(plain, bool):
         raise YtError(f'"{what}" must be a boolean')
     return plain
+
+
+def system_positions(schema: TableSchema) -> list[tuple[int, str]]:
+    """Where the columns the system fills in stand in the schema, in order."""
+    return [
+        (position, column.name)
+        for position, column in enumerate(schema.columns)
+        if column.name in (TIMESTAMP, CUMULATIVE_DATA_WEIGHT)
+    ]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from queue_agent.local_cluster.clock import LATEST_TIMESTAMP
 from queue_agent.local_cluster.keys import KeyEncoder, Row
 from queue_agent.local_cluster.model import Tablet
 from queue_agent.local_cluster.rows import decode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.tables import LATEST_TIMESTAMP
 from queue_agent.local_cluster.tablet_keys import parse_pivot_keys, pivot_keys_of, uniform_pivot_keys
 from queue_agent.wire.error import YtError
 

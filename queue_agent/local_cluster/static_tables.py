@@ -7,6 +7,7 @@ from typing import Any
 
 from queue_agent.local_cluster.chunk_writer import ChunkOptions, ChunkWriter
 from queue_agent.local_cluster.chunks import Chunk
+from queue_agent.local_cluster.clock import LATEST_TIMESTAMP
 from queue_agent.local_cluster.cypress_view import CypressView
 from queue_agent.local_cluster.dynamic_sources import OrderedSource, SortedSource
 from queue_agent.local_cluster.model import Node, TableState, Tablet
@@ -14,7 +15,6 @@ from queue_agent.local_cluster.row_batches import BatchReader, WeightLimits
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.table_content import TableContent, key_parts
 from queue_agent.local_cluster.table_reader import Source, StaticSource
-from queue_agent.local_cluster.tables import LATEST_TIMESTAMP
 from queue_agent.local_cluster.upload_plans import plan_upload
 from queue_agent.local_cluster.uploads import Upload
 from queue_agent.wire.error import YtError

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from queue_agent.local_cluster.clock import LATEST_TIMESTAMP
 from queue_agent.local_cluster.model import Tablet
 from queue_agent.local_cluster.rows import data_weight, decode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
-from queue_agent.local_cluster.tables import LATEST_TIMESTAMP
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import accumulate, count, islice, repeat
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from queue_agent.local_cluster.clock import COUNTER_BITS
+from queue_agent.local_cluster.clock import COUNTER_BITS, LATEST_TIMESTAMP
 from queue_agent.local_cluster.keys import Row
 from queue_agent.local_cluster.model import Tablet
+from queue_agent.local_cluster.open_tables import Table
 from queue_agent.local_cluster.permissions import Access, Guarded
 from queue_agent.local_cluster.replicated_types import NO_REPLICA, REPLICATED_TABLE, UPSTREAM_REPLICA_ID, TableReplica
 from queue_agent.local_cluster.replication import Replication
@@ -20,9 +21,9 @@ from queue_agent.local_cluster.retention import Retention
 from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.row_locks import LockHistory, LockType
 from queue_agent.local_cluster.rows import data_weight, encode_values
-from queue_agent.local_cluster.schema import TableSchema
+from queue_agent.local_cluster.schema import TableSchema, system_positions
 from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.tables import LATEST_TIMESTAMP, DynamicTables, Table, system_positions
+from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_keys import key_to_yson
 from queue_agent.local_cluster.tablet_transaction import (
     Atomicity,

@@ -4,45 +4,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count, islice
 from operator import itemgetter
 from typing import Any
 
+from queue_agent.local_cluster.clock import LATEST_TIMESTAMP, checked_timestamp
 from queue_agent.local_cluster.keys import Row, Value
-from queue_agent.local_cluster.model import Node, Tablet
-from queue_agent.local_cluster.permissions import Guarded
+from queue_agent.local_cluster.model import Tablet
+from queue_agent.local_cluster.open_tables import OpenTables, Table
 from queue_agent.local_cluster.query import QueryResult, SelectOptions, explain, select
 from queue_agent.local_cluster.query_source import QuerySource
-from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, refuse_chaos
+from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE
 from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.retention import Retention
-from queue_agent.local_cluster.row_codec import RowCodec
 from queue_agent.local_cluster.row_errors import parse_rows
 from queue_agent.local_cluster.row_output import ValueRows
 from queue_agent.local_cluster.rows import data_weight, decode_values, row_mapper
-from queue_agent.local_cluster.schema import (
-    CUMULATIVE_DATA_WEIGHT,
-    TIMESTAMP,
-    Column,
-    TableSchema,
-)
+from queue_agent.local_cluster.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, TableSchema
 from queue_agent.local_cluster.segments import drop_trimmed, store_end
 from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.tablet_keys import SortedTablets
 from queue_agent.local_cluster.versioned_rows import versioned_row
 from queue_agent.wire import yson
-from queue_agent.wire.error import ErrorCode, YtError
-
-LATEST_TIMESTAMP = 0x3FFFFFFFFFFFFF00
-"""Reads what is visible now."""
+from queue_agent.wire.error import YtError
 
 _INDEXES_WEIGHT = 16
 """Of the index of the tablet and that of the row, which are read with every row and not stored with any."""
-
-_LAST_COMMITTED = (0x3FFFFFFFFFFFFF01, 0x3FFFFFFFFFFFFF04)
-"""Sync and async last committed: what is visible now, said in other ways."""
 
 _MAX_ROW_INDEX = 2**62
 """Behind every row."""
@@ -50,68 +38,12 @@ _MAX_ROW_INDEX = 2**62
 _DEFAULT_OPTIONS = SelectOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A dynamic table opened for one command."""
-
-    node: Node
-    schema: TableSchema
-    codec: RowCodec
-    path_of: Callable[[Node], str] = field(compare=False, repr=False)
-
-    @property
-    def path(self) -> str:
-        """Made when asked for: most commands never say it."""
-        return self.path_of(self.node)
-
-
-class DynamicTables(Guarded):
+class DynamicTables(OpenTables):
     """Commands that read rows, or trim them; writing is `TableWriter`'s."""
 
     def __init__(self, state: ClusterState, resolver: Resolver, replication: Replication) -> None:
-        self._state = state
-        self._resolver = resolver
+        super().__init__(state, resolver)
         self._replication = replication
-        self._codecs: dict[str, tuple[TableSchema, RowCodec]] = {}
-
-    def open(self, path: str, permission: str | None = None) -> Table:
-        """A dynamic table by its path.
-
-        Raises:
-            YtError: there is nothing, or no dynamic table, or the user lacks the permission for it.
-        """
-        node = self._resolver.node(path)
-        refuse_chaos(node, path)
-        if node.table is None:
-            raise YtError(f"{path} is not a table but a {node.type}")
-        if not node.table.dynamic:
-            raise YtError(f"Table {path} is not dynamic")
-        if permission is not None:
-            self._access.check(node, permission)
-        schema = node.table.schema
-        known = self._codecs.get(node.id)
-        if known is None or known[0] is not schema:
-            known = self._codecs[node.id] = schema, RowCodec(schema)
-        return Table(node, schema, known[1], self._resolver.path_of)
-
-    def open_ordered(self, path: str, permission: str | None = None) -> Table:
-        table = self.open(path, permission)
-        if table.schema.is_sorted:
-            raise YtError(f"Table {path} is not ordered")
-        return table
-
-    def open_sorted(self, path: str, permission: str | None = None) -> Table:
-        table = self.open(path, permission)
-        if not table.schema.is_sorted:
-            raise YtError(f"Table {path} is not sorted", ErrorCode.TABLE_MUST_BE_SORTED)
-        return table
-
-    def reopened(self, table: Table) -> Table:
-        """The same table as it is now; YtError 500 if it is gone."""
-        node = self._state.find_node(table.node.id)
-        if node is table.node:
-            return table
-        return self.open(f"#{table.node.id}")
 
     def lookup_rows(
         self,
@@ -195,7 +127,7 @@ class DynamicTables(Guarded):
         located = []
         for values in parse_rows(table, keys, table.codec.parse_key):
             key = table.codec.encode_key(values)
-            located.append((self._checked_readable(table, tablets.of_key(key)), key, values))
+            located.append((self.checked_readable(table, tablets.of_key(key)), key, values))
         return located
 
     def find_row(self, table: Table, key: Row, timestamp: int | None = None) -> Row | None:
@@ -208,7 +140,7 @@ class DynamicTables(Guarded):
         if (serving := self._replication.serving(table)) is not None:
             return serving[0].find_version(serving[1], key, timestamp)
         encoded = table.codec.encode_key(key)
-        tablet = self._checked_readable(table, self.sorted_tablets(table).of_key(encoded))
+        tablet = self.checked_readable(table, self.sorted_tablets(table).of_key(encoded))
         found = self._state.storage.find_version(tablet.number, encoded, timestamp or LATEST_TIMESTAMP)
         return None if found is None else (decode_values(found.value), found.timestamp)
 
@@ -247,7 +179,7 @@ class DynamicTables(Guarded):
         table = self.open(path)
         infos = []
         for index in indexes:
-            tablet = self._readable_tablet(table, index)
+            tablet = self.readable_tablet(table, index)
             infos.append(
                 {
                     "total_row_count": tablet.total_row_count,
@@ -306,7 +238,7 @@ class DynamicTables(Guarded):
         if (serving := self._replication.serving(table)) is not None:
             yield from serving[0].read_ordered(serving[1], index, lower, upper)
             return
-        tablet = self._readable_tablet(table, index)
+        tablet = self.readable_tablet(table, index)
         arrange = _query_order(table.schema)
         first, end = max(lower, tablet.trimmed_row_count), _MAX_ROW_INDEX if upper is None else upper
         rows = self._state.storage.ordered_rows(tablet.number, first, end)
@@ -319,7 +251,7 @@ class DynamicTables(Guarded):
         """Like `read_ordered`, up to so many rows; the row that crosses the weight is still part of it."""
         if (serving := self._replication.serving(table)) is not None:
             return serving[0].read_ordered_batch(serving[1], index, lower, upper, row_count, max_data_weight)
-        tablet = self._readable_tablet(table, index)
+        tablet = self.readable_tablet(table, index)
         arrange = _query_order(table.schema)
         stored = self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
         rows: list[Row] = []
@@ -340,7 +272,7 @@ class DynamicTables(Guarded):
         """Where the segment ends that holds a row of a tablet, or would if rows were not trimmed."""
         if (serving := self._replication.serving(table)) is not None:
             return serving[0].store_end(serving[1], index, row_index)
-        tablet = self._readable_tablet(table, index)
+        tablet = self.readable_tablet(table, index)
         return store_end(self._state.segments(tablet), tablet, max(row_index, tablet.trimmed_row_count))
 
     def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[Row]:
@@ -350,41 +282,9 @@ class DynamicTables(Guarded):
             YtError: 1702 if a tablet that can have such keys is not mounted.
         """
         for tablet, first, end in self.sorted_tablets(table).overlapping(lower, upper):
-            self._checked_readable(table, tablet)
+            self.checked_readable(table, tablet)
             for row in self._state.storage.sorted_rows(tablet.number, first, end, timestamp):
                 yield decode_values(row.value)
-
-    def sorted_tablets(self, table: Table) -> SortedTablets:
-        """Tablets of a sorted table by key."""
-        return SortedTablets(self._state.tablets(table.node.id), table.codec.encode_key)
-
-    def tablet_count(self, table: Table) -> int:
-        return len(self._state.tablets(table.node.id))
-
-    def writable_tablet(self, table: Table, index: int) -> Tablet:
-        """One tablet; YtError 1701 if there is none of this index, 1702 if it is not mounted."""
-        tablet = self._tablet(table, index)
-        if tablet.state != "mounted":
-            raise _not_mounted(table, tablet)
-        return tablet
-
-    def _readable_tablet(self, table: Table, index: int) -> Tablet:
-        return self._checked_readable(table, self._tablet(table, index))
-
-    def _checked_readable(self, table: Table, tablet: Tablet) -> Tablet:
-        if not tablet.readable:
-            raise _not_mounted(table, tablet)
-        return tablet
-
-    def _tablet(self, table: Table, index: int) -> Tablet:
-        tablet = self._state.find_tablet(table.node.id, index)
-        if tablet is None:
-            count = self.tablet_count(table)
-            raise YtError(
-                f"Invalid tablet index for table {table.path}: expected in range [0,{count - 1}], got {index}",
-                ErrorCode.NO_SUCH_TABLET,
-            )
-        return tablet
 
 
 def _query_order(schema: TableSchema) -> Callable[[tuple[Value, ...]], Row]:
@@ -392,33 +292,3 @@ def _query_order(schema: TableSchema) -> Callable[[tuple[Value, ...]], Row]:
     system = {TIMESTAMP: 2, CUMULATIVE_DATA_WEIGHT: 3}
     stored = count(4)
     return itemgetter(0, 1, *(system.get(column.name) or next(stored) for column in schema.columns))
-
-
-def system_positions(schema: TableSchema) -> list[tuple[int, str]]:
-    """Where the columns the system fills in stand in the schema, in order."""
-    return [
-        (position, column.name)
-        for position, column in enumerate(schema.columns)
-        if column.name in (TIMESTAMP, CUMULATIVE_DATA_WEIGHT)
-    ]
-
-
-def checked_timestamp(timestamp: int | None) -> int:
-    """What to read at; the latest unless a client gives something else.
-
-    Raises:
-        YtError: no transaction can have this timestamp, and it is none of the special ones.
-    """
-    if timestamp is None:
-        return LATEST_TIMESTAMP
-    if not 0 < timestamp <= LATEST_TIMESTAMP and timestamp not in _LAST_COMMITTED:
-        raise YtError(f"Invalid read timestamp {timestamp:x}")
-    return timestamp
-
-
-def _not_mounted(table: Table, tablet: Tablet) -> YtError:
-    return YtError(
-        f'Tablet {tablet.id} of table {table.path} is in "{tablet.state}" state',
-        ErrorCode.TABLET_NOT_MOUNTED,
-        {"tablet_id": tablet.id},
-    )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from queue_agent.local_cluster.model import Tablet
+from queue_agent.local_cluster.open_tables import Table
 from queue_agent.local_cluster.row_locks import LockType
-from queue_agent.local_cluster.tables import Table
 from queue_agent.wire.error import ErrorCode, YtError
 
 MAX_ROW_COUNT: Final = 100_000

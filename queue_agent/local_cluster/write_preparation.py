@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, assert_never, cast
 
+from queue_agent.local_cluster.clock import LATEST_TIMESTAMP
 from queue_agent.local_cluster.keys import Row
 from queue_agent.local_cluster.model import Tablet
+from queue_agent.local_cluster.open_tables import Table
 from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE
 from queue_agent.local_cluster.replication_log import Change, changed_row
 from queue_agent.local_cluster.row_codec import PartialRow
@@ -17,7 +19,7 @@ from queue_agent.local_cluster.row_locks import LockType, Mask, combined
 from queue_agent.local_cluster.rows import MISSING, decode_values
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import SortedVersion
-from queue_agent.local_cluster.tables import LATEST_TIMESTAMP, DynamicTables, Table
+from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transaction import Deletion, Insertion, Locking, Request
 from queue_agent.wire.error import ErrorCode, YtError
 

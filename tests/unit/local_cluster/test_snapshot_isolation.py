@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from queue_agent.local_cluster.attributes import Attributes
-from queue_agent.local_cluster.clock import Clock
+from queue_agent.local_cluster.clock import LATEST_TIMESTAMP, Clock
 from queue_agent.local_cluster.cypress import Cypress
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.replication import Replication
@@ -21,7 +21,7 @@ from queue_agent.local_cluster.sorted_resharding import Sharding
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.table_writer import TableWriter
-from queue_agent.local_cluster.tables import LATEST_TIMESTAMP, DynamicTables
+from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transaction import TabletTransaction
 from queue_agent.local_cluster.tablet_transactions import TabletTransactions
 from queue_agent.local_cluster.tablets import Tablets

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.local_cluster.storage import SortedVersion, Storage, StorageError
+from queue_agent.local_cluster.database import StorageError
+from queue_agent.local_cluster.storage import SortedVersion, Storage
 
 
 def make_file(file: Path, version: int) -> None:
