@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from queue_agent.local_cluster.clock import MIN_TIMESTAMP, format_instant
-from queue_agent.local_cluster.content_attributes import CHUNK_TYPE, content_attributes, measure_content
+from queue_agent.local_cluster.clock import format_instant
+from queue_agent.local_cluster.content_attributes import CHUNK_TYPE
 from queue_agent.local_cluster.lifetimes import checked_lifetime, effective_expiration, touch_time
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
-from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node, TableState, Tablet
+from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from queue_agent.local_cluster.permissions import Permissions
-from queue_agent.local_cluster.replica_attributes import OF_ALL_OBJECTS, describe_replicas, replica_attributes
+from queue_agent.local_cluster.replica_attributes import OF_ALL_OBJECTS, replica_attributes
 from queue_agent.local_cluster.replica_tracking import checked_options
-from queue_agent.local_cluster.replicated_types import NO_REPLICA, TABLE_REPLICA, UPSTREAM_REPLICA_ID
+from queue_agent.local_cluster.replicated_types import TABLE_REPLICA, UPSTREAM_REPLICA_ID
 from queue_agent.local_cluster.replication import Replication
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.settable_attributes import (
@@ -26,18 +25,13 @@ from queue_agent.local_cluster.settable_attributes import (
     anything,
     is_boolean,
     is_consumer,
-    is_dynamic,
     is_link,
     is_queue,
-    is_replicated,
-    is_sorted_dynamic,
     is_subject,
-    is_table,
     is_user,
 )
 from queue_agent.local_cluster.subjects import BUILTIN, MEMBERS, ROOT, Subjects, members
-from queue_agent.local_cluster.table_sizes import TableSize, measure_tablet
-from queue_agent.local_cluster.tablet_keys import key_to_yson
+from queue_agent.local_cluster.table_attributes import table_attributes
 from queue_agent.local_cluster.transaction_attributes import OPAQUE_OF_TRANSACTIONS, Computed, TransactionAttributes
 from queue_agent.local_cluster.transaction_objects import MAPS, OBJECT_TYPES, is_versioned
 from queue_agent.local_cluster.tree_state import TreeState
@@ -145,47 +139,8 @@ class Attributes:
             "aliases": (is_subject, lambda node: node.attributes.get("aliases", [])),
             "banned": (is_user, lambda node: node.attributes.get("banned", False)),
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
-            "schema": (is_table, lambda node: _table(node).schema.to_yson()),
-            "schema_mode": (is_table, lambda node: "weak" if _table(node).weak else "strong"),
-            "dynamic": (is_table, lambda node: _table(node).dynamic),
-            "sorted": (is_table, lambda node: _table(node).schema.is_sorted),
-            "key_columns": (is_table, lambda node: [column.name for column in _table(node).schema.key_columns]),
-            "sorted_by": (
-                lambda node: is_table(node) and _table(node).schema.is_sorted,
-                lambda node: [column.name for column in _table(node).schema.key_columns],
-            ),
-            UPSTREAM_REPLICA_ID: (
-                lambda node: is_dynamic(node) and node.type == "table",
-                lambda node: node.attributes.get(UPSTREAM_REPLICA_ID, NO_REPLICA),
-            ),
-            "replicas": (is_replicated, lambda node: describe_replicas(replication, node)),
-            "tablet_count": (is_dynamic, lambda node: len(committed.tablets(node.id))),
-            "tablet_state": (is_dynamic, lambda node: table_tablet_state(committed.tablets(node.id))),
-            "tablet_count_by_state": (
-                is_dynamic,
-                lambda node: dict(Counter(tablet.state for tablet in committed.tablets(node.id))),
-            ),
-            "tablets": (is_dynamic, self._tablets),
-            "unmerged_row_count": (is_sorted_dynamic, lambda node: self._size(node).row_count),
-            "tablet_statistics": (is_dynamic, lambda node: self._size(node).statistics()),
-            **content_attributes(committed),
-            "retained_timestamp": (is_sorted_dynamic, lambda _: yson.Uint64(MIN_TIMESTAMP)),
-            "unflushed_timestamp": (is_sorted_dynamic, lambda _: yson.Uint64(committed.timestamps.present)),
-            "pivot_keys": (
-                is_sorted_dynamic,
-                lambda node: [_pivot_key(node, tablet) for tablet in committed.tablets(node.id)],
-            ),
-            "tablet_error_count": (is_dynamic, lambda _: 0),
-            "tablet_errors": (is_dynamic, lambda _: []),
-            "remount_needed_tablet_count": (is_dynamic, lambda _: 0),
-            "last_commit_timestamp": (
-                is_dynamic,
-                lambda node: yson.Uint64(
-                    max((tablet.last_write_timestamp for tablet in committed.tablets(node.id)), default=0)
-                ),
-            ),
+            **table_attributes(state, replication),
         }
-
         replicas = replica_attributes(committed, replication, resolver)
         self._of_replicas = {**{name: self._of_nodes[name] for name in OF_ALL_OBJECTS}, **replicas}
 
@@ -366,43 +321,6 @@ class Attributes:
             "consumers": {path: yson.Uint64(node.attribute_revision) for path, node in tables if is_consumer(node)},
         }
 
-    def _tablets(self, node: Node) -> list[dict[str, Any]]:
-        return [self._describe(node, tablet) for tablet in self._committed.tablets(node.id)]
-
-    def _size(self, node: Node) -> TableSize:
-        return measure_content(self._committed, node)
-
-    def _describe(self, node: Node, tablet: Tablet) -> dict[str, Any]:
-        described: dict[str, Any] = {
-            "index": tablet.index,
-            "tablet_id": tablet.id,
-            "state": tablet.state,
-            "statistics": measure_tablet(self._committed, _table(node).schema, tablet).statistics(),
-            "performance_counters": {},
-            "last_commit_timestamp": yson.Uint64(tablet.last_write_timestamp),
-            "mount_revision": yson.Uint64(tablet.mount_revision),
-            "error_count": 0,
-            "replication_error_count": 0,
-        }
-        cell = self._state.find_node(tablet.cell_id) if tablet.cell_id else None
-        if cell:
-            described["cell_id"] = cell.id
-            described["cell_leader_address"] = cell.attributes["peers"][0]["address"]
-        if is_queue(node):
-            described["trimmed_row_count"] = tablet.trimmed_row_count
-            described["flushed_row_count"] = tablet.flushed_row_count
-        else:
-            described["pivot_key"] = _pivot_key(node, tablet)
-        return described
-
-
-def table_tablet_state(tablets: Sequence[Tablet]) -> str:
-    """`@tablet_state`: the state all tablets share, or `mixed`."""
-    states = {tablet.state for tablet in tablets}
-    if not states:
-        return "unmounted"
-    return states.pop() if len(states) == 1 else "mixed"
-
 
 def instant(state: TreeState) -> str:
     """The present as Cypress shows it."""
@@ -414,12 +332,3 @@ def _refuse_fixed(node: Node) -> None:
         raise YtError(f"Attributes of chunk {node.id} cannot be changed")
     if node.type == TABLE_REPLICA:
         raise YtError(f'Attributes of table replica {node.id} cannot be set; use "alter_table_replica"')
-
-
-def _pivot_key(node: Node, tablet: Tablet) -> list[Any]:
-    return key_to_yson(_table(node).schema.key_columns, tablet.pivot_key)
-
-
-def _table(node: Node) -> TableState:
-    assert node.table is not None, "only asked of tables"
-    return node.table

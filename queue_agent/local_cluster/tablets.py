@@ -19,11 +19,12 @@ from queue_agent.local_cluster.model import NO_CONTENT, Node, Tablet
 from queue_agent.local_cluster.nodes import checked_upstream
 from queue_agent.local_cluster.permissions import Guarded
 from queue_agent.local_cluster.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID, refuse_chaos
+from queue_agent.local_cluster.resharding import Resharding, check_tablet_count, new_tablet, tablet_starts
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.segments import drop_unflushed, flush
-from queue_agent.local_cluster.sorted_resharding import Sharding, initial_pivot_keys, move_rows, new_pivot_keys
+from queue_agent.local_cluster.sorted_resharding import Sharding, initial_pivot_keys
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.yson import Yson
@@ -40,9 +41,6 @@ class TabletRange:
 ALL_TABLETS = TabletRange()
 
 DEFAULT_CODEC: Final = "lz4"
-_MAX_TABLET_COUNT: Final = 10_000
-_MAX_START: Final = 2**60
-"""Leaves room for rows behind it in 63 bits."""
 
 
 class Tablets(Guarded):
@@ -52,6 +50,7 @@ class Tablets(Guarded):
         self._tree = state
         self._state = state.committed
         self._resolver = resolver
+        self._resharding = Resharding(self._state)
 
     def create(self, table: Node, attributes: Mapping[str, Any]) -> None:
         """Give a new table its unmounted tablets; part of the change that makes the table.
@@ -65,21 +64,21 @@ class Tablets(Guarded):
         if pivot_keys is not None and "tablet_count" in attributes:
             raise YtError('Cannot specify both "tablet_count" and "pivot_keys"')
         count = _integer(attributes, "tablet_count", 1)
-        _check_count(count)
+        check_tablet_count(count)
         schema = _schema(table)
         if schema.is_sorted:
             keys = initial_pivot_keys(schema, Sharding(pivot_keys, count))
-            _check_count(len(keys))
+            check_tablet_count(len(keys))
             for index, key in enumerate(keys):
-                self._state.put_tablet(replace(self._new(table.id, index), pivot_key=key))
+                self._state.put_tablet(replace(new_tablet(self._state, table.id, index), pivot_key=key))
             return
         if pivot_keys is not None:
             raise YtError("Table is ordered; must provide tablet count")
-        starts = _starts(
+        starts = tablet_starts(
             count, _integers(attributes, "trimmed_row_counts"), _integers(attributes, "cumulative_data_weights")
         )
         for index, start in enumerate(starts):
-            self._state.put_tablet(self._new(table.id, index, *start))
+            self._state.put_tablet(new_tablet(self._state, table.id, index, *start))
 
     def copy(self, source: Node, table_id: str) -> None:
         """Give a copy of a table copies of its tablets with all rows."""
@@ -172,7 +171,7 @@ class Tablets(Guarded):
             node = replace(node, table=new, content=content, revision=revision, attribute_revision=revision)
             if new.dynamic and not old.dynamic:
                 check_becomes_dynamic(old.schema, new.schema, has_rows=bool(content.chunk_ids))
-                tablet = self._new(node.id, 0)
+                tablet = new_tablet(self._state, node.id, 0)
                 self._state.put_tablet(tablet)
                 make_dynamic(self._state, new.schema, self._state.chunks(content), tablet)
                 node = replace(node, content=NO_CONTENT)
@@ -234,7 +233,7 @@ class Tablets(Guarded):
                     ErrorCode.INVALID_TABLET_STATE,
                 )
             if sharding.tablet_count is not None:
-                _check_count(sharding.tablet_count)
+                check_tablet_count(sharding.tablet_count)
             if table.type == REPLICATED_TABLE and any(
                 tablet.total_row_count > tablet.trimmed_row_count for tablet in self._state.tablets(table.id)
             ):
@@ -242,73 +241,16 @@ class Tablets(Guarded):
             if _schema(table).is_sorted:
                 if trimmed_row_counts or cumulative_data_weights:
                     raise YtError('Cannot reshard sorted table with "trimmed_row_counts"')
-                self._reshard_sorted(table, tablets, sharding)
+                self._resharding.reshard_sorted(table, _schema(table), tablets, sharding)
                 return
             if sharding.tablet_count is None:
                 raise YtError("Table is ordered; must provide tablet count")
             added = max(sharding.tablet_count - len(tablets), 0)
-            starts = _starts(added, trimmed_row_counts, cumulative_data_weights)
+            starts = tablet_starts(added, trimmed_row_counts, cumulative_data_weights)
             if added:
-                self._grow(table, tablets[-1].index, starts)
+                self._resharding.grow(table, tablets[-1].index, starts)
             else:
-                self._merge(table, tablets[sharding.tablet_count - 1 :])
-
-    def _reshard_sorted(self, table: Node, chosen: Sequence[Tablet], sharding: Sharding) -> None:
-        schema = _schema(table)
-        keys = new_pivot_keys(self._state, schema, self._state.tablets(table.id), chosen, sharding)
-        _check_count(len(keys))
-        last_write = max(tablet.last_write_timestamp for tablet in chosen)
-        new = [
-            replace(self._new(table.id, index), pivot_key=key, last_write_timestamp=last_write)
-            for index, key in enumerate(keys, start=chosen[0].index)
-        ]
-        move_rows(self._state, schema, chosen, [tablet.number for tablet in new], keys)
-        for tablet in chosen:
-            self._state.delete_tablet(tablet)
-        self._renumber(table, chosen[-1].index, len(new) - len(chosen))
-        for tablet in new:
-            self._state.put_tablet(tablet)
-
-    def _grow(self, table: Node, after: int, starts: Sequence[tuple[int, int]]) -> None:
-        self._renumber(table, after, len(starts))
-        for index, start in enumerate(starts, start=after + 1):
-            self._state.put_tablet(self._new(table.id, index, *start))
-
-    def _merge(self, table: Node, tablets: Sequence[Tablet]) -> None:
-        """Append the rows of all but the first to the first."""
-        kept, *dropped = tablets
-        for tablet in dropped:
-            if 0 < tablet.trimmed_row_count < tablet.total_row_count:
-                raise YtError(
-                    f"Some chunks of tablet {tablet.id} are not fully trimmed; such a tablet cannot participate in"
-                    " resharding"
-                )
-            moved = tablet.total_row_count - tablet.trimmed_row_count
-            if moved:
-                self._state.storage.move_ordered_rows(
-                    tablet.number, kept.number, kept.total_row_count, kept.cumulative_data_weight
-                )
-                for segment in self._state.segments(tablet):
-                    self._state.add_segment(kept, replace(segment, row_index=segment.row_index + kept.total_row_count))
-                weight = kept.cumulative_data_weight + tablet.cumulative_data_weight
-                kept = replace(
-                    kept,
-                    total_row_count=kept.total_row_count + moved,
-                    flushed_row_count=kept.total_row_count + moved,
-                    cumulative_data_weight=weight,
-                    flushed_data_weight=weight,
-                    last_write_timestamp=max(kept.last_write_timestamp, tablet.last_write_timestamp),
-                )
-            self._state.delete_tablet(tablet)
-        self._state.put_tablet(kept)
-        if dropped:
-            self._renumber(table, dropped[-1].index, -len(dropped))
-
-    def _renumber(self, table: Node, after: int, shift: int) -> None:
-        """Move the indexes of all tablets behind `after`, farthest first so that none meet."""
-        behind = [tablet for tablet in self._state.tablets(table.id) if tablet.index > after]
-        for tablet in sorted(behind, key=lambda tablet: tablet.index, reverse=shift > 0):
-            self._state.move_tablet(tablet, replace(tablet, index=tablet.index + shift))
+                self._resharding.merge(table, tablets[sharding.tablet_count - 1 :])
 
     def _switch(self, path: str, chosen: TabletRange, state: str, verb: str) -> None:
         with self._state.change():
@@ -348,22 +290,6 @@ class Tablets(Guarded):
             raise YtError("No healthy tablet cells in bundle")
         return cells[tablet.number % len(cells)].id
 
-    def _new(self, table_id: str, index: int, row_index: int = 0, weight: int = 0) -> Tablet:
-        """An empty tablet that is not part of the state yet."""
-        return Tablet(
-            number=self._state.next_tablet_number(),
-            id=self._state.ids.next("tablet"),
-            table_id=table_id,
-            index=index,
-            state="unmounted",
-            cell_id=None,
-            total_row_count=row_index,
-            flushed_row_count=row_index,
-            trimmed_row_count=row_index,
-            cumulative_data_weight=weight,
-            flushed_data_weight=weight,
-        )
-
     def _wrong_state(self, tablet: Tablet, verb: str) -> YtError:
         return YtError(
             f'Cannot {verb}: tablet {tablet.id} is in "{tablet.state}" state', ErrorCode.INVALID_TABLET_STATE
@@ -373,26 +299,6 @@ class Tablets(Guarded):
 def _schema(table: Node) -> TableSchema:
     assert table.table is not None
     return table.table.schema
-
-
-def _check_count(count: int) -> None:
-    if count < 1:
-        raise YtError("Tablet count must be positive")
-    if count > _MAX_TABLET_COUNT:
-        raise YtError(f"Tablet count cannot exceed the limit of {_MAX_TABLET_COUNT}")
-
-
-def _starts(
-    count: int, row_indexes: Sequence[int] | None, cumulative_data_weights: Sequence[int] | None
-) -> list[tuple[int, int]]:
-    """First row index and weight so far of each of so many new tablets; 0 unless given."""
-    given = {"trimmed_row_counts": row_indexes, "cumulative_data_weights": cumulative_data_weights}
-    for name, values in given.items():
-        if values is not None and len(values) != count:
-            raise YtError(f'"{name}" must have one element for each of the {count} new tablets, got {len(values)}')
-        if values is not None and any(not 0 <= value < _MAX_START for value in values):
-            raise YtError(f'"{name}" must not be negative or above {_MAX_START}, got {list(values)}')
-    return list(zip(row_indexes or [0] * count, cumulative_data_weights or [0] * count, strict=True))
 
 
 def _integer(attributes: Mapping[str, Any], name: str, default: int) -> int:
