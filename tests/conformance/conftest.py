@@ -11,12 +11,13 @@ import gc
 import os
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from yt.wrapper import YtClient
 
+from tests.conformance.access import User
 from tests.conformance.harness import NAMES, REAL_PROXY, Cli, Clients, ClusterThread, RawHttp
 
 
@@ -127,3 +128,48 @@ def other_home(other: YtClient) -> Iterator[str]:
 @pytest.fixture
 def cli(proxy: str) -> Cli:
     return Cli(proxy)
+
+
+@pytest.fixture
+def make_user(client: YtClient, proxy: str, clients: Clients) -> Iterator[Callable[[], User]]:
+    """Makes users with tokens of their own."""
+    names: list[str] = []
+
+    def make() -> User:
+        name = f"user-{uuid.uuid4().hex[:8]}"
+        names.append(name)
+        client.create("user", attributes={"name": name})
+        return User(name, clients.make(proxy, token=client.issue_token(name)))
+
+    yield make
+    for name in names:
+        if client.exists(f"//sys/users/{name}"):
+            client.remove(f"//sys/users/{name}")
+
+
+@pytest.fixture
+def bob(make_user: Callable[[], User]) -> User:
+    return make_user()
+
+
+@pytest.fixture
+def make_group(client: YtClient) -> Iterator[Callable[[], str]]:
+    names: list[str] = []
+
+    def make() -> str:
+        names.append(f"group-{uuid.uuid4().hex[:8]}")
+        client.create("group", attributes={"name": names[-1]})
+        return names[-1]
+
+    yield make
+    for name in names:
+        if client.exists(f"//sys/groups/{name}"):
+            client.remove(f"//sys/groups/{name}")
+
+
+@pytest.fixture
+def private(client: YtClient, home: str) -> str:
+    """A directory nobody but superusers can use."""
+    path = f"{home}/private"
+    client.create("map_node", path, attributes={"inherit_acl": False})
+    return path
