@@ -13,7 +13,7 @@ from queue_agent.controllers.connections import IMPATIENT_PERIOD, PERIOD, Connec
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
 from queue_agent.wire import yson
-from tests.unit.controllers.test_agent import World
+from tests.unit.controllers.agent_world import World
 
 OURS = CrossClusterRef("pythia", "//sys/queue_agents/consumer_registrations")
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
@@ -20,8 +18,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, Registration, StateRows
 from queue_agent.core.snapshots import ConsumerPartition, QueuePartition, QueueView, Role
 from queue_agent.errors import ClusterError, ClusterUnavailable
-from tests.unit.controllers.still_rounds import still_fleet, still_rounds
-from tests.unit.controllers.test_agent import (
+from tests.unit.controllers.agent_world import (
     CONSUMER,
     QUEUE,
     QUEUE_ATTRIBUTES,
@@ -31,16 +28,10 @@ from tests.unit.controllers.test_agent import (
     World,
     leadership,
 )
+from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 from tests.unit.core.test_multi_consumers import MULTI_SCHEMA
 
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-async def world() -> World:
-    world = World()
-    await world.synchronize()
-    return world
 
 
 def change_attributes(world: World, **attributes: Any) -> None:

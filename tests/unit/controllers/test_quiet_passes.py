@@ -20,17 +20,10 @@ from queue_agent.core.rows import Registration, StateRows
 from queue_agent.core.snapshots import Role
 from queue_agent.errors import ClusterUnavailable
 from queue_agent.ports.cluster import Permit
-from tests.unit.controllers.test_agent import CONSUMER, QUEUE, World
+from tests.unit.controllers.agent_world import CONSUMER, QUEUE, World
 
 PASS_INDEX = next(index for index in count() if not is_refresh_due(QUEUE, index, DESCRIPTION_PASSES))
 DUE_INDEX = next(index for index in count() if is_refresh_due(QUEUE, index, DESCRIPTION_PASSES))
-
-
-@pytest.fixture
-async def world() -> World:
-    world = World()
-    await world.synchronize()
-    return world
 
 
 async def do_pass(world: World, queue: QueueController, pass_index: int = PASS_INDEX) -> bool:

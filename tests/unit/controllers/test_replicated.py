@@ -18,8 +18,7 @@ from queue_agent.core.observed import ObjectRevisions
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import MappingRow, Registration
 from queue_agent.core.snapshots import Role
-from tests.unit.controllers.still_rounds import still_fleet, still_rounds
-from tests.unit.controllers.test_agent import (
+from tests.unit.controllers.agent_world import (
     CONSUMER,
     CONSUMER_ATTRIBUTES,
     QUEUE,
@@ -28,6 +27,7 @@ from tests.unit.controllers.test_agent import (
     World,
     leadership,
 )
+from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
 REPLICA = CrossClusterRef("hume", "//tmp/replica")
 REPLICAS = {

@@ -15,7 +15,7 @@ from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import ConsumerSnapshot
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterUnavailable
-from tests.unit.controllers.test_agent import CONSUMER, QUEUE, QUEUE_ATTRIBUTES, START, FakeQueue, World
+from tests.unit.controllers.agent_world import CONSUMER, QUEUE, QUEUE_ATTRIBUTES, START, FakeQueue, World
 
 OTHER = CrossClusterRef("hume", "//tmp/other")
 

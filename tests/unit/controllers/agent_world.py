@@ -1,0 +1,345 @@
+"""An agent's parts and the clusters they look at, in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
+from queue_agent.controllers.board import AGENT, Board
+from queue_agent.controllers.consumer_controller import ConsumerController
+from queue_agent.controllers.context import ControllerContext
+from queue_agent.controllers.discovery import Synchronizer
+from queue_agent.controllers.leadership import Leadership
+from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
+from queue_agent.controllers.origins import Origins, Process
+from queue_agent.controllers.queue_controller import QueueController
+from queue_agent.core.observed import (
+    ColumnDescription,
+    ConsumerOffset,
+    Glance,
+    ObjectRevisions,
+    TableDescription,
+    TableFacts,
+    TabletDescription,
+    TabletInfo,
+    Watch,
+)
+from queue_agent.core.placement import place
+from queue_agent.core.reconcile import Assignment
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import (
+    ConsumerNameRow,
+    ConsumerRow,
+    HostVersion,
+    MappingRow,
+    QueueRow,
+    Registration,
+    StateRows,
+)
+from queue_agent.core.snapshots import Role
+from queue_agent.core.trim_ages import RowFound
+from queue_agent.errors import ClusterError, ObjectNotFound
+from queue_agent.ports.cluster import Permit
+from queue_agent.ports.passes import PassScope
+from queue_agent.wire import yson
+
+ADDRESS = "agent-1:9030"
+START = datetime(2025, 1, 23, 13, 42, 21, 839124, tzinfo=UTC)
+QUEUE = CrossClusterRef("pythia", "//tmp/q")
+CONSUMER = CrossClusterRef("hume", "//tmp/c")
+SCHEMA = yson.loads(
+    b"<strict=%true;unique_keys=%true>["
+    b"{name=queue_cluster;type=string;sort_order=ascending;required=%true};"
+    b"{name=queue_path;type=string;sort_order=ascending;required=%true};"
+    b"{name=partition_index;type=uint64;sort_order=ascending;required=%true};"
+    b"{name=offset;type=uint64;required=%true};{name=meta;type=any;required=%false}]"
+)
+QUEUE_ATTRIBUTES = {
+    "attribute_revision": 5,
+    "type": "table",
+    "dynamic": True,
+    "sorted": False,
+    "queue_agent_stage": "production",
+    "id": "1-2-3-4",
+    "auto_trim_config": {"enable": True},
+}
+CONSUMER_ATTRIBUTES = {
+    "attribute_revision": 6,
+    "type": "table",
+    "treat_as_queue_consumer": True,
+    "schema": SCHEMA,
+    "queue_agent_stage": "production",
+}
+
+
+@dataclass
+class FakeClock:
+    """Stands still until moved."""
+
+    time: datetime = START
+
+    def now(self) -> datetime:
+        return self.time
+
+
+@dataclass
+class FakeObserver:
+    """Remembers the passes it heard of."""
+
+    passes: list[tuple[str, type[Exception] | None]] = field(default_factory=list)
+
+    def pass_finished(
+        self, kind: str, pass_index: int, seconds: float, error: Exception | None, scope: PassScope | None = None
+    ) -> None:
+        self.passes.append((kind, None if error is None else type(error)))
+
+
+@dataclass
+class FakeQueue:
+    """An ordered table: tablet states, and row ranges by partition index."""
+
+    states: list[str]
+    bounds: dict[int, tuple[int, int]]
+
+
+@dataclass
+class FakeCluster:
+    """`ports.Cluster` over dictionaries; `broken` is what every request ends with, if set."""
+
+    name: str
+    queues: dict[str, FakeQueue] = field(default_factory=dict)
+    attributes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    revisions: ObjectRevisions = field(default_factory=lambda: ObjectRevisions({}, {}))
+    offsets: dict[tuple[str, CrossClusterRef], dict[int, int]] = field(default_factory=dict)
+    names: dict[str, Collection[str]] = field(default_factory=dict)
+    trims: list[tuple[str, int, int]] = field(default_factory=list)
+    broken: Exception | None = None
+
+    def _ask(self) -> None:
+        if self.broken is not None:
+            raise self.broken
+
+    async def get_object_revisions(self) -> ObjectRevisions:
+        self._ask()
+        return self.revisions
+
+    async def get_attributes(self, path: str, names: Collection[str]) -> Mapping[str, Any]:
+        self._ask()
+        if path not in self.attributes:
+            raise ObjectNotFound(f"Node {path} has no child", 500)
+        return {name: value for name, value in self.attributes[path].items() if name in names}
+
+    async def glance(self, watch: Watch) -> Glance:
+        self._ask()
+        if watch.path not in self.queues:
+            return Glance(TableFacts("1-2-3-4", 1, {"mounted": 1}), None)
+        states = self.queues[watch.path].states
+        known = range(watch.tablet_count)
+        infos = await self.get_tablet_infos(watch.path, known) if set(states) == {"mounted"} else None
+        return Glance(TableFacts("1-2-3-4", 1, Counter(states)), infos)
+
+    async def glance_all(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError]:
+        return [await self.glance(watch) for watch in watches]
+
+    async def get_table(self, path: str) -> TableDescription:
+        self._ask()
+        return TableDescription(
+            [ColumnDescription("data", "string"), ColumnDescription("$timestamp", "uint64")],
+            [
+                TabletDescription(index, f"{path}-{index}", state, "cell", "node-1:9022")
+                for index, state in enumerate(self.queues[path].states)
+            ],
+        )
+
+    async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
+        self._ask()
+        bounds = self.queues[path].bounds
+        return {index: TabletInfo(bounds[index][1], bounds[index][0], 0) for index in partition_indexes}
+
+    async def select_row_values(
+        self, path: str, columns: Sequence[str], rows: Collection[tuple[int, int]]
+    ) -> Mapping[str, Mapping[tuple[int, int], int]]:
+        self._ask()
+        return {column: dict.fromkeys(rows, 1) for column in columns}
+
+    async def read_consumer_offsets(
+        self,
+        consumer_path: str,
+        partition_counts: Mapping[CrossClusterRef, int],
+        *,
+        with_meta: bool,
+        name: str = "",
+    ) -> Mapping[CrossClusterRef, Mapping[int, ConsumerOffset]]:
+        self._ask()
+        found = {queue: self.offsets.get((consumer_path, queue), {}) for queue in partition_counts}
+        return {
+            queue: {index: ConsumerOffset(index, offset, 0) for index, offset in offsets.items()}
+            for queue, offsets in found.items()
+        }
+
+    async def read_next_row_indexes(
+        self, consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
+    ) -> Mapping[int, int]:
+        self._ask()
+        return self.offsets.get((consumer_path, queue), {})
+
+    async def read_consumer_names(self, path: str) -> Collection[str]:
+        self._ask()
+        return self.names.get(path, ())
+
+    async def generate_timestamp(self) -> int:
+        self._ask()
+        return 1 << 60
+
+    async def find_young_row(self, object_id: str, partition_index: int, rows: range, limit: int) -> RowFound | None:
+        self._ask()
+        return RowFound(rows[-1], 1)
+
+    async def trim_rows(
+        self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
+    ) -> None:
+        self._ask()
+        self.trims.append((object_id, partition_index, trimmed_row_count))
+
+
+@dataclass
+class FakeStore:
+    """`ports.StateStore` over dictionaries."""
+
+    queues: dict[CrossClusterRef, QueueRow] = field(default_factory=dict)
+    consumers: dict[CrossClusterRef, ConsumerRow] = field(default_factory=dict)
+    registrations: list[Registration] = field(default_factory=list)
+    mappings: dict[CrossClusterRef, MappingRow] = field(default_factory=dict)
+    names: dict[CrossClusterRef, ConsumerNameRow] = field(default_factory=dict)
+    broken: ClusterError | None = None
+
+    async def read(self) -> StateRows:
+        if self.broken is not None:
+            raise self.broken
+        return StateRows(
+            list(self.queues.values()),
+            list(self.consumers.values()),
+            list(self.registrations),
+            list(self.mappings.values()),
+            list(self.names.values()),
+            {ref.table: ADDRESS for ref in (*self.queues, *self.consumers)},
+        )
+
+    async def read_hosts_stamp(self) -> int:
+        if self.broken is not None:
+            raise self.broken
+        return 1
+
+    async def read_host_versions(self, tables: Collection[CrossClusterRef]) -> Mapping[CrossClusterRef, HostVersion]:
+        return {table: HostVersion(ADDRESS, 1) for table in tables}
+
+    async def write_objects(
+        self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow], mappings: Collection[MappingRow] = ()
+    ) -> None:
+        self.queues |= {row.queue: row for row in queues}
+        self.consumers |= {row.consumer: row for row in consumers}
+        self.mappings |= {row.table: row for row in mappings}
+
+    async def delete_objects(
+        self,
+        queues: Collection[CrossClusterRef],
+        consumers: Collection[CrossClusterRef],
+        mappings: Collection[CrossClusterRef] = (),
+    ) -> None:
+        for rows, gone in ((self.queues, queues), (self.consumers, consumers), (self.mappings, mappings)):
+            for ref in gone:
+                rows.pop(ref, None)
+
+    async def write_consumer_names(self, names: Collection[ConsumerNameRow]) -> None:
+        self.names |= {row.consumer: row for row in names}
+
+    async def delete_consumer_names(self, names: Collection[CrossClusterRef]) -> None:
+        for name in names:
+            self.names.pop(name, None)
+
+
+def leadership() -> Leadership:
+    """Of an agent that the mapping knows."""
+    return Leadership(ADDRESS, timedelta(seconds=15))
+
+
+class World:
+    """An agent's parts, and the clusters they look at: a queue on pythia, a vital consumer of it on hume."""
+
+    def __init__(self, trimming: bool = True) -> None:
+        self.clock = FakeClock()
+        self.observer = FakeObserver()
+        self.pythia = FakeCluster(
+            "pythia",
+            queues={QUEUE.path: FakeQueue(["mounted"], {0: (0, 100)})},
+            attributes={QUEUE.path: QUEUE_ATTRIBUTES},
+            revisions=ObjectRevisions({QUEUE.path: 5}, {}),
+        )
+        self.hume = FakeCluster(
+            "hume",
+            attributes={CONSUMER.path: CONSUMER_ATTRIBUTES},
+            revisions=ObjectRevisions({}, {CONSUMER.path: 6}),
+            offsets={(CONSUMER.path, QUEUE): {0: 42}},
+        )
+        self.clusters = {"pythia": self.pythia, "hume": self.hume}
+        self.store = FakeStore(registrations=[Registration(QUEUE, CONSUMER, vital=True)])
+        self.board = Board("agent-1", self.clock)
+        self.written = asyncio.Event()
+        self.origins = Origins(Process("agent-1", 481, 7), "Controller:0", random.Random(1))
+        self.synchronizer = Synchronizer(
+            self.clusters,
+            CypressSynchronizerConfig(policy="watching"),
+            self.store,
+            self.board,
+            self.written,
+            self.clock,
+            self.origins,
+            self.observer,
+        )
+        self.context = ControllerContext(
+            self.board,
+            self.clusters,
+            self.clock,
+            self.observer,
+            ControllerConfig(enable_automatic_trimming=trimming),
+        )
+        self.tree = OrchidTree(self.board, TreeFacts("0.1", lambda: True, lambda: 10, lambda: True), self.clock)
+
+    async def synchronize(self) -> None:
+        await self.synchronizer.do_pass(0)
+        rows = await self.store.read()
+        self.board.put_registrations(rows.registrations)
+        self.board.put_rows(rows)
+        self.board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
+        self.board.put_placement(place(ADDRESS, rows, (), "production"))
+        self.board.finish_pass(AGENT, 0, self.clock.now(), None)
+
+    def queue_controller(self, role: Role = Role.LEADING) -> QueueController:
+        return QueueController(QUEUE, role, self.context, self.origins)
+
+    def consumer_controller(self) -> ConsumerController:
+        return ConsumerController(CONSUMER, Role.LEADING, self.context, self.origins)
+
+    def queue_error(self) -> str:
+        snapshot = self.board.find_queue(QUEUE)
+        assert snapshot is not None
+        assert snapshot.error is not None
+        return snapshot.error.message
+
+    def trim_alert(self) -> Mapping[str, Any] | None:
+        status = self.board.queue_status(QUEUE)
+        assert status is not None
+        alert: Mapping[str, Any] | None = status["alerts"].get("queue_agent_queue_controller_trim_failed")
+        return alert
+
+    def standing(self) -> Mapping[str, Any]:
+        status = self.board.consumer_status(CONSUMER)
+        assert status is not None
+        standing: Mapping[str, Any] = status["queues"][str(QUEUE)]
+        return standing
