@@ -1,36 +1,16 @@
-"""Static tables through ytsaurus-client and the `yt` command: written, read in part, appended to, put together."""
+"""Static tables through ytsaurus-client and the `yt` command: written, appended to, put together."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from yt.wrapper import JsonFormat, TablePath, YsonFormat, YtClient
+from yt.wrapper import TablePath, YsonFormat, YtClient
 from yt.yson.yson_types import YsonUint64
 
 from queue_agent.wire import yson
-from tests.conformance.harness import Cli, Clients, RawHttp, make_queue, make_sorted, refused
-
-KEYED = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "string"}]
-
-
-def unique(columns: list[dict[str, Any]]) -> Any:
-    return yson.with_attributes(columns, {"strict": True, "unique_keys": True})
-
-
-def table(client: YtClient, path: str, schema: Any = None, **attributes: Any) -> str:
-    given = {} if schema is None else {"schema": schema}
-    client.create("table", path, attributes={**given, **attributes})
-    return path
-
-
-def read(client: YtClient, path: Any, **options: Any) -> list[Any]:
-    return [dict(row) if isinstance(row, dict) else row for row in client.read_table(path, **options)]
-
-
-def numbers(client: YtClient, path: Any) -> list[int]:
-    return [row["key"] for row in read(client, path)]
+from tests.conformance.harness import RawHttp, make_queue, refused
+from tests.conformance.static_tables import KEYED, numbers, read, table, unique
 
 
 @pytest.fixture
@@ -219,114 +199,6 @@ def test_storage_attributes_of_a_path_stay_with_the_table(client: YtClient, path
     assert list(client.get(f"{path}/@compression_statistics")) == ["zlib_6"]
 
 
-def test_rows_are_selected_by_index(client: YtClient, path: str) -> None:
-    client.write_table(path, [{"key": number} for number in range(10)])
-    for selector, expected in {
-        "[#0:#2]": [0, 1],
-        "[#-1:#1]": [0],
-        "[#8:#50]": [8, 9],
-        "[#3:#1]": [],
-        "[:#2]": [0, 1],
-        "[#8:]": [8, 9],
-        "[#3]": [3],
-        "[#1:#2,#5,#7:#9]": [1, 5, 7, 8],
-        "[:,:]": [*range(10), *range(10)],
-    }.items():
-        assert numbers(client, path + selector) == expected, selector
-    assert numbers(client, TablePath(path, start_index=2, end_index=4)) == [2, 3]
-    assert numbers(client, TablePath(path, exact_index=5)) == [5]
-    with refused(1, "Key selectors"):
-        numbers(client, f"{path}[5:]")
-
-
-def test_rows_are_selected_by_key_across_blocks_and_chunks(client: YtClient, path: str) -> None:
-    table(client, path, KEYED)
-    count = 5000
-    client.write_table(path, [{"key": number // 2, "value": str(number)} for number in range(count)])
-    client.write_table(f"<append=%true>{path}", [{"key": number // 2} for number in range(count, 2 * count)])
-    assert client.get(f"{path}/@chunk_count") == 2
-    assert numbers(client, f"{path}[10:12]") == [10, 10, 11, 11]
-    assert numbers(client, f"{path}[2499:2501]") == [2499, 2499, 2500, 2500]
-    assert numbers(client, f"{path}[(1023)]") == [1023, 1023]
-    assert numbers(client, f"{path}[4999:]") == [4999, 4999]
-    assert numbers(client, f"{path}[:1]") == [0, 0]
-    assert numbers(client, f"{path}[5000:]") == numbers(client, f"{path}[3:3]") == numbers(client, f"{path}[3:2]") == []
-    assert numbers(client, f"{path}[#1:1]") == [0]
-    assert numbers(client, TablePath(path, lower_key=[7], upper_key=[8])) == [7, 7]
-    assert numbers(client, TablePath(path, exact_key=[7])) == [7, 7]
-    ranges = [{"lower_limit": {"key_bound": [">", [7]]}, "upper_limit": {"key_bound": ["<=", [8]]}}]
-    assert numbers(client, TablePath(path, ranges=ranges)) == [8, 8]
-    assert numbers(client, TablePath(path, ranges=[{"exact": {"chunk_index": 1}}]))[:1] == [2500]
-
-
-def test_columns_are_selected_by_name(client: YtClient, path: str) -> None:
-    client.write_table(path, [{"a": 1, "aa": 2, "b": 3}, {"b": 4}])
-    assert read(client, path + "{a}") == [{"a": 1}, {}]
-    assert read(client, path + "{b, a, a}") == [{"a": 1, "b": 3}, {"b": 4}]
-    assert read(client, path + "{}") == [{}, {}]
-    assert read(client, path + "{zzz}[#1]") == [{}]
-    assert read(client, TablePath(path, columns=["aa"])) == [{"aa": 2}, {}]
-
-
-def test_selectors_that_make_no_sense_are_refused(raw: RawHttp, client: YtClient, path: str) -> None:
-    table(client, path)
-    for selector in ("[", "{a", "[#a]", "[1:2:3]", "[a b]", "{1}", "[#]", '["a]', "[(a]"):
-        answer = raw.command("GET", "read_table", {"path": path + selector})
-        assert answer.error is not None, selector
-
-
-def test_control_records_say_where_rows_are_from(raw: RawHttp, client: YtClient, path: str) -> None:
-    client.write_table(path, [{"a": number} for number in range(6)])
-    control = {"enable_range_index": True, "enable_row_index": True, "enable_table_index": True}
-    found = raw_rows(raw, f"{path}[#0:#3, #2:#4]", control)
-    assert found == [
-        {"table_index": 0},
-        {"range_index": 0},
-        {"row_index": 0},
-        0,
-        1,
-        2,
-        {"range_index": 1},
-        {"row_index": 2},
-        2,
-        3,
-    ]
-    assert raw_rows(raw, f"{path}[#0:#2, #4]", {"enable_row_index": True}) == [
-        {"row_index": 0},
-        0,
-        1,
-        {"row_index": 4},
-        4,
-    ]
-
-
-def raw_rows(raw: RawHttp, path: str, control: dict[str, bool]) -> list[Any]:
-    """Values of `a`, and attributes of control records."""
-    answer = raw.command("GET", "read_table", {"path": path, "control_attributes": control})
-    return [
-        row["a"] if isinstance(row, dict) else yson.attributes_of(row) for row in yson.loads(b"[" + answer.body + b"]")
-    ]
-
-
-def test_the_reader_is_told_where_the_rows_begin_and_how_many_there_are(client: YtClient, path: str) -> None:
-    table(client, path, KEYED)
-    client.write_table(path, [{"key": 1}, {"key": 1}, {"key": 1}, {"key": 2}])
-    told: dict[str, Any] = {}
-    assert numbers(client, path) == [1, 1, 1, 2]
-    rows = client.read_table(f"{path}[(2)]", response_parameters=told)
-    assert len(list(rows)) == 1
-    assert told["start_row_index"] == 3
-    assert told["approximate_row_count"] == 1
-
-
-def test_only_the_place_can_be_asked_for(raw: RawHttp, client: YtClient, path: str) -> None:
-    client.write_table(path, [{"key": number} for number in range(4)])
-    answer = raw.command("GET", "read_table", {"path": f"{path}[#2:]", "start_row_index_only": True})
-    assert answer.body == b""
-    parameters = yson.loads(answer.headers["X-YT-Response-Parameters"].encode())
-    assert parameters["start_row_index"] == 2
-
-
 def test_tables_are_concatenated(client: YtClient, home: str, path: str) -> None:
     one, two = table(client, f"{home}/1", KEYED), table(client, f"{home}/2", KEYED)
     client.write_table(one, [{"key": 1}, {"key": 2}])
@@ -398,43 +270,6 @@ def test_copies_share_chunks_and_live_on(client: YtClient, home: str, path: str)
     assert not client.exists(f"#{chunk_id}/@type") or client.get(f"#{chunk_id}/@owning_nodes") == []
 
 
-def test_formats_of_the_yt_command(cli: Cli, client: YtClient, path: str) -> None:
-    assert cli.run("create", "table", path).returncode == 0
-    written = cli.run("write", path, "--format", "<encode_utf8=%false>json", stdin=b'{"a":"\xc3\xa4","b":1}{"a":"x"}\n')
-    assert written.returncode == 0, written.stderr
-    answer = cli.run("read", path, "--format", "<encode_utf8=%false>json")
-    assert [json.loads(line) for line in answer.stdout.splitlines()] == [{"a": "\xe4", "b": 1}, {"a": "x"}]
-    assert cli.run("read", path, "--format", "<format=text>yson").stdout == (
-        b'{"a"="\\xC3\\xA4";"b"=1;};\n{"a"="x";};\n'
-    )
-    assert cli.run("read", path + "{a}[#1]", "--format", "dsv").stdout == b"a=x\n"
-    assert (
-        cli.run("write-table", "<append=%true>" + path, "--format", "dsv", stdin=b"a=\\t1\tc=\\=\n\n").returncode == 0
-    )
-    assert read(client, f"{path}[#2:]") == [{"a": "\t1", "c": "="}, {}]
-    options = '<columns=[b;a];missing_value_mode=print_sentinel;missing_value_sentinel="-">schemaful_dsv'
-    assert cli.run("read", path + "[#0:#2]", "--format", options).stdout == b"1\t\xc3\xa4\n-\tx\n"
-    assert cli.run("write", path, "--format", "<columns=[a;b]>schemaful_dsv", stdin=b"1\t2\n3\t4\n").returncode == 0
-    assert read(client, path) == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
-    failed = cli.run("read", path, "--format", "<columns=[zzz]>schemaful_dsv")
-    assert failed.returncode != 0
-    assert b"zzz" in failed.stderr
-
-
-def test_nulls_can_be_left_out(raw: RawHttp, client: YtClient, path: str) -> None:
-    client.write_table(path, [{"x": 0, "y": None}, {"x": None, "y": 1}])
-    for skip, expected in ((True, b'{"x"=0;};\n{"y"=1;};\n'), (False, b'{"x"=0;"y"=#;};\n{"x"=#;"y"=1;};\n')):
-        described = yson.with_attributes("yson", {"format": "text", "skip_null_values": skip})
-        assert raw.command("GET", "read_table", {"path": path, "output_format": described}).body == expected
-
-
-def test_rows_come_in_json_as_well(client: YtClient, path: str) -> None:
-    rows = [{"a": "\N{SNOWMAN}", "b": [1, {"c": None}]}, {"a": None}]
-    client.write_table(path, rows, format=JsonFormat())
-    assert read(client, path, format=JsonFormat()) == rows
-    assert read(client, path) == rows
-
-
 @pytest.mark.parametrize("body", [b"string", b"100", b"{a=1", b"{a=1};{b=<x=1>2};", b"[1;2]", b"{a=1}{b=2}"])
 def test_what_is_no_list_of_rows_is_refused_and_nothing_is_written(
     raw: RawHttp, client: YtClient, path: str, body: bytes
@@ -450,128 +285,6 @@ def test_heavy_rows_and_keys_are_refused(client: YtClient, path: str) -> None:
         client.write_table(path, [{"a": "long_string"}], table_writer={"max_row_weight": 2})
     with refused(308, "Key weight"):
         client.write_table(TablePath(path, sorted_by=["a"]), [{"a": "long"}], table_writer={"max_key_weight": 2})
-
-
-def test_tables_are_written_and_read_in_parallel(clients: Clients, proxy: str, home: str) -> None:
-    parallel = clients.make(
-        proxy,
-        write_parallel={"enable": True, "max_thread_count": 3},
-        read_parallel={"enable": True, "max_thread_count": 3, "data_size_per_thread": 8 * 1024},
-        write_retries={"chunk_size": 4 * 1024},
-    )
-    rows = [{"key": number, "value": "x" * 50} for number in range(1000)]
-    parallel.write_table(f"{home}/p", rows)
-    assert parallel.get(f"{home}/p/@chunk_count") > 5
-    assert read(parallel, f"{home}/p") == rows
-    told: dict[str, Any] = {}
-    assert read(parallel, f"{home}/p[#10:#500]", response_parameters=told) == rows[10:500]
-
-
-def test_a_table_of_many_chunks_is_written_with_retries_and_read_in_order(client: YtClient, path: str) -> None:
-    rows = [{"key": number, "value": str(number) * 3} for number in range(40_000)]
-    client.write_table(path, rows)
-    assert client.get(f"{path}/@row_count") == 40_000
-    assert client.get(f"{path}/@chunk_count") == 2
-    assert read(client, path) == rows
-    assert numbers(client, f"{path}[#32760:#32775]") == list(range(32760, 32775))
-
-
-def test_queues_are_read_whatever_state_they_are_in(client: YtClient, home: str) -> None:
-    queue = make_queue(client, f"{home}/q", tablet_count=2)
-    client.insert_rows(
-        queue, [{"data": f"{tablet}{row}", "$tablet_index": tablet} for tablet in (0, 1) for row in range(3)]
-    )
-    rows = read(client, queue)
-    assert [row["data"] for row in rows] == ["00", "01", "02", "10", "11", "12"]
-    assert list(rows[0]) == ["data", "$timestamp", "$cumulative_data_weight"]
-    client.unmount_table(queue, sync=True)
-    assert read(client, queue) == rows
-
-    def found(lower: dict[str, int], upper: dict[str, int]) -> list[str]:
-        ranges = [{"lower_limit": lower, "upper_limit": upper}]
-        return [row["data"] for row in read(client, TablePath(queue, ranges=ranges))]
-
-    assert found({"tablet_index": 0, "row_index": 1}, {"tablet_index": 1, "row_index": 1}) == ["01", "02", "10"]
-    assert found({"tablet_index": 1}, {"tablet_index": 2}) == ["10", "11", "12"]
-    control = {"enable_tablet_index": True, "enable_row_index": True}
-    stream = client.read_table(queue + "{data}", control_attributes=control, raw=True, format=YsonFormat(format="text"))
-    assert stream.read() == (
-        b'<"tablet_index"=0;>#;\n<"row_index"=0;>#;\n{"data"="00";};\n{"data"="01";};\n{"data"="02";};\n'
-        b'<"tablet_index"=1;>#;\n<"row_index"=0;>#;\n{"data"="10";};\n{"data"="11";};\n{"data"="12";};\n'
-    )
-    with refused(1, "tablet index selector"):
-        read(client, f"{queue}[#1:]")
-    with refused(1, "Key selectors"):
-        read(client, f"{queue}[a:]")
-
-
-def test_rows_of_a_segment_that_is_trimmed_in_part_are_read_with_it(client: YtClient, home: str) -> None:
-    queue = make_queue(client, f"{home}/q")
-    client.insert_rows(queue, [{"data": "a"}, {"data": "b"}])
-    client.freeze_table(queue, sync=True)
-    client.unfreeze_table(queue, sync=True)
-    client.insert_rows(queue, [{"data": "c"}])
-    client.trim_rows(queue, 0, 1)
-    assert [row["data"] for row in read(client, queue)] == ["a", "b", "c"]
-    client.trim_rows(queue, 0, 2)
-    assert [row["data"] for row in read(client, queue)] == ["c"]
-
-
-def test_sorted_dynamic_tables_are_read_as_of_now_or_of_a_timestamp(client: YtClient, home: str) -> None:
-    path = make_sorted(client, f"{home}/s")
-    client.insert_rows(path, [{"key": key, "value": str(key), "other": [key]} for key in range(5)])
-    then = client.generate_timestamp()
-    client.delete_rows(path, [{"key": 2}])
-    assert [row["key"] for row in read(client, path)] == [0, 1, 3, 4]
-    assert [row["key"] for row in read(client, f"<timestamp={then}>{path}")] == [0, 1, 2, 3, 4]
-    assert read(client, f"{path}{{other}}[1:4]") == [{"other": [1]}, {"other": [3]}]
-    assert [row["key"] for row in read(client, TablePath(path, exact_key=[3]))] == [3]
-    with refused(1, "Row index"):
-        read(client, f"{path}[#1:]")
-
-
-def test_a_queue_becomes_a_static_table_with_the_same_chunks_and_back(client: YtClient, home: str) -> None:
-    queue = make_queue(client, f"{home}/q", tablet_count=2)
-    for tablet in (1, 0):
-        client.insert_rows(queue, [{"data": f"{tablet}{row}", "$tablet_index": tablet} for row in range(2)])
-    client.trim_rows(queue, 1, 1)
-    rows = read(client, queue)
-    client.unmount_table(queue, sync=True)
-    chunk_ids = client.get(f"{queue}/@chunk_ids")
-    schema = client.get(f"{queue}/@schema")
-    client.alter_table(queue, dynamic=False)
-    assert not client.get(f"{queue}/@dynamic")
-    assert client.get(f"{queue}/@chunk_ids") == chunk_ids
-    assert client.get(f"{queue}/@schema") == schema
-    assert client.get(f"{queue}/@row_count") == 4
-    assert [row["data"] for row in read(client, queue)] == ["00", "01", "10", "11"]
-    assert read(client, f"{queue}[#0:#2]") == rows[:2]
-    client.alter_table(queue, dynamic=True)
-    client.mount_table(queue, sync=True)
-    assert client.get(f"{queue}/@chunk_ids") == chunk_ids
-    pulled = [row for offset in (0, 2) for row in client.pull_queue(queue, offset=offset, partition_index=0)]
-    assert [(row["$row_index"], row["data"]) for row in pulled] == [(0, "00"), (1, "01"), (2, "10"), (3, "11")]
-    assert [row["$timestamp"] for row in pulled][:2] == [row["$timestamp"] for row in rows][:2]
-    client.insert_rows(queue, [{"data": "new"}])
-    assert [row["$row_index"] for row in client.pull_queue(queue, offset=4, partition_index=0)] == [4]
-
-
-def test_a_sorted_static_table_becomes_dynamic_if_its_keys_are_unique(client: YtClient, home: str, path: str) -> None:
-    columns = [*KEYED, {"name": "u", "type": "uint64"}, {"name": "y", "type": "any"}]
-    table(client, path, unique(columns))
-    rows = [{"key": key, "value": str(key), "u": YsonUint64(key), "y": {"a": [key]}} for key in range(3)]
-    client.write_table(path, rows)
-    client.alter_table(path, dynamic=True)
-    client.mount_table(path, sync=True)
-    assert [dict(row) for row in client.select_rows(f"* from [{path}]")] == rows
-    client.insert_rows(path, [{"key": 1, "value": "new"}])
-    client.unmount_table(path, sync=True)
-    client.alter_table(path, dynamic=False)
-    assert [row["value"] for row in read(client, path)] == ["0", "new", "2"]
-    other = table(client, f"{home}/other", KEYED)
-    client.write_table(other, [{"key": 1}, {"key": 1}])
-    with refused(1, "unique_keys"):
-        client.alter_table(other, dynamic=True)
 
 
 def test_a_schema_changes_as_far_as_the_rows_allow(client: YtClient, path: str) -> None:
