@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from benchmarks.spark.stand_in import COLUMNS, PARTITIONS, stand_in, value_of
 from queue_agent.spark import spark_session
 from queue_agent.spark.export.documents import Plan, Range
 from queue_agent.spark.export.parquet_sink import SparkWriter
-from queue_agent.spark.export.parquet_writer import FileSettings
+from queue_agent.spark.export.parquet_writer import FileSettings, new_parquet
 from queue_agent.spark.export.source import ExportSource, SourceOptions
 from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
 
@@ -24,20 +25,21 @@ ROWS = 1_000_000
 """In each partition."""
 
 ROUNDS = 3
+CORES = 2
 BATCH_ROWS = 65_536
 
 
 def main() -> None:
-    """Print the figures; some two minutes."""
+    """Print the figures; some three minutes."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
     }
-    batches = [_batches(index) for index in range(PARTITIONS)]
+    batches = _batches()
     with (
         stand_in(ROWS) as address,
-        spark_session("benchmark", master=f"local[{PARTITIONS}]", spark_conf_args=settings) as spark,
+        spark_session("benchmark", master=f"local[{CORES}]", spark_conf_args=settings) as spark,
     ):
         spark.sparkContext.setLogLevel("ERROR")
 
@@ -49,13 +51,22 @@ def main() -> None:
             assert sum(file.row_count for file in files) == ROWS * PARTITIONS
             return usage(spark).processor_seconds - before, time.monotonic() - started
 
-        def write(directory: str) -> tuple[float, float]:
+        def write(directory: str, open_file: Callable[[Path, pa.Schema], pq.ParquetWriter]) -> tuple[float, float]:
             before, started = time.process_time(), time.monotonic()
-            with ThreadPoolExecutor(PARTITIONS) as executor:
-                list(executor.map(_write, batches, [Path(directory, str(index)) for index in range(PARTITIONS)]))
+            with ThreadPoolExecutor(CORES) as executor:
+                paths = [Path(directory, str(index)) for index in range(PARTITIONS)]
+                list(executor.map(lambda path: _write(batches, path, open_file), paths))
             return time.process_time() - before, time.monotonic() - started
 
-        ways = {"export": export, "pyarrow": write}
+        ways: dict[str, Callable[[str], tuple[float, float]]] = {
+            "export": export,
+            "pyarrow": lambda directory: write(
+                directory, lambda path, schema: pq.ParquetWriter(path, schema, compression="zstd")
+            ),
+            "pyarrow with the encodings of exports": lambda directory: write(
+                directory, lambda path, schema: new_parquet(path, schema, "zstd")
+            ),
+        }
         figures: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
         for round_ in range(ROUNDS + 1):
             for name, way in ways.items():
@@ -64,20 +75,18 @@ def main() -> None:
                 if round_:  # the first one starts the workers
                     figures[name].append(figure)
     rows = ROWS * PARTITIONS
-    print(f"{rows:,} rows | rows a core second | rows a second")
-    rates = {}
+    print(f"{rows:,} rows | rows a core second | rows a second | export against it")
+    cost = {name: statistics.median(figure[0] for figure in own) for name, own in figures.items()}
     for name, own in figures.items():
-        rates[name] = [rows / statistics.median(figure[part] for figure in own) for part in (0, 1)]
-        print(f"{name} | {rates[name][0]:,.0f} | {rates[name][1]:,.0f}")
-    shares = [one / other for one, other in zip(rates["export"], rates["pyarrow"], strict=True)]
-    print(f"export against pyarrow | {shares[0]:.2f}x | {shares[1]:.2f}x")
+        a_second = rows / statistics.median(figure[1] for figure in own)
+        print(f"{name} | {rows / cost[name]:,.0f} | {a_second:,.0f} | {cost[name] / cost['export']:.2f}x")
 
 
-def _batches(partition_index: int) -> list[pa.RecordBatch]:
-    """What tasks write, made beforehand."""
+def _batches() -> list[pa.RecordBatch]:
+    """What a task writes, made beforehand."""
     types = {"int64": pa.int64(), "string": pa.string(), "uint64": pa.int64()}
     columns = {
-        TABLET_INDEX: pa.array([partition_index] * ROWS, pa.int64()),
+        TABLET_INDEX: pa.repeat(pa.scalar(0, pa.int64()), ROWS),
         ROW_INDEX: pa.array(range(ROWS), pa.int64()),
         **{
             name: pa.array([value_of(name, index) for index in range(ROWS)], types[type_name])
@@ -87,8 +96,8 @@ def _batches(partition_index: int) -> list[pa.RecordBatch]:
     return list(pa.table(columns).to_batches(BATCH_ROWS))
 
 
-def _write(batches: list[pa.RecordBatch], path: Path) -> None:
-    with pq.ParquetWriter(path, batches[0].schema, compression="zstd") as writer:
+def _write(batches: list[pa.RecordBatch], path: Path, open_file: Callable[[Path, pa.Schema], pq.ParquetWriter]) -> None:
+    with open_file(path, batches[0].schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
 

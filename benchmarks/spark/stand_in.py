@@ -14,8 +14,11 @@ from aiohttp import web
 from queue_agent.wire import yson
 
 COLUMNS: Final = {"user": "int64", "name": "string", "data": "string", "$timestamp": "uint64"}
-PARTITIONS: Final = 2
+PARTITIONS: Final = 8
 CLUSTER: Final = "stand-in"
+
+_MULTIPLIER: Final = 0x9E3779B97F4A7C15
+"""Spreads row numbers over 64 bits."""
 
 _COMMANDS: Final = {
     "get": ("null", "structured", False, False),
@@ -25,14 +28,15 @@ _COMMANDS: Final = {
 
 
 def value_of(name: str, row_index: int) -> Any:
-    """The value of a column; a row has about 130 bytes."""
+    """The value of a column: an event as services log them; a row has about 120 bytes."""
+    mixed = row_index * _MULTIPLIER % 2**64
     match name:
         case "user":
-            return row_index * 7919
+            return mixed >> 40
         case "name":
             return f"user-{row_index % 1000}"
         case "data":
-            return f"{row_index:090d}"
+            return f'{{"session":"{mixed:016x}","url":"/catalog/item/{mixed % 999_983}","ms":{mixed >> 52},"ok":true}}'
     return yson.Uint64((1_900_000_000 << 30) + row_index)
 
 

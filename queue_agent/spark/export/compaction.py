@@ -17,7 +17,7 @@ from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, Replaced
 from queue_agent.spark.export.errors import ExportError, TargetDamaged
 from queue_agent.spark.export.layout import FileName
-from queue_agent.spark.export.parquet_writer import measure
+from queue_agent.spark.export.parquet_writer import measure, new_parquet
 from queue_agent.spark.export.state import ExportState, live_files
 from queue_agent.spark.export.storage import Storage, StoredFile
 
@@ -181,10 +181,11 @@ def merge(storage: Storage, group: Group, path: str) -> ExportFile:
     rows = Range(group[0].rows.partition_index, group[0].rows.begin, group[-1].rows.end)
     schema, compression = _schema_of(storage, group)
     with storage.writing(path, "compact") as local:
-        with pq.ParquetWriter(local, schema, compression=compression) as writer:
+        with new_parquet(local, schema, compression) as writer:
             for file in group:
                 with storage.open(file.path) as opened:
-                    for batch in pq.ParquetFile(opened).iter_batches(_BATCH_ROWS):
+                    # Threads of pyarrow that have only just begun may abort a process that ends.
+                    for batch in pq.ParquetFile(opened).iter_batches(_BATCH_ROWS, use_threads=False):
                         writer.write_table(_with_columns(pa.Table.from_batches([batch]), schema))
         byte_count, checksum = measure(local)
         storage.upload(local, path)

@@ -18,7 +18,7 @@ from queue_agent.spark.errors import ColumnError
 from queue_agent.spark.export.documents import ExportFile, Range
 from queue_agent.spark.export.layout import WHOLE, FileName, Partitioning, label_of
 from queue_agent.spark.export.storage import Storage
-from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
+from queue_agent.spark.types import ROW_INDEX, SYSTEM_COLUMNS, TABLET_INDEX
 
 TIMESTAMP: Final = "$timestamp"
 
@@ -28,6 +28,12 @@ _DAY_SECONDS: Final = 86400
 
 _ROW_GROUP_ROWS: Final = 1 << 17
 """Just so many, however rows arrive: an attempt that comes too late then writes the very bytes that are published."""
+
+_ASCENDING: Final = (ROW_INDEX, *SYSTEM_COLUMNS)
+"""Numbers that grow from row to row: their differences are small, and none comes twice."""
+
+_DICTIONARY_BYTES: Final = 1 << 18
+"""Columns whose distinct values take more are soon written as they are: most of what writing costs is in vain there."""
 
 _MAX_OPEN_FILES: Final = 32
 """Of one task; rows whose times jump to and fro would otherwise take memory without limit."""
@@ -188,10 +194,38 @@ class _OpenFile:
     def _write_group(self) -> None:
         table = pa.Table.from_batches(self._buffer)
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._local, table.schema, compression=self._settings.compression)
+            self._writer = new_parquet(self._local, table.schema, self._settings.compression)
         self._writer.write_table(table.slice(0, _ROW_GROUP_ROWS).combine_chunks(), row_group_size=_ROW_GROUP_ROWS)
         self._buffer = table.slice(_ROW_GROUP_ROWS).to_batches()
         self._buffered_rows = sum(batch.num_rows for batch in self._buffer)
+
+
+def new_parquet(path: Path, schema: pa.Schema, compression: str) -> pq.ParquetWriter:
+    """A file of an export, to be written and closed."""
+    ascending = [field.name for field in schema if field.name in _ASCENDING and pa.types.is_integer(field.type)]
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression=compression,
+        use_dictionary=[leaf for field in schema if field.name not in ascending for leaf in _leaves(field)],
+        column_encoding=dict.fromkeys(ascending, "DELTA_BINARY_PACKED"),
+        dictionary_pagesize_limit=_DICTIONARY_BYTES,
+    )
+
+
+def _leaves(field: pa.Field, path: str = "") -> Iterator[str]:
+    """What Parquet calls the columns that a field becomes."""
+    kind, own = field.type, f"{path}{field.name}"
+    if pa.types.is_struct(kind):
+        for child in kind:
+            yield from _leaves(child, f"{own}.")
+    elif pa.types.is_map(kind):
+        yield from _leaves(kind.key_field.with_name("key"), f"{own}.key_value.")
+        yield from _leaves(kind.item_field.with_name("value"), f"{own}.key_value.")
+    elif pa.types.is_list(kind):
+        yield from _leaves(kind.value_field.with_name("element"), f"{own}.list.")
+    else:
+        yield own
 
 
 def measure(file: Path) -> tuple[int, str]:

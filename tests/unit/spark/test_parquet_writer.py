@@ -63,6 +63,18 @@ def test_a_file_has_the_same_bytes_however_its_rows_arrive(tmp_path: Path) -> No
     assert [groups.row_group(number).num_rows for number in range(groups.num_row_groups)] == [131_072, 18_928]
 
 
+def test_columns_are_encoded_by_what_they_hold(tmp_path: Path) -> None:
+    nested = pa.array([{"kind": "click", "tags": ["a", "b"]}] * 1000)
+    [file] = write(tmp_path, FileSettings(), batch(0, 0, [SEVEN] * 1000, nested=nested))
+    group = pq.ParquetFile(tmp_path / file.path).metadata.row_group(0)
+    columns = {group.column(index).path_in_schema: group.column(index) for index in range(group.num_columns)}
+    for name in (ROW_INDEX, "$timestamp"):
+        assert "DELTA_BINARY_PACKED" in columns[name].encodings
+    for name in (TABLET_INDEX, "nested.kind", "nested.tags.list.element"):
+        assert columns[name].has_dictionary_page
+    assert columns[ROW_INDEX].total_uncompressed_size < 1000
+
+
 def test_rows_whose_times_jump_keep_few_files_open_and_lose_nothing(tmp_path: Path) -> None:
     seconds = [SEVEN + HOUR * (number % 50) for number in range(200)]
     files = write(
