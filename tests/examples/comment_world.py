@@ -193,3 +193,9 @@ def check_order_of_events(partition: Sequence[Mapping[str, Any]]) -> None:
 
 def _place(row: Mapping[str, Any]) -> tuple[str, str, str]:
     return row["user"], row["topic_id"], row["parent_path"]
+
+
+async def ask(service: Service, method: str, topic: str, parameters: dict[str, Any]) -> tuple[int, Any]:
+    if method.endswith("_comment"):
+        return await service.post(method, topic_id=topic, **parameters)
+    return await service.get(method, topic_id=topic, **parameters)

@@ -1,137 +1,39 @@
+"""What metrics show of objects, by their snapshots."""
+
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
-from prometheus_client.parser import text_string_to_metric_families
-
-from queue_agent.adapters.metric_families import COMPATIBLE_OBJECT_FAMILIES, OWN_OBJECT_FAMILIES
-from queue_agent.adapters.metric_lines import MAX_PATH_LABEL_BYTES, render_families
-from queue_agent.adapters.object_counters import ObjectCounters
-from queue_agent.adapters.object_page import ObjectPage, Objects, PageParts
-from queue_agent.config.serving import MetricsConfig
-from queue_agent.core.error_info import ErrorInfo
+from queue_agent.adapters.metric_lines import MAX_PATH_LABEL_BYTES
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.rows import ConsumerRow, QueueRow
 from queue_agent.core.snapshots import (
-    ConsumerPartition,
     ConsumerQueueView,
-    ConsumerSnapshot,
     ConsumerView,
     Disposition,
     FailedConsumerPartition,
-    FailedQueuePartition,
-    QueuePartition,
-    QueueRowValues,
-    QueueSnapshot,
     QueueView,
     Role,
 )
 from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
-
-NOW = datetime(2025, 1, 23, tzinfo=UTC)
-QUEUE = CrossClusterRef("pythia", "//tmp/q")
-CONSUMER = CrossClusterRef("hume", "//tmp/c")
-REGISTRATION = Registration(QUEUE, CONSUMER, vital=True)
-ERROR = ErrorInfo("it can not be read")
-QUEUE_LABELS = {"queue_cluster": "pythia", "queue_path": "//tmp/q", "queue_tag": "none"}
-CONSUMER_LABELS = {"consumer_cluster": "hume", "consumer_path": "//tmp/c", "consumer_tag": "none", **QUEUE_LABELS}
-
-
-def partition(lower: int, upper: int, weight: int | None = None, trimmed_weight: int | None = None) -> QueuePartition:
-    return QueuePartition("t", "mounted", None, None, lower, upper, NOW, Counters(), weight, trimmed_weight)
-
-
-def failed() -> FailedQueuePartition:
-    return FailedQueuePartition("t", "unmounted", ERROR)
-
-
-def queue(*partitions: QueuePartition | FailedQueuePartition, ref: CrossClusterRef = QUEUE) -> QueueSnapshot:
-    view = QueueView(partitions, True, True, NOW)
-    return QueueSnapshot(QueueRow(ref), Role.LEADING, 1, NOW, view, registrations=[REGISTRATION])
-
-
-def reading(next_row_index: int, unread: int, weight: int | None = None, lag_seconds: float = 0) -> ConsumerPartition:
-    return ConsumerPartition(
-        next_row_index=next_row_index,
-        last_consume_time=NOW,
-        disposition=Disposition.PENDING_CONSUMPTION,
-        unread_row_count=unread,
-        unread_data_weight=None if weight is None else 10 * unread,
-        next_row_commit_time=NOW - timedelta(seconds=lag_seconds),
-        cumulative_data_weight=weight,
-        counters=Counters(),
-        queue_row_values=QueueRowValues("t", next_row_index),
-    )
-
-
-def consumer(
-    *partitions: ConsumerPartition | FailedConsumerPartition, registration: Registration = REGISTRATION
-) -> ConsumerSnapshot:
-    view = ConsumerView({QUEUE: ConsumerQueueView(partitions, NOW)})
-    return ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 1, NOW, view, registrations=[registration])
-
-
-class Page:
-    """One page of metrics."""
-
-    def __init__(self, parts: PageParts) -> None:
-        families = render_families(COMPATIBLE_OBJECT_FAMILIES + OWN_OBJECT_FAMILIES, parts.parts, as_open_metrics=False)
-        self.text = b"".join(families).decode()
-        self.shown = parts.shown
-        self.shed = parts.shed
-        self._samples = {
-            (sample.name, frozenset(sample.labels.items())): sample.value
-            # The library would put `_total` behind the names of counters.
-            for family in text_string_to_metric_families(self.text.replace(" counter\n", " untyped\n"))
-            for sample in family.samples
-        }
-
-    def value(self, name: str, labels: Mapping[str, str], **more: str) -> float | None:
-        """Of a series with the C++ agent's name."""
-        return self._samples.get((f"yt_queue_agent_{name}", frozenset({**labels, **more}.items())))
-
-    def own(self, name: str, labels: Mapping[str, str], **more: str) -> float | None:
-        """Of a series of our own."""
-        return self._samples.get((f"queue_agent_{name}", frozenset({**labels, **more}.items())))
-
-    @property
-    def names(self) -> set[str]:
-        return {name for name, _ in self._samples}
-
-
-class ObjectMetrics:
-    """Pages of metrics, and the counters behind them."""
-
-    def __init__(self, **config: Any) -> None:
-        self._counters = ObjectCounters()
-        self._page = ObjectPage(MetricsConfig.model_validate({"partitions": "all", **config}))
-
-    def publish(self, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()) -> None:
-        """The objects there are now."""
-        self._counters.objects_kept([one.ref for one in queues], [one.ref for one in consumers])
-        for queue_snapshot in queues:
-            self._counters.queue_published(queue_snapshot)
-        for consumer_snapshot in consumers:
-            self._counters.consumer_published(consumer_snapshot)
-
-    def collect(self, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()) -> Page:
-        by_ref = {one.ref: one for one in queues}
-        led = {ref: one for ref, one in by_ref.items() if one.role is not Role.FOLLOWING}
-        return Page(
-            self._page.update(Objects(led, {one.ref: one for one in consumers}, by_ref, self._counters.values()))
-        )
-
-
-def collect(
-    metrics: ObjectMetrics, queues: Sequence[QueueSnapshot] = (), consumers: Sequence[ConsumerSnapshot] = ()
-) -> Page:
-    """Publish, and look."""
-    metrics.publish(queues, consumers)
-    return metrics.collect(queues, consumers)
+from tests.unit.adapters.object_samples import (
+    CONSUMER,
+    CONSUMER_LABELS,
+    ERROR,
+    NOW,
+    QUEUE,
+    QUEUE_LABELS,
+    REGISTRATION,
+    ObjectMetrics,
+    collect,
+    consumer,
+    failed,
+    partition,
+    queue,
+    reading,
+)
 
 
 def test_gauges_of_a_queue_are_those_of_its_snapshot() -> None:
@@ -157,89 +59,6 @@ def test_an_empty_queue_weighs_nothing_if_it_would_tell_what_it_weighs() -> None
     silent = replace(empty, content=QueueView([partition(5, 5)], True, False, NOW))
     assert collect(ObjectMetrics(), [silent]).own("queue_bytes", QUEUE_LABELS) is None
     assert collect(ObjectMetrics(), [queue(partition(0, 1))]).own("queue_bytes", QUEUE_LABELS) is None
-
-
-def test_counters_start_at_zero_and_add_up_what_was_written_and_trimmed() -> None:
-    metrics = ObjectMetrics()
-    first = collect(metrics, [queue(partition(2, 5, 50), partition(0, 10, 100))])
-    assert first.value("queue_partition_rows_written", QUEUE_LABELS) == 0
-    page = collect(metrics, [queue(partition(4, 8, 80), partition(0, 11, 111))])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 4
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS, partition_index="0") == 3
-    assert page.value("queue_partition_rows_trimmed", QUEUE_LABELS) == 2
-    assert page.value("queue_partition_data_weight_written", QUEUE_LABELS) == 41
-
-
-def test_counters_begin_with_the_first_snapshot_and_not_with_the_first_page() -> None:
-    metrics = ObjectMetrics()
-    for upper in (5, 9, 12):
-        metrics.publish([queue(partition(0, upper))], [consumer(reading(upper, 0))])
-    page = metrics.collect([queue(partition(0, 12))], [consumer(reading(12, 0))])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 7
-    assert page.value("consumer_partition_rows_consumed", CONSUMER_LABELS) == 7
-
-
-def test_nothing_is_lost_or_counted_twice_between_pages_however_many_there_are() -> None:
-    metrics = ObjectMetrics()
-    for upper in (5, 9, 2, 4):
-        metrics.publish([queue(partition(0, upper))])
-    pages = [metrics.collect([queue(partition(0, 4))]) for _ in range(3)]
-    assert [page.value("queue_partition_rows_written", QUEUE_LABELS) for page in pages] == [6, 6, 6]
-
-
-def test_an_object_in_error_for_a_while_keeps_its_counters() -> None:
-    metrics = ObjectMetrics()
-    collect(metrics, [queue(partition(0, 5))])
-    collect(metrics, [replace(queue(), role=Role.ERROR, content=ERROR)])
-    page = collect(metrics, [queue(partition(0, 8))])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 3
-
-
-def test_counters_never_fall() -> None:
-    metrics = ObjectMetrics()
-    for upper in (5, 9, 1, 3):
-        page = collect(metrics, [queue(partition(0, upper))])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 6
-
-
-def test_counters_stand_still_while_a_partition_or_the_queue_can_not_be_read() -> None:
-    metrics = ObjectMetrics()
-    collect(metrics, [queue(partition(0, 5), partition(0, 5))])
-    page = collect(metrics, [queue(partition(0, 6), failed())])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 1
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS, partition_index="1") == 0
-    page = collect(metrics, [replace(queue(), content=ERROR)])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 1
-    assert page.value("queue_partition_row_count", QUEUE_LABELS) is None
-    page = collect(metrics, [queue(partition(0, 6), partition(0, 8))])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 4
-
-
-def test_series_of_partitions_that_are_no_more_vanish_and_the_total_stays() -> None:
-    metrics = ObjectMetrics()
-    collect(metrics, [queue(partition(0, 0), partition(0, 0))])
-    collect(metrics, [queue(partition(0, 0), partition(0, 7))])
-    page = collect(metrics, [queue(partition(0, 0))])
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS, partition_index="1") is None
-    assert page.value("queue_partition_rows_written", QUEUE_LABELS) == 7
-
-
-def test_series_vanish_with_their_object_and_start_anew() -> None:
-    metrics = ObjectMetrics()
-    collect(metrics, [queue(partition(0, 0))])
-    collect(metrics, [queue(partition(0, 7))])
-    assert not collect(metrics).names
-    assert collect(metrics, [queue(partition(0, 9))]).value("queue_partition_rows_written", QUEUE_LABELS) == 0
-
-
-def test_counters_of_a_consumer_start_anew_with_another_registration() -> None:
-    metrics = ObjectMetrics()
-    for row in (3, 5):
-        metrics.publish([queue(partition(0, 90))], [consumer(reading(row, 1))])
-    unregistered = replace(consumer(), content=ConsumerView({}), registrations=[])
-    metrics.publish([queue(partition(0, 90))], [unregistered])
-    page = collect(metrics, [queue(partition(0, 90))], [consumer(reading(80, 1))])
-    assert page.own("consumer_rows_read_total", CONSUMER_LABELS) == 0
 
 
 def test_objects_that_others_lead_have_no_series_and_what_nobody_can_only_one() -> None:
@@ -270,14 +89,6 @@ def test_gauges_of_a_consumer_come_per_partition_and_over_all() -> None:
         assert page.value(f"consumer_partition_{name}", CONSUMER_LABELS) == value
     for name in ("lag_rows_sum", "lag_rows_max", "lag_rows_avg"):
         assert page.value(f"consumer_partition_{name}", CONSUMER_LABELS, partition_index="1") == 2
-
-
-def test_rows_read_are_counted_and_an_offset_set_back_is_no_reading() -> None:
-    metrics = ObjectMetrics()
-    for next_row_index, weight in ((10, 100), (15, 150), (5, 50), (6, 60)):
-        page = collect(metrics, [], [consumer(reading(next_row_index, 1, weight))])
-    assert page.value("consumer_partition_rows_consumed", CONSUMER_LABELS) == 6
-    assert page.value("consumer_partition_data_weight_consumed", CONSUMER_LABELS) == 60
 
 
 def test_only_registered_partitions_of_a_consumer_are_shown() -> None:

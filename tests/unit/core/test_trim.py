@@ -31,7 +31,6 @@ from queue_agent.core.snapshots import (
 )
 from queue_agent.core.trim import is_trim_due, plan_trims
 from queue_agent.core.trim_ages import RowAges
-from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.core.trim_constraints import ConstraintKind, TrimConstraint
 from queue_agent.core.trim_errors import find_trim_error, trim_alert
 from queue_agent.core.trim_plan import TrimPlan
@@ -381,29 +380,3 @@ def test_the_trimming_period_is_counted_in_passes_rounded_up() -> None:
     assert all(is_trim_due(index, second, None) for index in range(1, 5))
     assert [index for index in range(1, 10) if is_trim_due(index, second, 2.5 * second)] == [3, 6, 9]
     assert all(is_trim_due(index, second, second / 10) for index in range(1, 5))
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"enable": 1},
-        {"enable": "yes"},
-        {"retained_rows": -1},
-        {"retained_rows": True},
-        {"retained_rows": 1.5},
-        {"retained_lifetime_duration": 1},
-    ],
-)
-def test_a_config_that_makes_no_sense_is_refused(value: Mapping[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(value))):
-        AutoTrimConfig.parse(value)
-
-
-def test_a_config_that_is_absent_does_not_trim() -> None:
-    assert AutoTrimConfig.parse(None) == AutoTrimConfig.parse({}) == AutoTrimConfig(enable=False)
-    assert AutoTrimConfig.parse({"enable": True, "retained_rows": None}) == AutoTrimConfig(enable=True)
-
-
-def test_a_boolean_may_be_written_as_a_word() -> None:
-    assert AutoTrimConfig.parse({"enable": "true"}).enable
-    assert not AutoTrimConfig.parse({"enable": "false"}).enable
