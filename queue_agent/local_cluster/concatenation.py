@@ -50,13 +50,13 @@ def concatenate(
         view.access.check(node, "write")
         _check_types([*zip(sources, nodes, strict=True), (destination, node)])
         append = is_append(destination.attributes)
-        chunks = [chunk for source in nodes for chunk in committed.chunks(source.content)]
+        chunks = [chunk for source in nodes for chunk in committed.chunks.of(source.content)]
         table = node.table
         if table is not None:
             table = _output_table(list(zip(sources, nodes, strict=True)), destination, table, append=append)
             parts = key_parts(table.schema)
             if not table.weak and parts:
-                before = committed.chunks(node.content) if append else []
+                before = committed.chunks.of(node.content) if append else []
                 chunks = _ordered(chunks, table.schema, parts)
                 _check_order([*before[-1:], *chunks], table.schema, parts)
         view.state.lock(node, SHARED if append and not (table and table.schema.is_sorted) else EXCLUSIVE)

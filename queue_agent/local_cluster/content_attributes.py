@@ -28,7 +28,7 @@ def content_attributes(state: ClusterState) -> Mapping[str, Computed]:
         return measure_content(state, node)
 
     def chunks(node: Node) -> Sequence[Chunk]:
-        return state.chunks(node.content)
+        return state.chunks.of(node.content)
 
     return {
         "row_count": (_is_static_table, lambda node: size(node).row_count),
@@ -51,7 +51,7 @@ def measure_content(state: ClusterState, node: Node) -> TableSize:
     """Size of a table or file."""
     if node.table is not None and node.table.dynamic:
         return measure_table(state, node.table.schema, state.tablets(node.id))
-    statistics = measure_chunks(state.chunks(node.content))
+    statistics = measure_chunks(state.chunks.of(node.content))
     return TableSize(
         statistics.row_count, statistics.data_weight, statistics.chunk_count, statistics.uncompressed_data_size
     )
@@ -59,7 +59,7 @@ def measure_content(state: ClusterState, node: Node) -> TableSize:
 
 def find_chunk_object(state: ClusterState, resolver: Resolver, chunk_id: str) -> Node | None:
     """A chunk as an object: a node that is nowhere in the tree and only has attributes."""
-    chunk = state.find_chunk(chunk_id)
+    chunk = state.chunks.find(chunk_id)
     attributes = _of_chunk(chunk) if chunk else _of_segment(_find_segment(state, chunk_id))
     if attributes is None:
         return None

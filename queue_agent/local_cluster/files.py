@@ -105,7 +105,7 @@ def read_bytes(state: ClusterState, node: Node, offset: int, length: int | None)
     """
     end = None if length is None else offset + length
     start = 0
-    for chunk in state.chunks(node.content):
+    for chunk in state.chunks.of(node.content):
         for block, size in enumerate(chunk.block_sizes):
             lower = max(offset - start, 0)
             upper = size if end is None else min(end - start, size)

@@ -61,10 +61,10 @@ def _segment_chunks(
     row_of = ordered_row_reader(schema)
     stored = state.storage.ordered_rows(tablet.number, segment.row_index, segment.upper_row_index)
     rows = (row_of(row.value, row.timestamp, row.cumulative_data_weight) for row in stored)
-    first_ids = iter([] if state.find_chunk(segment.chunk_id) else [segment.chunk_id])
+    first_ids = iter([] if state.chunks.find(segment.chunk_id) else [segment.chunk_id])
     for finished in _written(rows, schema, codec, lambda: next(first_ids, None) or state.ids.next("chunk")):
         chunk = replace(finished.chunk, min_timestamp=segment.min_timestamp, max_timestamp=segment.max_timestamp)
-        state.put_chunk(chunk, finished.blobs)
+        state.chunks.put(chunk, finished.blobs)
         yield chunk.id
 
 
@@ -74,7 +74,7 @@ def _sorted_chunks(state: ClusterState, schema: TableSchema, tablet: Tablet, cod
     rows = (row_of(row.value) for row in stored)
     for finished in _written(rows, schema, codec, lambda: state.ids.next("chunk")):
         stamp = tablet.last_write_timestamp
-        state.put_chunk(replace(finished.chunk, min_timestamp=stamp, max_timestamp=stamp), finished.blobs)
+        state.chunks.put(replace(finished.chunk, min_timestamp=stamp, max_timestamp=stamp), finished.blobs)
         yield finished.chunk.id
 
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Final, TypeVar
+from typing import Final
 
-from queue_agent.local_cluster.chunks import Chunk
+from queue_agent.local_cluster.chunk_table import ChunkTable
 from queue_agent.local_cluster.clock import COUNTER_BITS, Clock, TimestampGenerator
 from queue_agent.local_cluster.ids import IdGenerator
 from queue_agent.local_cluster.locks import LockRequest
-from queue_agent.local_cluster.model import NO_CONTENT, Branch, Content, Node, Segment, Tablet
+from queue_agent.local_cluster.model import NO_CONTENT, Branch, Node, Segment, Tablet
 from queue_agent.local_cluster.replicated_types import TABLE_REPLICA
 from queue_agent.local_cluster.storage import Storage
 from queue_agent.local_cluster.transaction_objects import MAP_KINDS, TransactionObjects
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.local_cluster.versions import Versions
-
-T = TypeVar("T")
 
 _REPLICATED: Final = "replicated "
 """Counters of this prefix say how many rows replicas have got."""
@@ -51,9 +49,7 @@ class ClusterState(TreeState):
         self._tablets: defaultdict[str, dict[int, Tablet]] = defaultdict(dict)
         self._segments: dict[int, tuple[Segment, ...]] = {}
         self._unflushed: dict[int, tuple[Tablet, int]] = {}
-        self._chunks: dict[str, Chunk] = {}
-        self._pins: Counter[str] = Counter()
-        self._may_have_loose_chunks = True
+        self.chunks = ChunkTable(storage, self._changes)
         self._apart: set[str] = set()
         """Nodes that are no part of the tree, but that a transaction needs."""
         self.touched: dict[str, float] = {}
@@ -80,9 +76,6 @@ class ClusterState(TreeState):
             self._watch(tablet)
         for number, records in groupby(storage.segments(), key=itemgetter(0)):
             self._segments[number] = tuple(Segment.decode(record) for _, record in records)
-        for record in storage.chunks():
-            chunk = Chunk.decode(record)
-            self._chunks[chunk.id] = chunk
         self.collect_chunks()
 
     @property
@@ -180,7 +173,7 @@ class ClusterState(TreeState):
     def delete_branch(self, branch: Branch) -> None:
         """Forget a transaction's branch, and nodes that only it has kept."""
         self.versions.delete_branch(branch)
-        self._may_have_loose_chunks = True
+        self.chunks.may_be_loose = True
         for node_id in branch.node_ids:
             if node_id in self._apart and not self.versions.needs(node_id):
                 self._delete_node(self._nodes[node_id])
@@ -266,56 +259,13 @@ class ClusterState(TreeState):
         self._changes().append(lambda: self._replicated.update({key: old}))
         self._replicated[key] = count
 
-    def find_chunk(self, chunk_id: str) -> Chunk | None:
-        return self._chunks.get(chunk_id)
-
-    def chunks(self, content: Content) -> Sequence[Chunk]:
-        """The chunks of a table or file."""
-        return [self._chunks[chunk_id] for chunk_id in content.chunk_ids]
-
-    def put_chunk(self, chunk: Chunk, blobs: Iterable[tuple[int, bytes, bytes]]) -> None:
-        """Keep a new chunk; it stays until neither a node nor a pin needs it."""
-        self.storage.put_chunk(chunk.id, chunk.encode(), blobs)
-        self._changes().append(lambda: self._forget_chunk(chunk.id))
-        self._chunks[chunk.id] = chunk
-        self._may_have_loose_chunks = True
-
-    def pin_chunks(self, chunk_ids: Iterable[str]) -> None:
-        """Keep chunks, whatever becomes of the nodes they are part of, until as many `unpin_chunks`."""
-        self._pins.update(chunk_ids)
-
-    def unpin_chunks(self, chunk_ids: Iterable[str]) -> None:
-        self._pins.subtract(chunk_ids)
-        self._pins = +self._pins
-        self._may_have_loose_chunks = True
-
-    def pinned(self, chunk_ids: Iterable[str], pieces: Iterator[T]) -> Generator[T]:
-        """The same pieces, with chunks kept from the first to the last, or until the generator is closed."""
-        chunk_ids = list(chunk_ids)
-        self.pin_chunks(chunk_ids)
-        try:
-            yield from pieces
-        finally:
-            self.unpin_chunks(chunk_ids)
-
     def collect_chunks(self) -> None:
         """Forget the chunks that nothing needs any more; not to be called inside a change."""
-        if not self._may_have_loose_chunks:
+        if not self.chunks.may_be_loose:
             return
         assert self._undo is None, "a change may be about to use a chunk"
         nodes = chain(self._nodes.values(), (branch.node for branch in self.versions.branches))
-        needed = {chunk_id for node in nodes for chunk_id in node.content.chunk_ids} | set(self._pins)
-        loose = [chunk_id for chunk_id in self._chunks if chunk_id not in needed]
-        if loose:
-            with self.storage.transaction():
-                for chunk_id in loose:
-                    self.storage.delete_chunk(chunk_id)
-            for chunk_id in loose:
-                self._forget_chunk(chunk_id)
-        self._may_have_loose_chunks = False
-
-    def _forget_chunk(self, chunk_id: str) -> None:
-        del self._chunks[chunk_id]
+        self.chunks.collect(node.content for node in nodes)
 
     def _forget_tablet(self, tablet: Tablet) -> None:
         tablets = self._tablets[tablet.table_id]
@@ -395,7 +345,7 @@ class ClusterState(TreeState):
     def _unindex_node(self, node: Node) -> None:
         del self._nodes[node.id]
         if node.content is not NO_CONTENT:
-            self._may_have_loose_chunks = True
+            self.chunks.may_be_loose = True
         self._object_maps.pop(node.id, None)
         self._replica_ids.discard(node.id)
         self.touched.pop(node.id, None)

@@ -41,7 +41,7 @@ class TableUpload:
         node = view.resolver.node(path.bare)
         table = static_table(node, path.bare)
         committed = view.state.committed
-        chunks = committed.chunks(node.content)
+        chunks = committed.chunks.of(node.content)
         self._plan = plan_upload(path.attributes, table, sum(chunk.size for chunk in chunks))
         schema = self._plan.table.schema
         sort_columns = key_parts(schema)
@@ -85,7 +85,7 @@ def static_table(node: Node, path: str) -> TableState:
 def open_content(state: ClusterState, node: Node) -> TableContent:
     """The rows of a static table."""
     assert node.table is not None
-    return TableContent(state.chunks(node.content), key_parts(node.table.schema), state.storage.chunk_blob)
+    return TableContent(state.chunks.of(node.content), key_parts(node.table.schema), state.storage.chunk_blob)
 
 
 def open_source(state: ClusterState, node: Node, path: RichPath) -> Source:

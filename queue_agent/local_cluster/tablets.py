@@ -173,7 +173,7 @@ class Tablets(Guarded):
                 check_becomes_dynamic(old.schema, new.schema, has_rows=bool(content.chunk_ids))
                 tablet = new_tablet(self._state, node.id, 0)
                 self._state.put_tablet(tablet)
-                make_dynamic(self._state, new.schema, self._state.chunks(content), tablet)
+                make_dynamic(self._state, new.schema, self._state.chunks.of(content), tablet)
                 node = replace(node, content=NO_CONTENT)
             if upstream_replica_id is not None:
                 upstream = checked_upstream(node, upstream_replica_id)

@@ -48,7 +48,7 @@ class Upload:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._committed.unpin_chunks(self._chunk_ids)
+        self._committed.chunks.unpin(self._chunk_ids)
 
     def next_chunk_id(self) -> str:
         return self._committed.ids.next("chunk")
@@ -60,8 +60,8 @@ class Upload:
         with self._committed.change():
             stamp = self._committed.timestamps.last
             chunk = replace(finished.chunk, min_timestamp=stamp, max_timestamp=stamp)
-            self._committed.put_chunk(chunk, finished.blobs)
-        self._committed.pin_chunks([chunk.id])
+            self._committed.chunks.put(chunk, finished.blobs)
+        self._committed.chunks.pin([chunk.id])
         self._chunk_ids.append(chunk.id)
 
     def commit(

@@ -154,11 +154,11 @@ def test_an_upload_whose_connection_is_cut_leaves_nothing(
 ) -> None:
     client.write_file(path, b"before")
     client.write_table(f"{home}/t", [{"a": "before"}])
-    before = local.ask(lambda cluster: set(cluster.state._chunks))
+    before = local.ask(lambda cluster: set(cluster.state.chunks.ids))
 
     def added() -> set[str]:
         """What others have left may be freed meanwhile."""
-        return local.ask(lambda cluster: set(cluster.state._chunks)) - before
+        return local.ask(lambda cluster: set(cluster.state.chunks.ids)) - before
 
     host, port = proxy.split(":")
     piece = b'{"a"="%s"};' % (b"x" * 1000)

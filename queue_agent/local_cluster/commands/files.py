@@ -62,7 +62,7 @@ async def _read_file(cluster: Cluster, parameters: _ReadFile, _: Body) -> Stream
     node = file_node(view, parameters.path.bare)
     view.access.check(node, "read")
     pieces = read_bytes(cluster.state, node, parameters.offset or 0, parameters.length)
-    return Stream(cluster.state.pinned(node.content.chunk_ids, pieces))
+    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces))
 
 
 async def _get_file_from_cache(cluster: Cluster, parameters: _GetFromCache, _: Body) -> Any:

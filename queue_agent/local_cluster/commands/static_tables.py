@@ -107,7 +107,7 @@ async def _read_table(cluster: Cluster, parameters: _ReadTable, _: Body) -> Stre
     ranges = source.locate(selection)
     wanted = [] if parameters.start_row_index_only else ranges
     pieces = with_control_records(source.pieces(wanted, selection.columns), parameters.control_attributes.wanted)
-    return Stream(cluster.state.pinned(node.content.chunk_ids, pieces), response_parameters(ranges))
+    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces), response_parameters(ranges))
 
 
 async def _concatenate(cluster: Cluster, parameters: _Concatenate, _: Body) -> Any:
