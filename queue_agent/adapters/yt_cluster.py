@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from queue_agent.adapters.at_once import all_at_once
 from queue_agent.adapters.batcher import Batcher
 from queue_agent.adapters.cell_hosts import CellHosts
 from queue_agent.adapters.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
@@ -42,9 +43,6 @@ from queue_agent.ports.cluster import Permit, RequestObserver
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
-Outcome = TypeVar("Outcome")
-
-_CONCURRENT_SELECTS: Final = 4
 _CONCURRENT_READS: Final = 128
 _LARGEST_BATCH: Final = 100
 
@@ -299,7 +297,9 @@ class YtCluster:
             subject: what they are about, for messages.
             queries: without the word `select`.
         """
-        return await _at_once([self._read_rows("select_rows", {"query": query}, subject=subject) for query in queries])
+        return await all_at_once(
+            [self._read_rows("select_rows", {"query": query}, subject=subject) for query in queries]
+        )
 
     async def select_all_if_changed(
         self, subject: str, queries: Mapping[str, bytes | None]
@@ -313,7 +313,7 @@ class YtCluster:
         Returns:
             For each query a digest of the answer, and the rows, or None if the digest has not changed.
         """
-        return await _at_once(
+        return await all_at_once(
             [
                 self._http.read_rows_if_changed("select_rows", {"query": query}, digest, subject=subject)
                 for query, digest in queries.items()
@@ -390,21 +390,3 @@ class YtCluster:
     async def _generate_timestamp(self, key: None, questions: Sequence[None]) -> list[int]:
         answer = await self._http.call("generate_timestamp", {})
         return [int(answer["timestamp"])] * len(questions)
-
-
-async def _at_once(requests: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
-    """Answers to a few requests, sent at the same time; the first failure is raised."""
-    if len(requests) == 1:
-        return [await requests[0]]
-    slots = asyncio.Semaphore(_CONCURRENT_SELECTS)
-
-    async def send(request: Coroutine[Any, Any, Outcome]) -> Outcome | ClusterError:
-        async with slots:
-            try:
-                return await request
-            except ClusterError as error:
-                return error
-
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(send(request)) for request in requests]
-    return [output_of(task.result()) for task in tasks]

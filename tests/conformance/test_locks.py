@@ -9,15 +9,7 @@ import pytest
 from yt.wrapper import YtClient
 
 from queue_agent.wire.error import ErrorCode
-from tests.conformance.harness import QUEUE_SCHEMA, RawHttp, refused
-
-
-def start(client: YtClient, parent: str | None = None) -> str:
-    return str(client.start_transaction(parent_transaction=parent, timeout=60_000))
-
-
-def inside(client: YtClient, transaction_id: str) -> Any:
-    return client.Transaction(transaction_id=transaction_id, acquire=False, ping=False)
+from tests.conformance.harness import QUEUE_SCHEMA, RawHttp, inside, refused, start
 
 
 def lock(client: YtClient, transaction_id: str, path: str, mode: str = "exclusive", **options: Any) -> str:
