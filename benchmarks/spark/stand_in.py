@@ -17,6 +17,8 @@ COLUMNS: Final = {"user": "int64", "name": "string", "data": "string", "$timesta
 PARTITIONS: Final = 8
 CLUSTER: Final = "stand-in"
 
+_OBJECT_ID: Final = "1-2-3-4"
+
 _MULTIPLIER: Final = 0x9E3779B97F4A7C15
 """Spreads row numbers over 64 bits."""
 
@@ -70,9 +72,11 @@ class _StandIn:
             return web.json_response(error, status=400, headers=headers)
         if parameters["path"] == "//sys/@cluster_name":
             return _answer(CLUSTER)
+        if parameters["path"].endswith("/@id"):
+            return _answer(_OBJECT_ID)
         schema = [{"name": name, "type": type_name} for name, type_name in COLUMNS.items()]
         return _answer(
-            {"id": "1-2-3-4", "schema": schema, "dynamic": True, "tablet_count": PARTITIONS, "type": "table"}
+            {"id": _OBJECT_ID, "schema": schema, "dynamic": True, "tablet_count": PARTITIONS, "type": "table"}
         )
 
     async def commands(self, request: web.Request) -> web.Response:
