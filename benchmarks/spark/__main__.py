@@ -5,8 +5,9 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -22,6 +23,11 @@ ROWS = 1_000_000
 """In each partition of the large queue."""
 
 ROUNDS = 3
+
+ARROW_TYPES = {"int64": pa.int64(), "string": pa.string(), "uint64": pa.int64()}
+ARROW_SCHEMA = pa.schema({name: ARROW_TYPES[type_name] for name, type_name in COLUMNS.items()})
+
+Row = Mapping[str, Any]
 
 
 def main() -> None:
@@ -67,8 +73,10 @@ def reading(spark: SparkSession, address: str) -> None:
         ways: dict[str, Callable[[], tuple[float, float]]] = {
             "connector": lambda: spark_cost(spark, frame),
             "JVM from Parquet": lambda: spark_cost(spark, parquet),
-            "ytsaurus-client, 1,000 rows a request": lambda: client_cost(address, 1_000),
-            "ytsaurus-client, 50,000 rows a request": lambda: client_cost(address, 50_000),
+            "ytsaurus-client, 1,000 rows a request": lambda: client_cost(address, 1_000, count),
+            "the same, to Arrow": lambda: client_cost(address, 1_000, to_arrow),
+            "ytsaurus-client, 50,000 rows a request": lambda: client_cost(address, 50_000, count),
+            "the same, to Arrow, 50,000 rows a request": lambda: client_cost(address, 50_000, to_arrow),
         }
         figures = [{name: run() for name, run in ways.items()} for _ in range(ROUNDS)]
     print(f"\n{rows:,} rows | rows a core second | rows a second | connector against it")
@@ -85,25 +93,31 @@ def spark_cost(spark: SparkSession, frame: DataFrame) -> tuple[float, float]:
     return usage(spark).processor_seconds - before.processor_seconds, time.monotonic() - started
 
 
-def client_cost(address: str, row_count: int) -> tuple[float, float]:
-    """A loop over ytsaurus-client that looks at every row, on a tenth of the rows; scaled to all of them."""
+def client_cost(address: str, row_count: int, use: Callable[[Iterator[Row]], int]) -> tuple[float, float]:
+    """A loop over ytsaurus-client, on a tenth of the rows; scaled to all of them."""
     client = YtClient(address)
     processor, started = time.process_time(), time.monotonic()
     end = ROWS * PARTITIONS // 10
     position = 0
     while position < end:
-        position += sum(1 for _ in client.pull_queue("//tmp/queue", position, 0, max_row_count=row_count))
+        position += use(client.pull_queue("//tmp/queue", position, 0, max_row_count=row_count))
     return (time.process_time() - processor) * 10, (time.monotonic() - started) * 10
 
 
+def count(rows: Iterator[Row]) -> int:
+    """Take every row, and do nothing with it."""
+    return sum(1 for _ in rows)
+
+
+def to_arrow(rows: Iterator[Row]) -> int:
+    """Make what the connector makes of an answer."""
+    return int(pa.RecordBatch.from_pylist(list(rows), ARROW_SCHEMA).num_rows)
+
+
 def write_parquet(directory: Path) -> None:
-    types = {"int64": pa.int64(), "string": pa.string(), "uint64": pa.int64()}
-    columns = {
-        name: pa.array([value_of(name, index) for index in range(ROWS)], types[type_name])
-        for name, type_name in COLUMNS.items()
-    }
+    columns = [pa.array([value_of(field.name, index) for index in range(ROWS)], field.type) for field in ARROW_SCHEMA]
     for index in range(PARTITIONS):
-        pyarrow.parquet.write_table(pa.table(columns), directory / f"{index}.parquet")
+        pyarrow.parquet.write_table(pa.table(columns, ARROW_SCHEMA), directory / f"{index}.parquet")
 
 
 def micro_batches(spark: SparkSession, cluster: LocalCluster) -> None:
