@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from queue_agent.local_cluster.chunk_lists import CHUNK_LIST_TYPE
 from queue_agent.local_cluster.clock import format_instant
-from queue_agent.local_cluster.content_attributes import CHUNK_TYPE
+from queue_agent.local_cluster.content_attributes import CHUNK_TYPES, OPAQUE_OF_CHUNK_LISTS
 from queue_agent.local_cluster.lifetimes import checked_lifetime, effective_expiration, touch_time
 from queue_agent.local_cluster.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
 from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
@@ -42,6 +43,7 @@ from queue_agent.wire.guid import Guid
 OPAQUE: Final = frozenset(
     {
         "path",
+        "chunk_list_id",
         "chunk_ids",
         "locks",
         "tablets",
@@ -146,7 +148,7 @@ class Attributes:
 
     def names(self, node: Node) -> list[str]:
         """All names the node has, opaque ones included."""
-        if node.type == CHUNK_TYPE:
+        if node.type in CHUNK_TYPES:
             return list(node.attributes)
         names = [name for name, (present, _) in self._computed(node).items() if present(node)]
         if node.type in OBJECT_TYPES or node.type == TABLE_REPLICA:
@@ -189,7 +191,8 @@ class Attributes:
     def select(self, node: Node, names: Sequence[str] | None) -> dict[str, Any]:
         """The named attributes as far as the node has them; all, opaque ones as entities, if no names are given."""
         if names is None:
-            return {name: None if name in OPAQUE else self.find(node, name)[1] for name in self.names(node)}
+            opaque = OPAQUE_OF_CHUNK_LISTS if node.type == CHUNK_LIST_TYPE else OPAQUE
+            return {name: None if name in opaque else self.find(node, name)[1] for name in self.names(node)}
         found = ((name, self.find(node, name)) for name in names)
         return {name: value for name, (present, value) in found if present}
 
@@ -291,7 +294,7 @@ class Attributes:
 
     def _is_computed(self, node: Node, name: str) -> bool:
         computed = self._computed(node)
-        return node.type != CHUNK_TYPE and name in computed and computed[name][0](node)
+        return node.type not in CHUNK_TYPES and name in computed and computed[name][0](node)
 
     def _missing(self, name: str, path: str) -> YtError:
         cause = YtError(f'Attribute "{name}" is not found', ErrorCode.RESOLVE)
@@ -328,7 +331,7 @@ def instant(state: TreeState) -> str:
 
 
 def _refuse_fixed(node: Node) -> None:
-    if node.type == CHUNK_TYPE:
-        raise YtError(f"Attributes of chunk {node.id} cannot be changed")
+    if node.type in CHUNK_TYPES:
+        raise YtError(f"Attributes of {node.type} {node.id} cannot be changed")
     if node.type == TABLE_REPLICA:
         raise YtError(f'Attributes of table replica {node.id} cannot be set; use "alter_table_replica"')

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from queue_agent.local_cluster.chunks import Chunk, codec_statistics, measure_chunks
+from queue_agent.local_cluster.chunk_lists import CHUNK_LIST_TYPE, chunk_list_id, find_chunk_list
+from queue_agent.local_cluster.chunks import Chunk, codec_statistics
 from queue_agent.local_cluster.model import Node, Segment
 from queue_agent.local_cluster.resolver import Resolver
 from queue_agent.local_cluster.state import ClusterState
-from queue_agent.local_cluster.table_sizes import TableSize, measure_table
+from queue_agent.local_cluster.table_sizes import TableSize, measure_static, measure_table
 from queue_agent.wire import yson
 
 Computed: TypeAlias = tuple[Callable[[Node], bool], Callable[[Node], Any]]
 """Whether a node has an attribute, and its value."""
 
 CHUNK_TYPE: Final = "chunk"
+
+CHUNK_TYPES: Final = frozenset({CHUNK_TYPE, CHUNK_LIST_TYPE})
+"""Objects that only have attributes, which nobody can change."""
+
+OPAQUE_OF_CHUNK_LISTS: Final = frozenset({"tree", "owning_nodes"})
 
 _NODE_MEMORY: Final = 100
 """Bytes of master memory a node is said to take."""
@@ -34,6 +40,7 @@ def content_attributes(state: ClusterState) -> Mapping[str, Computed]:
         "row_count": (_is_static_table, lambda node: size(node).row_count),
         "chunk_row_count": (_is_table, lambda node: size(node).row_count),
         "chunk_count": (_has_chunks, lambda node: size(node).chunk_count),
+        "chunk_list_id": (_has_chunks, lambda node: chunk_list_id(node.id)),
         "chunk_ids": (_has_chunks, lambda node: list(_chunk_ids(state, node))),
         "data_weight": (_is_table, lambda node: size(node).data_weight),
         "uncompressed_data_size": (_has_chunks, lambda node: size(node).uncompressed_data_size),
@@ -51,30 +58,35 @@ def measure_content(state: ClusterState, node: Node) -> TableSize:
     """Size of a table or file."""
     if node.table is not None and node.table.dynamic:
         return measure_table(state, node.table.schema, state.tablets(node.id))
-    statistics = measure_chunks(state.chunks.of(node.content))
-    return TableSize(
-        statistics.row_count, statistics.data_weight, statistics.chunk_count, statistics.uncompressed_data_size
-    )
+    return measure_static(state, node)
 
 
 def find_chunk_object(state: ClusterState, resolver: Resolver, chunk_id: str) -> Node | None:
-    """A chunk as an object: a node that is nowhere in the tree and only has attributes."""
+    """A chunk or a list of chunks as an object: a node that is nowhere in the tree and only has attributes."""
+    of_list = find_chunk_list(state, chunk_id, resolver.path_of)
+    if of_list is not None:
+        return _object(chunk_id, CHUNK_LIST_TYPE, of_list)
     chunk = state.chunks.find(chunk_id)
     attributes = _of_chunk(chunk) if chunk else _of_segment(_find_segment(state, chunk_id))
     if attributes is None:
         return None
     owners = [resolver.path_of(node) for node in state.chunk_owners() if chunk_id in _chunk_ids(state, node)]
+    named = {"id": chunk_id, "type": CHUNK_TYPE, "owning_nodes": owners, "confirmed": True, **attributes}
+    return _object(chunk_id, CHUNK_TYPE, named)
+
+
+def _object(object_id: str, object_type: str, attributes: Mapping[str, Any]) -> Node:
     return Node(
-        id=chunk_id,
-        type=CHUNK_TYPE,
+        id=object_id,
+        type=object_type,
         parent_id=None,
-        name=chunk_id,
+        name=object_id,
         creation_time="",
         modification_time="",
         revision=0,
         attribute_revision=0,
         content_revision=0,
-        attributes={"id": chunk_id, "type": CHUNK_TYPE, "owning_nodes": owners, "confirmed": True, **attributes},
+        attributes=dict(attributes),
     )
 
 

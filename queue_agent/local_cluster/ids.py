@@ -13,6 +13,7 @@ OBJECT_TYPES: Final = {
     "non_atomic_tablet_transaction": 3,
     "nested_transaction": 4,
     "chunk": 100,
+    "chunk_list": 101,
     "lock": 200,
     "string_node": 300,
     "int64_node": 301,

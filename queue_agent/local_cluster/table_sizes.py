@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from queue_agent.local_cluster.chunks import measure_chunks
 from queue_agent.local_cluster.clock import LATEST_TIMESTAMP
-from queue_agent.local_cluster.model import Tablet
+from queue_agent.local_cluster.model import Node, Tablet
 from queue_agent.local_cluster.rows import data_weight, decode_values
 from queue_agent.local_cluster.schema import TableSchema
 from queue_agent.local_cluster.state import ClusterState
@@ -53,6 +54,14 @@ def measure_table(state: ClusterState, schema: TableSchema, tablets: Iterable[Ta
         sum(size.data_weight for size in sizes),
         sum(size.chunk_count for size in sizes),
         sum(size.uncompressed_data_size for size in sizes),
+    )
+
+
+def measure_static(state: ClusterState, node: Node) -> TableSize:
+    """Size of a static table or a file."""
+    statistics = measure_chunks(state.chunks.of(node.content))
+    return TableSize(
+        statistics.row_count, statistics.data_weight, statistics.chunk_count, statistics.uncompressed_data_size
     )
 
 
