@@ -1,47 +1,97 @@
-"""Whether and how far the static exports of a queue have got; exporting itself is not supported yet."""
+"""What there is to say of the static exports a queue asks for, and of those it can not have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Final
 
 from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.export_config import DuplicateDirectories, ExportConfig, parse_exports
+from queue_agent.core.queue_exports import NO_EXPORTS, ExportState, ExportStates, QueueExports
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import Role
 
+EXPORT_FAILED: Final = "queue_agent_queue_controller_static_export_failed"
+"""Category of an alert."""
 
-@dataclass(frozen=True, slots=True)
-class ExportProgress:
-    """How far an export has got, or all exports of a queue together."""
+EXPORT_FAILED_CODE: Final = 3035
 
-    row_counts: Mapping[int, int]
-    """By partition index: the rows below this index are exported, trimmed ones included."""
+EXPORT_MISCONFIGURED: Final = "queue_agent_queue_controller_static_export_misconfiguration"
+"""Category of an alert."""
 
-    def row_count(self, partition_index: int) -> int:
-        """Of one partition; 0 if it was never exported."""
-        return self.row_counts.get(partition_index, 0)
+EXPORT_MISCONFIGURED_CODE: Final = 3037
+
+_REPLICAS_TYPE: Final = "table"
 
 
-def aggregate_progress(exports: Iterable[ExportProgress]) -> ExportProgress | None:
-    """What every export has; None if there are no exports."""
-    all_exports = list(exports)
-    if not all_exports:
+def find_config_error(row: QueueRow, origin: Origin) -> ErrorInfo | None:
+    """Why the exports a queue asks for can not be made; None if they can, or there are none."""
+    if not row.static_export_config:
         return None
-    indexes = sorted({index for export in all_exports for index in export.row_counts})
-    return ExportProgress({index: min(export.row_count(index) for export in all_exports) for index in indexes})
-
-
-def find_exports_error(row: QueueRow, role: Role, origin: Origin) -> ErrorInfo | None:
-    """Why the progress is not known; None if there are no exports at all."""
-    if role is not Role.LEADING:
-        return origin.error("Following queue controller can't track exports progress")
-    if row.static_export_config:
-        reason = origin.error("Static exports are not supported by this agent yet")
-        return origin.error("Incorrect queue exports", inner_errors=[reason])
+    if row.object_type is None:
+        return origin.error('Cannot check "static_export_config", because object type is not known')
+    if row.object_type != _REPLICAS_TYPE:
+        return origin.error(f'Attribute "static_export_config" can only be set on replicas, not {row.object_type}')
+    try:
+        parse_exports(row.static_export_config)
+    except DuplicateDirectories as error:
+        inner = [origin.error(f"Duplicate directory in config (Value: {directory})") for directory in error.directories]
+        return origin.error("Static export config check failed", inner_errors=inner)
+    except ValueError as error:
+        return origin.error("Static export config check failed", inner_errors=[origin.error(str(error))])
     return None
 
 
-def banned_exports_error(ban: ErrorInfo, origin: Origin) -> ErrorInfo:
+def find_exports(row: QueueRow, role: Role, states: ExportStates, origin: Origin) -> QueueExports:
+    """What to say of the exports a queue asks for.
+
+    Args:
+        row: of the queue.
+        role: of its controller; only the one that leads knows of exports.
+        states: as far as there are exporters; those of other directories than the row names do not count.
+        origin: of errors.
+    """
+    if role is not Role.LEADING:
+        return QueueExports(origin.error("Following queue controller can't track exports progress"))
+    if not row.static_export_config:
+        return NO_EXPORTS
+    error = find_config_error(row, origin)
+    if error is not None:
+        alert = origin.error(
+            "Failed to update exports due to misconfiguration", EXPORT_MISCONFIGURED_CODE, inner_errors=[error]
+        )
+        return QueueExports(_incorrect(error, origin), alerts={EXPORT_MISCONFIGURED: alert})
+    exporters = {
+        name: _find_state(states, name, config) or ExportState(config)
+        for name, config in parse_exports(row.static_export_config).items()
+    }
+    return QueueExports(exporters=exporters, alerts=_failed_alerts(exporters, origin))
+
+
+def banned_exports(ban: ErrorInfo, origin: Origin) -> QueueExports:
     """Of a queue that is banned."""
-    reason = origin.error("Exports are disabled, since this queue is banned", inner_errors=[ban])
+    return QueueExports(
+        _incorrect(origin.error("Exports are disabled, since this queue is banned", inner_errors=[ban]), origin)
+    )
+
+
+def _find_state(states: ExportStates, name: str, config: ExportConfig) -> ExportState | None:
+    state = states.get(name)
+    return state if state is not None and state.config.directory == config.directory else None
+
+
+def _failed_alerts(exporters: ExportStates, origin: Origin) -> Mapping[str, ErrorInfo]:
+    failed = {name: state.error for name, state in exporters.items() if state.error is not None}
+    if not failed:
+        return {}
+    inner = [
+        ErrorInfo(error.message, error.code, {**error.attributes, "export_name": name}, error.inner_errors)
+        for name, error in sorted(failed.items())
+    ]
+    return {
+        EXPORT_FAILED: origin.error("Failed to perform static export for queue", EXPORT_FAILED_CODE, inner_errors=inner)
+    }
+
+
+def _incorrect(reason: ErrorInfo, origin: Origin) -> ErrorInfo:
     return origin.error("Incorrect queue exports", inner_errors=[reason])

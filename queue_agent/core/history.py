@@ -123,7 +123,7 @@ def queue_rows(snapshot: QueueSnapshot, agent_instance: str) -> Iterator[History
         for index, partition in enumerate(snapshot.content.partitions):
             values = _queue_partition(partition, snapshot.content.seen_at) | _trim(trims.get(index))
             yield head | {"partition": index} | values
-    for category, alert in snapshot.alerts.items():
+    for category, alert in snapshot.all_alerts.items():
         yield head | {"kind": "alert", "alert": category} | _error(alert)
 
 

@@ -34,7 +34,7 @@ def queue_overview(
         "consumer_count": len(snapshot.registrations),
         "vital_consumer_count": sum(one.vital for one in snapshot.registrations),
         "failing_consumer_count": len(registration_errors),
-        "alerts": sorted(snapshot.alerts),
+        "alerts": sorted(snapshot.all_alerts),
     }
     view = snapshot.view
     if view is None:

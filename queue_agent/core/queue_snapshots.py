@@ -8,8 +8,9 @@ from datetime import datetime
 
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.exports import banned_exports_error, find_exports_error
+from queue_agent.core.exports import banned_exports, find_exports
 from queue_agent.core.observed import TableDescription, TabletDescription, TabletInfo
+from queue_agent.core.queue_exports import NO_STATES, ExportStates, QueueExports
 from queue_agent.core.rates import Counters, EmaCounter
 from queue_agent.core.rows import QueueRow, Registration
 from queue_agent.core.snapshots import (
@@ -42,7 +43,7 @@ class QueueObservation:
 def unprocessed_queue_snapshot(row: QueueRow, role: Role, now: datetime, origin: Origin) -> QueueSnapshot:
     """What is known before the first pass."""
     error = origin.error("Queue is not processed yet")
-    return QueueSnapshot(row, role, 0, now, error, exports_error=find_exports_error(row, role, origin))
+    return QueueSnapshot(row, role, 0, now, error, exports=find_exports(row, role, NO_STATES, origin))
 
 
 def banned_queue_snapshot(
@@ -58,7 +59,7 @@ def banned_queue_snapshot(
         pass_instant=pass_instant,
         content=error,
         banned_since=since,
-        exports_error=banned_exports_error(error, origin),
+        exports=banned_exports(error, origin),
     )
 
 
@@ -98,7 +99,7 @@ def idle_queue_snapshot(
     registrations: Sequence[Registration],
     pass_instant: datetime,
     now: datetime,
-    exports_error: ErrorInfo | None,
+    exports: QueueExports,
 ) -> QueueSnapshot | None:
     """The next snapshot if table and tablets have answered what they did for the previous one.
 
@@ -120,7 +121,7 @@ def idle_queue_snapshot(
         counters=previous.counters,
         alerts=previous.alerts,
         trims=previous.trims,
-        exports_error=exports_error,
+        exports=exports,
     )
 
 
@@ -136,6 +137,7 @@ def build_queue_snapshot(
     now: datetime,
     origin: Origin,
     observation: QueueObservation,
+    states: ExportStates = NO_STATES,
 ) -> QueueSnapshot:
     """Put together what was seen.
 
@@ -150,6 +152,7 @@ def build_queue_snapshot(
         now: when the tablets had answered; idle times and rates are as of then.
         origin: of errors.
         observation: all answers.
+        states: of the queue's exports, as far as there are any.
     """
 
     def snapshot(content: QueueView | ErrorInfo, counters: Mapping[int, Counters]) -> QueueSnapshot:
@@ -163,7 +166,7 @@ def build_queue_snapshot(
             counters=counters,
             alerts=previous.alerts,
             trims=previous.trims,
-            exports_error=find_exports_error(row, previous.role, origin),
+            exports=find_exports(row, previous.role, states, origin),
         )
 
     if isinstance(observation.table, ErrorInfo):

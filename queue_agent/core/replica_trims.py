@@ -61,11 +61,14 @@ def plan_replica_trims(
     tables = _find_tables(snapshot, mapping, queues, origin)
     if isinstance(tables, ErrorInfo):
         return ReplicaTrims(whole.blocked(ConstraintKind.ERROR, tables), {}, tables)
+    exports = {
+        f"{name} of {table.ref}": progress for table in tables for name, progress in table.exports.progress.items()
+    }
     plans: dict[CrossClusterRef, TrimPlan] = {}
     for table in tables:
-        plan = plan_trims(snapshot, policy, registrations, consumers, {}, origin, replica=table)
+        plan = plan_trims(snapshot, policy, registrations, consumers, exports, origin, replica=table)
         assert plan is not None, "the policy is the same"
-        if table.row.object_id is None or table.exports_error is not None:
+        if table.row.object_id is None or table.exports.error is not None:
             return ReplicaTrims(plan, {}, plan.error)
         plans[table.ref] = plan
     return ReplicaTrims(plans[tables[0].ref], plans)

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.observed import ConsumerOffset
+from queue_agent.core.queue_exports import NO_EXPORTS, QueueExports
 from queue_agent.core.rates import Counters, EmaCounter, total
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
@@ -131,10 +132,10 @@ class QueueSnapshot:
 
     banned_since: datetime | None = None
     alerts: Mapping[str, ErrorInfo] = field(default_factory=dict)
-    """By category, such as `queue_agent_queue_controller_trim_failed`."""
+    """Of this controller's passes by category, such as `queue_agent_queue_controller_trim_failed`."""
 
-    exports_error: ErrorInfo | None = None
-    """Why the progress of static exports is not known; None: there are no exports."""
+    exports: QueueExports = NO_EXPORTS
+    """Static exports."""
 
     trims: Mapping[int, PartitionTrim] | None = None
     """What the latest trimming iteration decided, by partition index; None: the queue is not to be trimmed."""
@@ -150,6 +151,11 @@ class QueueSnapshot:
     @property
     def view(self) -> QueueView | None:
         return None if isinstance(self.content, ErrorInfo) else self.content
+
+    @property
+    def all_alerts(self) -> Mapping[str, ErrorInfo]:
+        """By category: those of passes, and those of exports."""
+        return {**self.exports.alerts, **self.alerts} if self.exports.alerts else self.alerts
 
 
 class Disposition(enum.Enum):

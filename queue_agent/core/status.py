@@ -44,8 +44,8 @@ def queue_status(
         return {"error": _error(snapshot)}
     status: Published = {
         "queue_agent_host": host,
-        "alerts": {category: alert.to_map() for category, alert in snapshot.alerts.items()},
-        "exports": _exports(snapshot),
+        "alerts": {category: alert.to_map() for category, alert in snapshot.all_alerts.items()},
+        "exports": snapshot.exports.to_map(),
     }
     view = snapshot.view
     if view is None:
@@ -114,8 +114,7 @@ def queue_node(
     }
     if snapshot.role is Role.ERROR:
         return node
-    error = snapshot.exports_error
-    return {**node, "exporters": {} if error is None else Entity({"error": error.to_map()})}
+    return {**node, "exporters": _exporters(snapshot)}
 
 
 def consumer_node(snapshot: ConsumerSnapshot, host: str, now: datetime, mapping: MappingRow | None = None) -> Published:
@@ -202,8 +201,15 @@ def _error(snapshot: QueueSnapshot | ConsumerSnapshot) -> Published:
     return snapshot.error.to_map()
 
 
-def _exports(snapshot: QueueSnapshot) -> Published:
-    return {"progress": {}} if snapshot.exports_error is None else {"error": snapshot.exports_error.to_map()}
+def _exporters(snapshot: QueueSnapshot) -> Published | Entity:
+    exports = snapshot.exports
+    if exports.error is not None:
+        return Entity({"error": exports.error.to_map()})
+    configs = snapshot.row.static_export_config or {}
+    return {
+        name: {"export_config": configs.get(name), **state.to_map()}
+        for name, state in sorted(exports.exporters.items())
+    }
 
 
 def _registrations(

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.exports import ExportProgress
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import REPLICATED_TYPES
 from queue_agent.core.rows import Registration
@@ -121,11 +121,11 @@ def plan_trims(
 
 def _find_exports_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:
     """Why it is not known how far the exports of a queue are, if it has any; exports are those of replicas."""
-    if snapshot.exports_error is not None:
-        return origin.error("Failed to get aggregate queue exports progress", inner_errors=[snapshot.exports_error])
-    if replica is not None and replica.exports_error is not None:
+    if snapshot.exports.error is not None:
+        return origin.error("Failed to get aggregate queue exports progress", inner_errors=[snapshot.exports.error])
+    if replica is not None and replica.exports.error is not None:
         inner = origin.error(
-            f"Failed to get queue exports progress for {replica.ref}", inner_errors=[replica.exports_error]
+            f"Failed to get queue exports progress for {replica.ref}", inner_errors=[replica.exports.error]
         )
         return origin.error(
             "Trimming iteration skipped due to missing exports progress for some replicas", inner_errors=[inner]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.exports import ExportProgress
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowAges
 from queue_agent.core.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint

@@ -134,7 +134,10 @@ def _trimming_attributes(row: QueueRow) -> dict[str, Any]:
         policy = None
     return {
         "auto_trim_config": policy,
-        "static_export_config": set(row.static_export_config or ()),
+        "static_export_config": {
+            name: one.get("export_directory") if isinstance(one, Mapping) else None
+            for name, one in (row.static_export_config or {}).items()
+        },
         "queue_agent_stage": row.queue_agent_stage,
         "queue_agent_banned": bool(row.queue_agent_banned),
     }

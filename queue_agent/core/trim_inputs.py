@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import REPLICATED_TYPES
 from queue_agent.core.rows import Registration
@@ -22,6 +23,9 @@ class TrimInputs:
     registrations: Sequence[Registration]
     """Vital ones, in order."""
 
+    exports: Mapping[str, ExportProgress]
+    """By name."""
+
     partitions: Sequence[Sequence[Any]]
     """Of the queue, then of each consumer."""
 
@@ -35,6 +39,7 @@ class TrimInputs:
             and self.has_timestamp_column == other.has_timestamp_column
             and self.registrations == other.registrations
             and self.policy == other.policy
+            and self.exports == other.exports
         )
 
 
@@ -51,7 +56,7 @@ def find_trim_inputs(
         consumers: latest snapshots.
     """
     view_of_queue = snapshot.view
-    if view_of_queue is None or snapshot.exports_error is not None or snapshot.row.object_type in REPLICATED_TYPES:
+    if view_of_queue is None or snapshot.exports.error is not None or snapshot.row.object_type in REPLICATED_TYPES:
         return None
     vital = sorted(registration for registration in registrations if registration.vital)
     partitions: list[Sequence[Any]] = [view_of_queue.partitions]
@@ -63,4 +68,11 @@ def find_trim_inputs(
             return None
         partitions.append(standing.partitions)
     row = snapshot.row
-    return TrimInputs(row.auto_trim_config, row.object_id, view_of_queue.has_timestamp_column, vital, partitions)
+    return TrimInputs(
+        row.auto_trim_config,
+        row.object_id,
+        view_of_queue.has_timestamp_column,
+        vital,
+        snapshot.exports.progress,
+        partitions,
+    )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.queue_exports import QueueExports
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replica_trims import ReplicaTrims, plan_replica_trims
 from queue_agent.core.rows import MappingRow, QueueRow, Registration
@@ -77,7 +78,7 @@ def test_without_all_replicas_nothing_goes() -> None:
 
 def test_a_replica_without_id_or_with_exports_that_are_not_known_keeps_all_of_them() -> None:
     nameless = replace(replica(FAR, 0, 10), row=QueueRow(FAR))
-    exporting = replace(replica(FAR, 0, 10), exports_error=ErrorInfo("who knows"))
+    exporting = replace(replica(FAR, 0, 10), exports=QueueExports(ErrorInfo("who knows")))
     for bad, words in ((nameless, "Object id is not known"), (exporting, "missing exports progress for some replicas")):
         trims = plan(replica(NEAR, 0, 10), bad)
         assert trims.by_replica == {}

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from queue_agent.core.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.exports import ExportProgress, find_exports_error
+from queue_agent.core.export_progress import ExportProgress
+from queue_agent.core.exports import find_exports
 from queue_agent.core.observed import ConsumerOffset
+from queue_agent.core.queue_exports import NO_STATES
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
@@ -56,8 +58,7 @@ def snapshot_of(
 ) -> QueueSnapshot:
     row = row or QueueRow(QUEUE, object_id="1-2-3-4", auto_trim_config={"enable": True, **config})
     view = QueueView(partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW)
-    exports_error = find_exports_error(row, Role.LEADING, ORIGIN)
-    return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports_error=exports_error)
+    return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports=find_exports(row, Role.LEADING, NO_STATES, ORIGIN))
 
 
 def standing(queue: QueueSnapshot, *offsets: int) -> SubSnapshot:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.exports import ExportProgress
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowAges
 from queue_agent.core.trim_bounds import (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.exports import ExportProgress
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow, Registration
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan

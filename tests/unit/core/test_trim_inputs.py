@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.queue_exports import QueueExports
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.snapshots import (
@@ -75,5 +76,5 @@ def test_whatever_is_different_makes_a_difference(other: TrimInputs) -> None:
 def test_what_is_not_known_is_planned_anew_every_time(standing: SubSnapshot | None) -> None:
     assert find_trim_inputs(queue(), [VITAL], {ALICE: consumer(standing)}) is None
     assert find_trim_inputs(queue(), [VITAL], {}) is None
-    assert find_trim_inputs(replace(queue(), exports_error=ErrorInfo("broken")), [], {}) is None
+    assert find_trim_inputs(replace(queue(), exports=QueueExports(ErrorInfo("broken"))), [], {}) is None
     assert find_trim_inputs(replace(queue(), content=ErrorInfo("broken")), [], {}) is None

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from queue_agent.core.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
 from queue_agent.core.error_info import Origin
-from queue_agent.core.exports import ExportProgress
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.observed import ConsumerOffset
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef

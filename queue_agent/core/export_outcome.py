@@ -1,0 +1,27 @@
+"""What came of a task of a static export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.export_planning import TablePart
+from queue_agent.core.export_progress import StoredProgress
+
+
+@dataclass(slots=True)
+class ExportOutcome:
+    """How a task went."""
+
+    before: StoredProgress | None = None
+    """As the task found it; None: it did not get so far."""
+
+    after: StoredProgress | None = None
+    """As the task left it; None: it did not commit anything."""
+
+    skipped: int = 0
+    """Tables that were due and could not be made."""
+
+    mismatch_count: int = 0
+    error: ErrorInfo | None = None
+    made: list[TablePart] = field(default_factory=list)
