@@ -13,6 +13,7 @@ import typer
 
 from queue_agent.agents_cli import add_agent_commands
 from queue_agent.errors import ConfigError
+from queue_agent.export_cli import add_export_commands
 from queue_agent.local import LOOPBACK, LocalError, LocalOptions, run_local
 from queue_agent.operator_cli import DEFAULT_AGENT, add_commands, fail
 
@@ -367,6 +368,7 @@ def plan_trim(
 
 add_commands(application)
 add_agent_commands(application)
+add_export_commands(application)
 
 
 def main() -> None:

@@ -125,7 +125,7 @@ class TokenFiles:
 
 
 def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path | None) -> dict[str, Any]:
-    """Configuration of an agent that serves all local clusters and, their data being a playground, trims."""
+    """Configuration of an agent that serves all local clusters; their data being a playground, it trims and exports."""
     token = {} if token_file is None else {"token_file": str(token_file)}
     return {
         "stage": "production",
@@ -135,7 +135,7 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path
         "http": {"host": LOOPBACK, "port": agent.http_port},
         "membership": {"lease": _LEASE_MILLISECONDS},
         "cypress_synchronizer": {"policy": "watching"},
-        "queue_agent": {"controller": {"enable_automatic_trimming": True}},
+        "queue_agent": {"controller": {"enable_automatic_trimming": True, "queue_exporter": {"enable": True}}},
         "logging": {"level": "warning", "format": "console"},
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from queue_agent.adapters.json_values import to_json
 from queue_agent.commands.agent_api import AgentApi, object_path
 from queue_agent.commands.errors import CommandError
+from queue_agent.commands.plan_view import error_messages, table_lines
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
@@ -52,9 +53,9 @@ def render_plan(plan: Mapping[str, Any]) -> str:
     """A plan as a table for people."""
     lines = [
         f"{plan['cluster']}:{plan['path']}  policy {json.dumps(plan['config'])}; {_MODES[plan['trimming']]}",
-        *(f"error: {message}" for message in _messages(plan["error"])),
+        *(f"error: {message}" for message in error_messages(plan["error"])),
         "",
-        *_table([_HEADER, *(_cells(index, one) for index, one in enumerate(plan["partitions"]))]),
+        *table_lines([_HEADER, *(_cells(index, one) for index, one in enumerate(plan["partitions"]))]),
         "",
         f"would go: {plan['row_count']} rows, {_or_unknown(plan['data_weight'])} bytes",
     ]
@@ -77,21 +78,6 @@ def _cells(index: int, partition: Mapping[str, Any]) -> tuple[str, ...]:
         " ".join(word for word in words if word),
         _or_unknown(constraint["held_row_count"]),
     )
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _messages(error: Mapping[str, Any] | None, depth: int = 0) -> Iterator[str]:
-    """Of an error and all in it, the inner ones indented."""
-    if error is None:
-        return
-    yield "  " * depth + str(error["message"])
-    for inner in error.get("inner_errors") or ():
-        yield from _messages(inner, depth + 1)
 
 
 def _or_unknown(value: int | None) -> str:

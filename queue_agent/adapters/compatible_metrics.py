@@ -176,12 +176,13 @@ class AlertMemory:
         for snapshot in snapshots:
             if snapshot.role is not Role.LEADING:
                 continue
-            categories = self._seen.get(snapshot.ref, set()) | set(snapshot.alerts)
+            alerts = snapshot.all_alerts if isinstance(snapshot, QueueSnapshot) else snapshot.alerts
+            categories = self._seen.get(snapshot.ref, set()) | set(alerts)
             if not categories:
                 continue
             seen[snapshot.ref] = categories
             for category in sorted(categories):
-                active = int(category in snapshot.alerts)
+                active = int(category in alerts)
                 camel = {"category": "".join(word.capitalize() for word in category.split("_"))}
                 if isinstance(snapshot, QueueSnapshot):
                     labels = {**queue_labels(snapshot.ref, snapshot), **camel}

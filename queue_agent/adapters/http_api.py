@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final
@@ -21,6 +22,7 @@ from queue_agent.core.encoding import encode_instant
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.ports.exports import ExportPlanner
 from queue_agent.ports.passes import Clock
 from queue_agent.ports.status import StatusSource
 from queue_agent.ports.trims import TrimPlanner
@@ -38,6 +40,14 @@ _NOT_FOUND_CODES: Final = (ErrorCode.RESOLVE, ErrorCode.QUEUE_AGENT_OBJECT_IS_NO
 _ORCHID: Final = "/orchid"
 
 
+@dataclass(frozen=True, slots=True)
+class Planners:
+    """Those who tell what would be done, and do nothing."""
+
+    trims: TrimPlanner
+    exports: ExportPlanner
+
+
 class HttpApi:
     """Serves until it is left; an async context manager.
 
@@ -47,7 +57,7 @@ class HttpApi:
         tree: shown at `/orchid`.
         clock: readiness is a matter of time.
         host, port: address to listen on; with port 0 see `port`.
-        planner: tells what trimming would do; without one nobody does.
+        planners: tell what would be done; without them nobody does.
     """
 
     def __init__(
@@ -58,14 +68,14 @@ class HttpApi:
         clock: Clock,
         host: str,
         port: int,
-        planner: TrimPlanner | None = None,
+        planners: Planners | None = None,
     ) -> None:
         self._source = source
         self._tree = tree
         self._clock = clock
         self._host = host
         self._port = port
-        self._planner = planner
+        self._planners = planners
         application = web.Application(middlewares=[_errors_as_json])
         application.add_routes(
             [
@@ -78,6 +88,7 @@ class HttpApi:
                 web.get("/api/v1/queues", self._list_queues),
                 web.get("/api/v1/queues/{cluster}/{path:.+}", self._show_queue),
                 web.post("/api/v1/queues/{cluster}/{path:.+}/trim-plan", self._plan_trim),
+                web.post("/api/v1/queues/{cluster}/{path:.+}/export-plan", self._plan_export),
                 web.get("/api/v1/consumers", self._list_consumers),
                 web.get("/api/v1/consumers/{cluster}/{path:.+}", self._show_consumer),
             ]
@@ -147,7 +158,14 @@ class HttpApi:
         """The body is empty, or a policy in the form of `@auto_trim_config`; one that does not say so is enabled."""
         ref = _ref(request)
         policy = _policy(await request.read())
-        preview = None if self._planner is None else await self._planner.preview(ref, policy)
+        preview = None if self._planners is None else await self._planners.trims.preview(ref, policy)
+        if preview is None:
+            raise _not_served(ref)
+        return _json_response(preview.to_map())
+
+    async def _plan_export(self, request: web.Request) -> web.Response:
+        ref = _ref(request)
+        preview = None if self._planners is None else await self._planners.exports.preview(ref)
         if preview is None:
             raise _not_served(ref)
         return _json_response(preview.to_map())

@@ -42,6 +42,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "push_queue_producer": Command("PUT", heavy=True, repeatable=False),
     "select_rows": Command("GET", heavy=True, tabular=True),
     "lookup_rows": Command("PUT", heavy=True, tabular=True),
+    "write_table": Command("PUT", heavy=True, repeatable=False),
+    "read_table": Command("GET", heavy=True, tabular=True),
     "write_file": Command("PUT", heavy=True, repeatable=False, formats=False),
     "read_file": Command("GET", heavy=True, tabular=True, formats=False),
 }

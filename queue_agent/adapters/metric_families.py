@@ -91,6 +91,27 @@ OWN_OBJECT_FAMILIES: Final = (
         "Rows that could go but for what holds back their partitions, by what that is; absent where it is not known.",
         "kind",
     ),
+    _queue("exported_rows_total", "counter", "Rows in tables made by a static export.", "export_name"),
+    _queue("exported_tables_total", "counter", "Tables made by a static export.", "export_name"),
+    _queue(
+        "export_skipped_tables_total",
+        "counter",
+        "Tables that were due and could not be made, counted by every task that leaves them out.",
+        "export_name",
+    ),
+    _queue("export_errors_total", "counter", "Tasks of a static export that failed.", "export_name"),
+    _queue(
+        "export_last_success_timestamp_seconds",
+        "gauge",
+        "When a task of a static export last left nothing out; absent if none ever did.",
+        "export_name",
+    ),
+    _queue(
+        "export_last_table_timestamp_seconds",
+        "gauge",
+        "Tick of the last table of a static export; absent if there is none. An idle queue gets no tables.",
+        "export_name",
+    ),
     _queue("alerts", "gauge", "1 for each alert the queue has now; absent if it has none.", "category"),
     _queue_partition("rows", "gauge", "Rows that are there."),
     _queue_partition("rows_written_total", "counter", "Rows written since the agent began to lead the queue."),
@@ -188,6 +209,30 @@ COMPATIBLE_OBJECT_FAMILIES: Final = (
     ),
     _compatible_queue(
         "controller_alerts", "gauge", "1 while there is the alert, then 0; of all queues of a cluster too.", "category"
+    ),
+    *(
+        _compatible_queue(f"static_export_{name}", kind, f"{text} Without export_name: by all exports.", "export_name")
+        for name, kind, text in (
+            ("exported_rows", _COUNTER, "Rows exported."),
+            ("exported_chunks", _COUNTER, "Chunks exported."),
+            ("exported_tables", _COUNTER, "Tables made."),
+            ("skipped_tables", _COUNTER, "Tables that were due and could not be made."),
+            ("export_task_errors", _COUNTER, "Tasks that failed."),
+        )
+    ),
+    _compatible_queue(
+        "static_export_time_lag",
+        "gauge",
+        "Seconds from the last table to the last moment one could be due; grows while a queue is idle.",
+        "export_name",
+    ),
+    _compatible_queue("static_export_table_lag", "gauge", "The same in periods, rounded up.", "export_name"),
+    Family(
+        "yt_queue_agent_queue_static_export_row_count_mismatches",
+        "counter",
+        Level.QUEUE,
+        (*QUEUE_LABELS, "leading", "export_name"),
+        "Tablets whose last exported chunk did not end with the last exported row.",
     ),
     _compatible_pair("rows_consumed", "counter", "Rows read."),
     _compatible_pair("data_weight_consumed", "counter", "Bytes read; absent if not known."),

@@ -32,6 +32,7 @@ from queue_agent.adapters.compatible_metrics import (
     count_lines,
     pass_lines,
 )
+from queue_agent.adapters.export_metrics import ExportCounters, ExportCounts, ExportKey, export_lines
 from queue_agent.adapters.metric_families import (
     COMPATIBLE_AGENT_FAMILIES,
     COMPATIBLE_OBJECT_FAMILIES,
@@ -85,6 +86,7 @@ class Sight:
     alerts: tuple[str, ...]
     own_totals: Mapping[str, PassTotals]
     object_totals: Mapping[str, Mapping[PassScope, PassTotals]]
+    exports: Mapping[ExportKey, ExportCounts]
     is_member: bool | None
     keeps_tables: bool | None
     is_banned: bool | None
@@ -119,6 +121,7 @@ class Metrics:
         self._config = config or MetricsConfig()
         self._facts = facts
         self.counters = ObjectCounters()
+        self.exports = ExportCounters()
         self._page = ObjectPage(self._config)
         self._alerts = AlertMemory()
         self._own_passes: dict[str, PassStatistics] = {}
@@ -229,6 +232,7 @@ class Metrics:
                 kind: {scope: _totals(statistics) for scope, statistics in by_scope.items()}
                 for kind, by_scope in self._object_passes.items()
             },
+            self.exports.values(),
             None if facts is None else facts.is_member(),
             None if facts is None else facts.keeps_tables(),
             None if facts is None else facts.is_banned(),
@@ -239,13 +243,15 @@ class Metrics:
         with self._making:
             started = time.perf_counter()
             objects = self._page.update(sight.objects)
-            compatible = self._compatible_objects(sight, self._config.max_series - objects.shown)
-            shed = objects.shed + compatible.shed
-            self._series.labels("shown").set(objects.shown + compatible.shown)
+            exports = self._exports(sight, self._config.max_series - objects.shown)
+            compatible = self._compatible_objects(sight, self._config.max_series - objects.shown - exports.shown)
+            shed = objects.shed + exports.shed + compatible.shed
+            self._series.labels("shown").set(objects.shown + exports.shown + compatible.shown)
             self._series.labels("shed").set(shed)
             self._series_shed.inc(shed)
             # What it took is told the next time.
-            pages = {page: list(self._pieces(page, sight, objects.parts, compatible.parts)) for page in wanted}
+            parts = [*objects.parts, *exports.parts]
+            pages = {page: list(self._pieces(page, sight, parts, compatible.parts)) for page in wanted}
             self._render_duration.observe(time.perf_counter() - started)
             return pages
 
@@ -280,8 +286,17 @@ class Metrics:
         if not self._config.compatible:
             return PageParts([], 0, 0)
         parts = [self._alerts.lines(sight.everything), *controller_lines(sight.everything, sight.object_totals)]
-        count = sum(part.count for part in parts)
-        return PageParts(parts, count, 0) if count <= room else PageParts([], 0, count)
+        return _all_or_none(parts, room)
+
+    def _exports(self, sight: Sight, room: int) -> PageParts:
+        compatible = self._config.compatible
+        lines = export_lines(sight.everything.queues, sight.exports, compatible=compatible)
+        return _all_or_none(list(lines), room)
+
+
+def _all_or_none(parts: list[Lines], room: int) -> PageParts:
+    count = sum(part.count for part in parts)
+    return PageParts(parts, count, 0) if count <= room else PageParts([], 0, count)
 
 
 def _totals(statistics: PassStatistics) -> PassTotals:

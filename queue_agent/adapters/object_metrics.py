@@ -176,7 +176,7 @@ def queue_series(snapshot: QueueSnapshot, growth: QueueGrowth, choice: Choice) -
     if weights or (view is not None and _is_known_empty(view, rows)):
         page.add(f"{_OWN_QUEUE}_bytes", sum(weights.values()))
     _add_trims(page, snapshot)
-    for category in snapshot.alerts:
+    for category in snapshot.all_alerts:
         page.add(f"{_OWN_QUEUE}_alerts", 1, category=category)
     return page.series
 

@@ -129,6 +129,7 @@ class ObjectPage:
             partitions,
             snapshot.registrations,
             snapshot.alerts or None,
+            snapshot.exports,
             snapshot.trims,
             growth,
         )

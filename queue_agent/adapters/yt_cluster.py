@@ -320,6 +320,22 @@ class YtCluster:
             ]
         )
 
+    async def read_table_bytes(self, path: str, selectors: Mapping[str, Any], scope: Mapping[str, Any]) -> bytes:
+        """Rows of a table as they travel, in binary YSON.
+
+        Args:
+            path: of the table.
+            selectors: attributes of the path, such as `ranges`.
+            scope: parameters that say by which transaction it is seen.
+        """
+        parameters = {"path": yson.with_attributes(path, selectors), **scope}
+        return await self._http.call_unparsed("read_table", parameters, encoded={}, subject=path)
+
+    async def write_table_bytes(self, path: str, rows: bytes, scope: Mapping[str, Any]) -> None:
+        """Append rows, as `read_table_bytes` gives them, to a static table."""
+        parameters = {"path": yson.with_attributes(path, {"append": True}), **scope}
+        await self._http.call("write_table", parameters, rows=rows, subject=path)
+
     async def lookup_versioned(self, path: str, keys: list[Mapping[str, Any]]) -> list[Any]:
         """Rows with these keys, as maps with the attribute `write_timestamps`, newest first."""
         parameters = {"path": path, "versioned": True, "retention_config": {"max_data_versions": 1}}

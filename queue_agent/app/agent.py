@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from queue_agent.adapters.agent_group import CypressGroup
 from queue_agent.adapters.build import VERSION
 from queue_agent.adapters.config_document import ConfigDocument
-from queue_agent.adapters.http_api import HttpApi
+from queue_agent.adapters.http_api import HttpApi, Planners
 from queue_agent.adapters.metrics import AgentFacts, Metrics
 from queue_agent.adapters.metrics_server import MetricsServer
 from queue_agent.adapters.orchid import OrchidServer
@@ -25,6 +25,7 @@ from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.adapters.system_clock import SystemClock
 from queue_agent.adapters.trim_journal import TrimJournalTable
 from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.yt_exports import YtExports
 from queue_agent.app.history import history_recorder
 from queue_agent.app.schedules import Schedules
 from queue_agent.app.tasks import PassTasks
@@ -40,6 +41,7 @@ from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.departure import Departure, depart
 from queue_agent.controllers.discovery import Synchronizer
 from queue_agent.controllers.dynamic_config import DynamicConfig
+from queue_agent.controllers.exports import ExportManager
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.forwarding import Forwarder
 from queue_agent.controllers.history import KIND as HISTORY
@@ -143,6 +145,16 @@ async def run_agent(
             journal,
             connections,
         )
+        context.static_exports = config.static_exports_ceiling
+        exports = ExportManager(
+            context,
+            {name: YtExports(cluster) for name, cluster in clusters.items()},
+            Origins(process, "Exports:0", randomness),
+            metrics.exports,
+            lambda: dynamic.current.queue_agent.queue_export_manager.export_rate_limit,
+            partial(randomness.uniform, -1.0, 1.0),
+        )
+        context.exports = exports
         schedules = Schedules.of(config)
         synchronizer = Synchronizer(
             clusters,
@@ -195,9 +207,9 @@ async def run_agent(
             control,
             metrics,
         )
-        planner = TrimPreviewer(context, control)
+        planners = Planners(TrimPreviewer(context, control), exports)
         http = await stack.enter_async_context(
-            HttpApi(board, metrics_server, tree, clock, config.http.host, config.http.port, planner)
+            HttpApi(board, metrics_server, tree, clock, config.http.host, config.http.port, planners)
         )
         jitter = partial(randomness.uniform, 0.75, 1.25)
         journal_schedule = Schedule(JOURNAL_PERIOD, config.queue_agent.pass_timeout)
@@ -280,6 +292,7 @@ async def run_agent(
                 sharding.pass_finished,
                 regroup,
             )
+            group.create_task(exports.run(jitter))
             tasks.start(AGENT, agent.do_pass, lambda: schedules.agent, agent.pass_finished, written)
             if recorder is not None and config.history is not None:
                 sample_schedule = Schedule(config.history.period, HISTORY_TIMEOUT)

@@ -13,8 +13,10 @@ from queue_agent.adapters.state_tables import StateTable, StateTables
 from queue_agent.commands.findings import Finding, Grade
 from queue_agent.commands.patient import Patient, refusal
 from queue_agent.config.clusters import StateConfig
-from queue_agent.config.passes import trimming_mode
+from queue_agent.config.exports import exporting_mode
+from queue_agent.config.passes import ControllerConfig, trimming_mode
 from queue_agent.core.dynamic_config import overlay
+from queue_agent.core.export_preview import ExportingMode
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import StateRows
 from queue_agent.core.state_migration import MigrationError, plan_migration
@@ -120,7 +122,7 @@ async def check_options(patient: Patient) -> Sequence[Finding]:
             return [refusal(f"options {path}", "document", error)]
     if document is None:
         found = Finding(f"options {path}", "document", Grade.OK, "there is none: the file alone counts")
-        return [found, _tell_trimming(patient, config.queue_agent.controller.enable_automatic_trimming)]
+        return [found, *_tell_actions(patient, config.queue_agent.controller)]
     try:
         if not isinstance(document, Mapping):
             raise ConfigError("it is not a map")
@@ -133,7 +135,7 @@ async def check_options(patient: Patient) -> Sequence[Finding]:
     if laid.unrecognized:
         detail += f"; without a meaning for this agent: {', '.join(laid.unrecognized)}"
     found = Finding(f"options {path}", "document", Grade.OK, detail)
-    return [found, _tell_trimming(patient, config.queue_agent.controller.enable_automatic_trimming)]
+    return [found, *_tell_actions(patient, config.queue_agent.controller)]
 
 
 async def check_permissions(patient: Patient, users: Mapping[str, str | None]) -> Sequence[Finding]:
@@ -240,10 +242,24 @@ async def _check_nodes(
     return Finding(subject, "permissions", Grade.OK, detail)
 
 
-def _tell_trimming(patient: Patient, enabled: bool) -> Finding:
-    config = patient.config
-    controller = config.queue_agent.controller.model_copy(update={"enable_automatic_trimming": enabled})
-    match trimming_mode(config.trimming_ceiling, controller):
+def _tell_actions(patient: Patient, controller: ControllerConfig) -> Sequence[Finding]:
+    """What the agent does besides looking, with these options in force."""
+    return [_tell_trimming(patient, controller), _tell_exports(patient, controller)]
+
+
+def _tell_exports(patient: Patient, controller: ControllerConfig) -> Finding:
+    match exporting_mode(patient.config.static_exports_ceiling, controller.queue_exporter):
+        case ExportingMode.EXPORT:
+            detail = "on, for queues that ask for it in @static_export_config"
+        case ExportingMode.OBSERVE:
+            detail = "off; what would be exported is decided and logged"
+        case ExportingMode.OFF:
+            detail = "off: this agent makes no tables"
+    return Finding("options", "static exports", Grade.OK, detail)
+
+
+def _tell_trimming(patient: Patient, controller: ControllerConfig) -> Finding:
+    match trimming_mode(patient.config.trimming_ceiling, controller):
         case TrimmingMode.TRIM:
             detail = "on, for queues that ask for it in @auto_trim_config"
         case TrimmingMode.OBSERVE:

@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 from pydantic import Field, ValidationError, model_validator
 
 from queue_agent.config.clusters import ClusterConfig, HistoryConfig, HistoryTables, StateConfig
+from queue_agent.config.exports import StaticExports
 from queue_agent.config.options import ConfigModel
 from queue_agent.config.passes import (
     CypressSynchronizerConfig,
@@ -73,6 +74,12 @@ class AgentConfig(ConfigModel):
     trims nothing; `never` does neither. By default it is allowed if this file enables automatic trimming, and else
     never: a document alone does not make an agent delete rows."""
 
+    static_exports: StaticExports | None = None
+    """What this agent may do at most, whatever a document on the cluster says: `allowed` makes the tables that queues
+    ask for in `@static_export_config` if `queue_agent.controller.queue_exporter.enable` says so; `observe` decides what
+    it would make, logs that, and makes nothing; `never` does neither. By default it is allowed if this file enables it,
+    and else never."""
+
     expose_config_in_orchid: bool = True
     """Show the configuration under `/orchid/config` and `/orchid/dynamic_config_manager`; it holds no secrets."""
 
@@ -120,6 +127,11 @@ class AgentConfig(ConfigModel):
     def trimming_ceiling(self) -> Trimming:
         """`trimming`, or what it is by default; only of the configuration as the file has it."""
         return self.trimming or ("allowed" if self.queue_agent.controller.enable_automatic_trimming else "never")
+
+    @property
+    def static_exports_ceiling(self) -> StaticExports:
+        """`static_exports`, or what it is by default; only of the configuration as the file has it."""
+        return self.static_exports or ("allowed" if self.queue_agent.controller.queue_exporter.enable else "never")
 
     @property
     def history_tables(self) -> HistoryTables:

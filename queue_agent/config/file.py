@@ -38,6 +38,11 @@ def load_config(path: Path) -> AgentConfig:
         raise ConfigError(
             f"{path}: trimming: {config.trimming} contradicts queue_agent.controller.enable_automatic_trimming: true"
         )
+    if config.static_exports_ceiling != "allowed" and config.queue_agent.controller.queue_exporter.enable:
+        raise ConfigError(
+            f"{path}: static_exports: {config.static_exports} contradicts"
+            " queue_agent.controller.queue_exporter.enable: true"
+        )
     return config
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import AliasChoices, Field
 
+from queue_agent.config.exports import QueueExporterConfig, QueueExportManagerConfig
 from queue_agent.config.options import ConfigModel, Duration
 from queue_agent.core.trim_config import TrimmingMode
 
@@ -83,6 +84,9 @@ class ControllerConfig(ConfigModel):
     trim_journal: bool = True
     """Write down every trim in the table `trim_journal` beside the state tables, if there is one."""
 
+    queue_exporter: QueueExporterConfig = QueueExporterConfig()
+    """Static exports of queues, by `@static_export_config`."""
+
 
 class QueueAgentConfig(ConfigModel):
     """The pass that reads the state tables, and the passes over the objects found there."""
@@ -101,6 +105,9 @@ class QueueAgentConfig(ConfigModel):
 
     controller: ControllerConfig = ControllerConfig()
     """Passes over one object."""
+
+    queue_export_manager: QueueExportManagerConfig = QueueExportManagerConfig()
+    """All static exports of this agent together."""
 
 
 class DynamicConfigManagerConfig(ConfigModel):

@@ -41,8 +41,8 @@ class _Seen:
 class DynamicConfig:
     """Knows the configuration in force.
 
-    Until the document has been read once, nothing is trimmed: it may be what forbids it. A document that can not be
-    read, or makes no sense, changes nothing and is an alert until a good one is there.
+    Until the document has been read once, nothing is trimmed or exported: it may be what forbids it. A document that
+    can not be read, or makes no sense, changes nothing and is an alert until a good one is there.
 
     Args:
         own: the agent's own configuration.
@@ -69,7 +69,7 @@ class DynamicConfig:
         self._clock = clock
         self._origins = origins
         self._observer = observer
-        self._current = without_trimming(own) if own.dynamic_config_manager.enable else own
+        self._current = without_actions(own) if own.dynamic_config_manager.enable else own
         self._document: Mapping[str, Any] = {}
         self._seen: _Seen | None = None
         self._failure: ErrorInfo | None = None
@@ -133,7 +133,12 @@ class DynamicConfig:
         self._board.put_alerts(KIND, {} if failure is None else {category: failure})
 
 
-def without_trimming(config: AgentConfig) -> AgentConfig:
-    """The same configuration with trimming off."""
-    controller = config.queue_agent.controller.model_copy(update={"enable_automatic_trimming": False})
+def without_actions(config: AgentConfig) -> AgentConfig:
+    """The same configuration with trimming and static exports off."""
+    controller = config.queue_agent.controller
+    off = {
+        "enable_automatic_trimming": False,
+        "queue_exporter": controller.queue_exporter.model_copy(update={"enable": False}),
+    }
+    controller = controller.model_copy(update=off)
     return config.model_copy(update={"queue_agent": config.queue_agent.model_copy(update={"controller": controller})})

@@ -12,9 +12,10 @@ from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.controllers.round_member import FirstAnswer
 from queue_agent.controllers.trimming import Trimmer
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.exports import find_exports_error
+from queue_agent.core.exports import find_exports
 from queue_agent.core.glances import DESCRIPTION_PASSES, KnownTable, is_refresh_due, remember_table
 from queue_agent.core.observed import Glance, TableDescription, TabletInfo, Watch
+from queue_agent.core.queue_exports import NO_STATES, ExportStates
 from queue_agent.core.queue_snapshots import (
     DATA_WEIGHT_COLUMN,
     QueueObservation,
@@ -63,6 +64,9 @@ class QueueController:
         self._confirmed: Glance | None = None
         """By which all that was seen is still true."""
 
+        self._export_states: ExportStates = NO_STATES
+        """As of the last pass that was not quiet."""
+
         now = self._clock.now()
         row = self._board.find_queue_row(ref) or QueueRow(ref)
         self._snapshot = unprocessed_queue_snapshot(row, role, now, origins.make(now))
@@ -91,14 +95,15 @@ class QueueController:
             row is None
             or row is not previous.row
             or is_refresh_due(self._ref, pass_index, DESCRIPTION_PASSES)
+            or self._context.export_states(self._ref) is not self._export_states
             or not self._is_confirmed_by(glance)
         ):
             return False
-        exports_error = previous.exports_error
-        if exports_error is not None:
-            exports_error = find_exports_error(row, previous.role, self._origins.make(pass_instant))
+        exports = previous.exports
+        if exports.error is not None:
+            exports = find_exports(row, previous.role, self._export_states, self._origins.make(pass_instant))
         registrations = self._board.registrations_of_queue(self._ref)
-        snapshot = idle_queue_snapshot(previous, row, registrations, pass_instant, self._clock.now(), exports_error)
+        snapshot = idle_queue_snapshot(previous, row, registrations, pass_instant, self._clock.now(), exports)
         if snapshot is None or not self._is_trimmed(snapshot):
             return False
         self._publish(snapshot)
@@ -140,6 +145,7 @@ class QueueController:
             return
         pass_instant = self._clock.now()
         origin = self._origins.make(pass_instant)
+        self._export_states = self._context.export_states(self._ref)
         if row.queue_agent_banned:
             self._publish(banned_queue_snapshot(self._snapshot, row, pass_instant, origin))
             return
@@ -177,6 +183,7 @@ class QueueController:
             now,
             origin,
             QueueObservation(describe_pass_error(error, origin)),
+            self._export_states,
         )
 
     def _untrimmed_snapshot(self, now: datetime, error: Exception) -> QueueSnapshot:
@@ -196,14 +203,16 @@ class QueueController:
         if not isinstance(seen, QueueObservation):
             if seen == self._seen:
                 now = self._clock.now()
-                exports_error = find_exports_error(row, self._snapshot.role, origin)
-                idle = idle_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, exports_error)
+                exports = find_exports(row, self._snapshot.role, self._export_states, origin)
+                idle = idle_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, exports)
                 if idle is not None:
                     return idle
             table, infos = self._seen = seen
             seen = QueueObservation(table, infos, await self._read_data_weights(row, table, infos, origin))
         now = self._clock.now()
-        return build_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, origin, seen)
+        return build_queue_snapshot(
+            self._snapshot, row, registrations, pass_instant, now, origin, seen, self._export_states
+        )
 
     async def _look_at_tablets(
         self, row: QueueRow, pass_index: int, first_answer: FirstAnswer, origin: Origin

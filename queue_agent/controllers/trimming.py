@@ -93,7 +93,14 @@ class Trimmer:
         self._declined = None
         if self._idle is not None and inputs is not None and inputs.is_same(self._idle[0]):
             return self._idle[1]
-        plan = plan_trims(snapshot, snapshot.row.auto_trim_config, registrations, board.all_consumers, {}, origin)
+        plan = plan_trims(
+            snapshot,
+            snapshot.row.auto_trim_config,
+            registrations,
+            board.all_consumers,
+            snapshot.exports.progress,
+            origin,
+        )
         if plan is None:
             self._idle, self._declined = None, snapshot.row
             return TrimOutcome(None, None)

@@ -67,6 +67,8 @@ class FaultyProxy:
         self._faults: list[Fault] = []
         self.hits = 0
         """Requests that went wrong so far."""
+
+        self._left: int | None = None
         application = web.Application(client_max_size=1 << 26)
         application.router.add_route("*", "/{path:.*}", self._handle)
         self._runner = web.AppRunner(
@@ -104,8 +106,31 @@ class FaultyProxy:
         finally:
             self._faults.remove(fault)
 
+    @asynccontextmanager
+    async def dying(self, requests: int) -> AsyncIterator[None]:
+        """Pass on so many requests, the last of them without an answer, and no more for a while.
+
+        To the cluster it is as if whoever asks had been killed.
+        """
+        self._left = requests
+        try:
+            yield
+        finally:
+            self._left = None
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether that many requests have come."""
+        return self._left is not None and self._left <= 0
+
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
+        if self._left is not None:
+            was_dead, self._left = self.is_dead, self._left - 1
+            if was_dead:
+                return _hang_up(request, web.Response())
+            answer = await self._pass_on(request, body)
+            return _hang_up(request, answer) if self.is_dead else answer
         command = request.path.removeprefix(http.COMMAND_PREFIX)
         content = request.headers.get(http.PARAMETERS, "").encode("latin-1") + body
         fault = next((fault for fault in self._faults if fault.concerns(command, content)), None)

@@ -223,7 +223,7 @@ async def test_what_is_not_there_is_refused_as_masters_expect(
 async def test_exports_in_error_are_an_entity_with_the_error(stack: AsyncExitStack) -> None:
     world = await start(stack)
     await world.user.set(
-        f"{QUEUE}/@static_export_config", {"x": {"export_directory": "//tmp/e", "export_period": 1000}}
+        f"{QUEUE}/@static_export_config", {"x": {"export_directory": "//tmp/e", "export_period": 1500}}
     )
     await eventually(world.queue, lambda queue: "error" in queue["status"]["exports"])
     exporters = await world.get("queue_agent", "queues", QUEUE_KEY, "exporters")

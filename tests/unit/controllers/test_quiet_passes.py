@@ -205,8 +205,8 @@ async def test_a_followed_queue_tells_its_standing_error_anew(world: World) -> N
     assert await do_pass(world, queue)
     snapshot = world.board.find_queue(QUEUE)
     assert snapshot is not None
-    assert snapshot.exports_error is not None
-    assert snapshot.exports_error.attributes["datetime"] == encode_instant(world.clock.now())
+    assert snapshot.exports.error is not None
+    assert snapshot.exports.error.attributes["datetime"] == encode_instant(world.clock.now())
 
 
 def put_row(world: World, **changes: Any) -> None:

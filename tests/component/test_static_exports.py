@@ -1,0 +1,287 @@
+"""Static exports as they are seen from outside: tables, progress, status."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from queue_agent.commands.references import parse_table
+from queue_agent.core.trim_errors import TRIM_FAILED
+from queue_agent.export_command import fetch_export_plan, render_export_plan
+from tests.component.export_world import (
+    DESTINATION,
+    DIRECTORY,
+    EXPORTING,
+    PERIOD,
+    PROGRESS,
+    QUEUE,
+    ExportWorld,
+    export_world,
+)
+from tests.component.running_agent import eventually
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[ExportWorld]:
+    async with export_world() as world:
+        yield world
+
+
+async def test_rows_become_tables_by_the_minute(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    first = world.to_next_tick()
+    await world.write("a", "b")
+    await world.write("c")
+    second = world.to_next_tick()
+    await world.write("d")
+    await world.start()
+    await world.exported(["a", "b", "c"])
+    third = world.to_next_tick()
+    tables = await world.exported(["a", "b", "c"], ["d"])
+    assert list(tables) == [f"{first}-{PERIOD}", f"{second}-{PERIOD}"]
+    progress = await world.get(PROGRESS)
+    assert progress["last_export_unix_ts"] == third
+    chunks = await world.get(f"{QUEUE}/@chunk_ids")
+    assert progress["tablets"]["0"]["last_chunk"] == chunks[-1]
+    assert (progress["tablets"]["0"]["row_count"], progress["tablets"]["0"]["chunk_count"]) == (4, 3)
+    assert progress["queue_object_id"] == await world.get(f"{QUEUE}/@id")
+    path = f"{DIRECTORY}/{first}-{PERIOD}"
+    assert await world.get(f"{path}/@schema") == await world.get(f"{QUEUE}/@schema")
+    assert await world.get(f"{path}/@schema_mode") == "strong"
+
+
+async def test_what_a_cpp_agent_has_begun_goes_on_where_it_was(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    first = world.to_next_tick()
+    await world.write("a", "b")
+    await world.write("c")
+    (of_first, of_second) = await world.get(f"{QUEUE}/@chunk_ids")
+    second = world.to_next_tick()
+    await world.user.set(
+        PROGRESS,
+        {
+            "last_successful_export_task_instant": "2024-11-21T10:00:00.000000Z",
+            "last_successful_export_iteration_instant": "2024-11-21T10:00:00.000000Z",
+            "last_export_task_instant": "2024-11-21T10:00:00.000000Z",
+            "last_exported_fragment_unix_ts": second,
+            "tablets": {"0": {"last_chunk": of_first, "max_timestamp": 1, "row_count": 2, "chunk_count": 7}},
+            "queue_object_id": await world.get(f"{QUEUE}/@id"),
+        },
+    )
+    await world.start()
+    third = world.to_next_tick()
+    tables = await world.exported(["c"])
+    # Its own table is made already, so what came late goes into the next.
+    assert list(tables) == [f"{second}-{PERIOD}"]
+    progress = await world.task_done(third)
+    assert progress["last_export_unix_ts"] == third
+    assert "last_exported_fragment_unix_ts" not in progress
+    tablet = progress["tablets"]["0"]
+    assert (tablet["last_chunk"], tablet["row_count"], tablet["chunk_count"]) == (of_second, 3, 8)
+    assert first < second
+
+
+async def test_a_directory_that_does_not_want_the_queue_is_an_alert_until_it_does(world: ExportWorld) -> None:
+    await world.user.run("create", type="map_node", path=DIRECTORY)
+    await world.configure()
+    world.to_next_tick()
+    await world.write("a")
+    world.to_next_tick()
+    agent = await world.start()
+
+    async def alerts() -> Any:
+        document = await agent.find_queue("hume", QUEUE)
+        return document and document["status"].get("alerts")
+
+    category = "queue_agent_queue_controller_static_export_failed"
+    found = await eventually(alerts, lambda found: category in found)
+    assert found[category]["code"] == 3035
+    [inner] = found[category]["inner_errors"]
+    assert inner["attributes"]["export_name"] == "minutely"
+    assert "queue_static_export_destination" in inner["message"]
+    await world.user.set(DESTINATION, {"originating_queue_id": "1-2-3-4"})
+
+    def is_another(found: Any) -> bool:
+        return category in found and "configured id 1-2-3-4 does not match" in str(found[category])
+
+    await eventually(alerts, is_another)
+    await world.make_directory()
+    await world.exported(["a"])
+    await eventually(alerts, lambda found: found == {})
+
+
+async def test_a_config_that_makes_no_sense_is_an_alert_and_stops_trimming(world: ExportWorld) -> None:
+    await world.user.create_consumer("//tmp/c", QUEUE)
+    await world.user.advance("//tmp/c", QUEUE, 0, 0)
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.configure(export_cron_schedule="0 0 * * *")
+    await world.write("a", "b")
+    await world.user.advance("//tmp/c", QUEUE, 0, 1)
+    controller = {**EXPORTING["controller"], "enable_automatic_trimming": True}
+    agent = await world.start(queue_agent={**EXPORTING, "controller": controller})
+
+    async def status() -> Any:
+        document = await agent.find_queue("hume", QUEUE)
+        return document and document["status"]
+
+    category = "queue_agent_queue_controller_static_export_misconfiguration"
+    found = await eventually(status, lambda found: set(found.get("alerts", ())) >= {category, TRIM_FAILED})
+    assert found["alerts"][category]["code"] == 3037
+    assert found["exports"]["error"]["message"] == "Incorrect queue exports"
+    assert (await world.get(f"{QUEUE}/@tablets/0/trimmed_row_count")) == 0
+    await world.user.run("remove", path=f"{QUEUE}/@static_export_config")
+    await eventually(status, lambda found: found["alerts"] == {} and found["exports"] == {"progress": {}})
+
+
+async def test_rows_stay_until_they_are_exported(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    world.to_next_tick()
+    await world.write("a", "b")
+    await world.user.insert(QUEUE, [{"data": "in no chunk yet"}])
+    controller = {**EXPORTING["controller"], "enable_automatic_trimming": True}
+    agent = await world.start(queue_agent={**EXPORTING, "controller": controller})
+
+    async def trim() -> Any:
+        document = await agent.find_queue("hume", QUEUE)
+        return document["partitions"][0].get("trim") if document and document["partitions"] else None
+
+    held = await eventually(trim, lambda trim: trim["constraint"]["kind"] == "export")
+    assert (held["constraint"]["subject"], held["constraint"]["row_index"]) == ("minutely", 0)
+    world.to_next_tick()
+    await world.exported(["a", "b"])
+    held = await eventually(trim, lambda trim: trim["constraint"]["row_index"] == 2)
+    assert held["constraint"]["subject"] == "minutely"
+    await eventually(lambda: world.get(f"{QUEUE}/@tablets/0/trimmed_row_count"), lambda count: count == 2)
+
+
+async def test_a_name_that_is_taken_stops_the_export_and_keeps_what_was_made_before(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure(output_table_name_pattern="at-%H:%M", use_upper_bound_for_table_names=True)
+    world.to_next_tick()
+    await world.write("a")
+    second = world.to_next_tick()
+    await world.write("b")
+    third = world.to_next_tick()
+    taken = f"{DIRECTORY}/{datetime.fromtimestamp(third, UTC).strftime('at-%H:%M')}"
+    await world.user.run("create", type="table", path=taken)
+    agent = await world.start()
+    progress = await world.task_done(third)
+    assert progress["last_export_unix_ts"] == second
+    assert progress["last_successful_export_task_instant"] < progress["last_export_task_instant"]
+    await world.exported(["a"], [])
+    status, document = await agent.get("/api/v1/queues/hume/" + quote(QUEUE, safe=""))
+    assert status == 200
+    assert "uniqueness invariant violated" in str(document["status"]["alerts"])
+    await world.user.run("remove", path=taken)
+    await world.exported(["a"], ["b"])
+
+
+async def test_a_backlog_is_made_up_for_a_few_tables_at_a_time(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure(export_ttl=3_600_000)
+    values = ["a", "b", "c"]
+    ticks = []
+    for value in values:
+        ticks.append(world.to_next_tick())
+        await world.write(value)
+    world.to_next_tick()
+    exporter = {**EXPORTING["controller"]["queue_exporter"], "max_exported_table_count_per_task": 2}
+    agent = await world.start(queue_agent={**EXPORTING, "controller": {"queue_exporter": exporter}})
+    tables = await world.exported(["a"], ["b"])
+    name = next(iter(tables))
+    expires = datetime.fromisoformat(await world.get(f"{DIRECTORY}/{name}/@expiration_time"))
+    assert expires.timestamp() == ticks[1] + 3600
+    plan = await fetch_export_plan(agent.origin, parse_table(f"hume:{QUEUE}", "QUEUE"))
+    assert [table["export_unix_ts"] for table in plan["exports"]["minutely"]["tables"]] == [ticks[2] + PERIOD]
+    world.to_next_tick()
+    await world.exported(["a"], ["b"], ["c"])
+
+
+async def test_an_agent_that_does_not_export_says_what_it_would_and_trims_what_others_have(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    tick = world.to_next_tick()
+    await world.write("a", "b")
+    await world.write("c")
+    world.to_next_tick()
+    (of_first, _) = await world.get(f"{QUEUE}/@chunk_ids")
+    tablets = {"0": {"last_chunk": of_first, "row_count": 2}}
+    await world.user.set(PROGRESS, {"tablets": tablets})
+    agent = await world.start(enable=False, queue_agent={"controller": {"enable_automatic_trimming": True}})
+    await eventually(lambda: world.get(f"{QUEUE}/@tablets/0/trimmed_row_count"), lambda count: count == 2)
+    assert await world.tables() == {}
+    assert (await world.get(PROGRESS)) == {"tablets": tablets}
+    plan = await fetch_export_plan(agent.origin, parse_table(f"hume:{QUEUE}", "QUEUE"))
+    assert plan["static_exports"] == "off"
+    [table] = plan["exports"]["minutely"]["tables"]
+    assert table == {
+        "path": f"{DIRECTORY}/{tick}-{PERIOD}",
+        "export_unix_ts": tick + PERIOD,
+        "chunk_count": 1,
+        "row_count": 1,
+        "data_weight": table["data_weight"],
+        "expiration_time": None,
+    }
+    text = render_export_plan(plan)
+    assert "this agent does not export" in text
+    assert f"{tick}-{PERIOD}" in text
+
+
+async def test_a_queue_that_is_banned_or_made_anew_is_not_exported(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    await world.user.set(f"{QUEUE}/@queue_agent_banned", True)
+    world.to_next_tick()
+    await world.write("a")
+    world.to_next_tick()
+    agent = await world.start()
+
+    async def exports() -> Any:
+        document = await agent.find_queue("hume", QUEUE)
+        return document and document["status"].get("exports")
+
+    await eventually(exports, lambda found: "this queue is banned" in str(found))
+    assert await world.tables() == {}
+    await world.user.run("remove", path=QUEUE)
+    await world.user.create_queue(QUEUE)
+    await world.configure()
+    await world.write("new")
+    world.to_next_tick()
+
+    async def alerts() -> Any:
+        document = await agent.find_queue("hume", QUEUE)
+        return document and document["status"].get("alerts")
+
+    await eventually(alerts, lambda found: "does not match queue id" in str(found))
+    await world.make_directory()
+    await world.exported(["new"])
+
+
+async def test_metrics_tell_of_exports(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    world.to_next_tick()
+    await world.write("a", "b")
+    tick = world.to_next_tick()
+    agent = await world.start()
+    await world.exported(["a", "b"])
+    labels = f'queue_cluster="hume",queue_path="{QUEUE}",queue_tag="none",export_name="minutely"'
+
+    async def page() -> str:
+        async with world.session.get(f"{agent.origin}/solomon/all") as response:
+            return await response.text()
+
+    text = await eventually(page, lambda text: f"queue_agent_queue_exported_rows_total{{{labels}}} 2" in text)
+    assert f"queue_agent_queue_exported_tables_total{{{labels}}} 1" in text
+    assert f"yt_queue_agent_queue_static_export_exported_chunks{{{labels}}} 1" in text
+    assert f"yt_queue_agent_queue_static_export_time_lag{{{labels}}} 0" in text
+    await eventually(page, lambda text: f"export_last_table_timestamp_seconds{{{labels}}} {tick}" in text)
