@@ -164,7 +164,7 @@ async def _work(task: ExportTask, transaction: ExportTransaction, outcome: Expor
     if isinstance(due, ErrorInfo):
         outcome.error = due
         return
-    outcome.before = due.progress
+    outcome.queue_id, outcome.before = queue_id, due.progress
     if due.is_early:
         return
     outcome.mismatch_count = len(due.mismatches)

@@ -173,8 +173,9 @@ class ExportManager:
         is_wrong = find_config_error(row, self._origins.make(self._context.clock.now())) is not None
         configs = {} if is_wrong else parse_exports(row.static_export_config)
         exporters = self._exporters.setdefault(ref, {})
+        is_another = ref in self._rows and self._rows[ref].object_id != row.object_id
         for name, exporter in list(exporters.items()):
-            if name not in configs or configs[name].directory != exporter.state.config.directory:
+            if is_another or name not in configs or configs[name].directory != exporter.state.config.directory:
                 exporters.pop(name).stop()
         for name, config in configs.items():
             if name in exporters:
@@ -248,7 +249,8 @@ class ExportManager:
 
     def _note(self, exporter: _Exporter, outcome: ExportOutcome, tick: int) -> None:
         progress = outcome.after or outcome.before or exporter.state.progress
-        exporter.state = replace(exporter.state, progress=progress, error=outcome.error)
+        queue_id = outcome.queue_id or exporter.state.queue_id
+        exporter.state = replace(exporter.state, progress=progress, queue_id=queue_id, error=outcome.error)
         if outcome.error is not None:
             self._delay(exporter)
             return
@@ -288,7 +290,7 @@ class ExportManager:
             self._delay(exporter)
             return
         exporter.complaint, exporter.looked_tick = None, tick
-        exporter.state = replace(exporter.state, progress=due.progress, error=None)
+        exporter.state = replace(exporter.state, progress=due.progress, queue_id=due.queue.object_id, error=None)
         self._calm(exporter)
         if due.tables:
             log.info("export observed", ticks=[part.tick for part in due.tables], waiting_rows=due.waiting_row_count)

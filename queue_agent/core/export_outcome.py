@@ -13,6 +13,9 @@ from queue_agent.core.export_progress import StoredProgress
 class ExportOutcome:
     """How a task went."""
 
+    queue_id: str | None = None
+    """Object id of what was exported; None: it was not found."""
+
     before: StoredProgress | None = None
     """As the task found it; None: it did not get so far."""
 

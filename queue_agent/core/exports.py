@@ -48,7 +48,8 @@ def find_exports(row: QueueRow, role: Role, states: ExportStates, origin: Origin
     Args:
         row: of the queue.
         role: of its controller; only the one that leads knows of exports.
-        states: as far as there are exporters; those of other directories than the row names do not count.
+        states: as far as there are exporters; those of other directories than the row names do not count, nor those
+            of a queue that had its name before.
         origin: of errors.
     """
     if role is not Role.LEADING:
@@ -62,7 +63,7 @@ def find_exports(row: QueueRow, role: Role, states: ExportStates, origin: Origin
         )
         return QueueExports(_incorrect(error, origin), alerts={EXPORT_MISCONFIGURED: alert})
     exporters = {
-        name: _find_state(states, name, config) or ExportState(config)
+        name: _find_state(states.get(name), config, row) or ExportState(config)
         for name, config in parse_exports(row.static_export_config).items()
     }
     return QueueExports(exporters=exporters, alerts=_failed_alerts(exporters, origin))
@@ -75,9 +76,11 @@ def banned_exports(ban: ErrorInfo, origin: Origin) -> QueueExports:
     )
 
 
-def _find_state(states: ExportStates, name: str, config: ExportConfig) -> ExportState | None:
-    state = states.get(name)
-    return state if state is not None and state.config.directory == config.directory else None
+def _find_state(state: ExportState | None, config: ExportConfig, row: QueueRow) -> ExportState | None:
+    """The state of an export, if it is of this queue and goes to this directory."""
+    if state is None or state.config.directory != config.directory or state.queue_id not in (None, row.object_id):
+        return None
+    return state
 
 
 def _failed_alerts(exporters: ExportStates, origin: Origin) -> Mapping[str, ErrorInfo]:

@@ -19,6 +19,9 @@ class ExportState:
     progress: StoredProgress = NOTHING_EXPORTED
     """As it was read or written last; until then as if nothing had ever been exported."""
 
+    queue_id: str | None = None
+    """Object id of the queue the progress is of: another queue of this name has exported nothing. None: not known."""
+
     last_successful_tick: int = 0
     """None is to be made up to this one."""
 

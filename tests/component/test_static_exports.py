@@ -266,6 +266,37 @@ async def test_a_queue_that_is_banned_or_made_anew_is_not_exported(world: Export
     await world.exported(["new"])
 
 
+async def test_no_row_of_a_queue_made_anew_goes_by_the_exports_of_the_old_one(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    world.to_next_tick()
+    await world.write("a", "b")
+    world.to_next_tick()
+    controller = {**EXPORTING["controller"], "enable_automatic_trimming": True}
+    agent = await world.start(queue_agent={**EXPORTING, "controller": controller})
+    await eventually(lambda: world.get(f"{QUEUE}/@tablets/0/trimmed_row_count"), lambda count: count == 2)
+    await world.user.run("remove", path=QUEUE)
+    await world.user.create_queue(QUEUE, auto_trim_config={"enable": True})
+    await world.configure()
+    await world.write("new", "newer", "newest")
+    queue_id = await world.get(f"{QUEUE}/@id")
+
+    async def constraint() -> Any:
+        row = await agent.orchid("queue_agent", "queues", f"hume:{QUEUE}", "row")
+        document = await agent.find_queue("hume", QUEUE)
+        if row.get("object_id") != queue_id or not document or not document["partitions"]:
+            return None
+        return (document["partitions"][0].get("trim") or {}).get("constraint")
+
+    found = await eventually(constraint, lambda found: found["kind"] == "export")
+    assert (found["subject"], found["row_index"]) == ("minutely", 0)
+    await world.make_directory()
+    world.to_next_tick()
+    await world.exported(["a", "b"], ["new", "newer", "newest"])
+    await eventually(lambda: world.get(f"{QUEUE}/@tablets/0/trimmed_row_count"), lambda count: count == 3)
+
+
 async def test_metrics_tell_of_exports(world: ExportWorld) -> None:
     await world.make_directory()
     await world.configure()

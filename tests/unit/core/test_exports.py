@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -64,6 +65,13 @@ def test_what_is_known_counts_unless_it_is_of_another_directory() -> None:
     elsewhere = {**CONFIG, "export_directory": "//tmp/y"}
     assert find_exports(row({"a": elsewhere}), Role.LEADING, {"a": STATE}, ORIGIN).progress["a"].row_count(0) == 0
     assert find_exports(row({"b": CONFIG}), Role.LEADING, {"a": STATE}, ORIGIN).progress.keys() == {"b"}
+
+
+def test_what_was_exported_of_another_queue_of_this_name_does_not_count() -> None:
+    known = {"a": replace(STATE, queue_id="1-1-1-1")}
+    mine, other = (replace(row({"a": CONFIG}), object_id=object_id) for object_id in ("1-1-1-1", "2-2-2-2"))
+    assert find_exports(mine, Role.LEADING, known, ORIGIN).progress["a"].row_count(0) == 7
+    assert find_exports(other, Role.LEADING, known, ORIGIN).progress["a"].row_count(0) == 0
 
 
 def test_a_failed_task_is_an_alert_that_names_the_export() -> None:

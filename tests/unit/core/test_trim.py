@@ -266,6 +266,15 @@ def test_what_is_not_known_for_certain_is_not_trimmed(
     assert kinds(result) == ([] if kind is None else [kind])
 
 
+def test_an_export_that_claims_more_rows_than_there_were_lets_nothing_go() -> None:
+    queue = snapshot_of(mounted(0, 5), mounted(0, 10))
+    result = plan(queue, {}, exports={"daily": ExportProgress({0: 6, 1: 6})})
+    assert good_targets(result) == {1: 6}
+    constraint = result.trims[0].constraint
+    assert (constraint.kind, constraint.subject) == (ConstraintKind.EXPORT, "daily")
+    assert constraint.message == "Progress has 6 exported rows where there were 5 so far"
+
+
 def test_exports_hold_back_like_consumers_and_are_enough_without_any() -> None:
     queue = snapshot_of(mounted(0, 9), mounted(0, 9))
     exports = {"daily": ExportProgress({0: 7}), "hourly": ExportProgress({0: 4, 1: 4})}
