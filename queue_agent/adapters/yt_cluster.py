@@ -45,6 +45,8 @@ from queue_agent.wire.error import YtError
 
 _CONCURRENT_READS: Final = 128
 _LARGEST_BATCH: Final = 100
+_MAX_ROW_WEIGHT: Final = 128 << 20
+"""Bytes: rows of dynamic tables may be so large, those of static ones only if it is said."""
 
 
 class YtCluster:
@@ -333,7 +335,8 @@ class YtCluster:
 
     async def write_table_bytes(self, path: str, rows: bytes, scope: Mapping[str, Any]) -> None:
         """Append rows, as `read_table_bytes` gives them, to a static table."""
-        parameters = {"path": yson.with_attributes(path, {"append": True}), **scope}
+        writer = {"max_row_weight": _MAX_ROW_WEIGHT}
+        parameters = {"path": yson.with_attributes(path, {"append": True}), "table_writer": writer, **scope}
         await self._http.call("write_table", parameters, rows=rows, subject=path)
 
     async def lookup_versioned(self, path: str, keys: list[Mapping[str, Any]]) -> list[Any]:

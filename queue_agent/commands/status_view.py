@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
@@ -75,6 +75,9 @@ def view_queue(document: Document, now: datetime) -> RenderableType:
         parts.append(_rates("written", status["write_row_count_rate"], status["write_data_weight_rate"]))
     if status.get("registrations"):
         parts += [Text(), _registrations(status["registrations"])]
+    exports = status.get("exports") or {}
+    if exports.get("progress"):
+        parts += [Text(), _exports(exports["progress"], now)]
     if document["partitions"]:
         parts += [Text(), _queue_partitions(document["partitions"], now)]
     return Group(*parts)
@@ -217,6 +220,22 @@ def _registrations(registrations: Sequence[Document]) -> Listing:
             one["consumer"],
             "yes" if one["vital"] else "no",
             Text("fine", _GOOD) if error is None else Text(innermost(error), _BAD),
+        )
+    return table
+
+
+def _exports(progress: Mapping[str, Document], now: datetime) -> Listing:
+    """How far static exports are; rows count from the first ever written."""
+    numbers = ("chunks", "rows before", "last table before", "last task")
+    table = Listing("export", *numbers, numbers=numbers)
+    for name, one in sorted(progress.items()):
+        tablets, tick = one["tablets"].values(), one["last_export_unix_ts"]
+        table.add(
+            name,
+            words.count(sum(tablet["chunk_count"] for tablet in tablets)),
+            words.count(sum(tablet["row_count"] for tablet in tablets)),
+            datetime.fromtimestamp(tick, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if tick else "-",
+            _age(one["last_successful_export_task_instant"], now),
         )
     return table
 

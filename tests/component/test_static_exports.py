@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from structlog.testing import capture_logs
+from yt.wrapper.format import YsonFormat
 
 from queue_agent.commands.references import parse_table
 from queue_agent.core.trim_errors import TRIM_FAILED
@@ -316,3 +318,94 @@ async def test_metrics_tell_of_exports(world: ExportWorld) -> None:
     assert f"yt_queue_agent_queue_static_export_exported_chunks{{{labels}}} 1" in text
     assert f"yt_queue_agent_queue_static_export_time_lag{{{labels}}} 0" in text
     await eventually(page, lambda text: f"export_last_table_timestamp_seconds{{{labels}}} {tick}" in text)
+
+
+WIDE_SCHEMA = [
+    {"name": "string", "type": "string"},
+    {"name": "required", "type": "utf8", "required": True},
+    {"name": "unsigned", "type": "uint64"},
+    {"name": "double", "type": "double"},
+    {"name": "boolean", "type": "boolean"},
+    {"name": "any", "type": "any"},
+    {"name": "list", "type_v3": {"type_name": "optional", "item": {"type_name": "list", "item": "int64"}}},
+    {"name": "$timestamp", "type": "uint64"},
+]
+
+
+async def test_values_of_all_types_come_through_unchanged(world: ExportWorld) -> None:
+    queue, directory = "//tmp/wide", "//tmp/wide_tables"
+    await world.user.create_queue(queue, schema=WIDE_SCHEMA, tablet_count=2)
+    rows: list[dict[str, Any]] = [
+        {
+            "string": b"\xff\x00 no text",
+            "required": "text",
+            "unsigned": 2**64 - 1,
+            "double": 0.1,
+            "boolean": True,
+            "any": {"a": [1, None, {"b": -1.5}]},
+            "list": [1, 2],
+            "$tablet_index": 1,
+        },
+        {"required": "", "any": None, "$tablet_index": 0},
+    ]
+    await world.ask(lambda client: client.insert_rows(queue, rows))
+    await world.flush(queue)
+    await world.make_directory(directory, queue)
+    one = {"export_directory": directory, "export_cron_schedule": "0 * * * * *"}
+    await world.user.set(f"{queue}/@static_export_config", {"by_cron": one})
+    world.to_next_tick()
+    await world.start()
+
+    async def list_tables() -> Any:
+        return await world.ask(lambda client: client.list(directory))
+
+    [name] = await eventually(list_tables, lambda names: len(names) == 1)
+    exported = await world.ask(
+        lambda client: list(client.read_table(f"{directory}/{name}", format=YsonFormat(encoding=None)))
+    )
+    stored = await world.ask(lambda client: list(client.read_table(queue, format=YsonFormat(encoding=None))))
+    assert exported == stored
+    assert len(exported) == len(rows)
+    assert [type(value) for row in exported for value in row.values()] == [
+        type(value) for row in stored for value in row.values()
+    ]
+
+
+async def test_who_only_observes_says_what_is_due_and_makes_nothing(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    world.to_next_tick()
+    await world.write("a")
+    world.to_next_tick()
+    with capture_logs() as logs:
+        agent = await world.start(enable=False, static_exports="observe")
+        await eventually(lambda: _found(logs, "export observed"), bool)
+    assert await world.tables() == {}
+    plan = await fetch_export_plan(agent.origin, parse_table(f"hume:{QUEUE}", "QUEUE"))
+    assert plan["static_exports"] == "observe"
+
+
+async def test_a_document_turns_exports_on_where_the_file_allows_them(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    world.to_next_tick()
+    await world.write("a")
+    world.to_next_tick()
+    agent = await world.start(enable=False, static_exports="allowed")
+    path = ("queue_agent", "queues", f"hume:{QUEUE}", "exporters")
+    await eventually(lambda: agent.orchid(*path), lambda found: "minutely" in found)
+    assert await world.tables() == {}
+    controller = {"queue_exporter": {"enable": True, "pass_period": 50}}
+    await world.user.run(
+        "create", type="document", path="//sys/queue_agents/config", attributes={"value": {}}, ignore_existing=True
+    )
+    await world.user.set("//sys/queue_agents/config", {"queue_agent": {"controller": controller}})
+    # Though the tick is over that it has looked at.
+    await world.exported(["a"])
+    node = await agent.orchid(*path)
+    assert node["minutely"]["export_task_invocation_index"] == 1
+    assert node["minutely"]["export_config"]["export_directory"] == DIRECTORY
+
+
+async def _found(logs: list[Any], event: str) -> bool:
+    return any(one["event"] == event for one in logs)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from queue_agent.config.exports import QueueExporterConfig, RetryBackoffConfig, StaticExports, exporting_mode
 from queue_agent.config.file import load_config
 from queue_agent.config.options import ConfigModel
 from queue_agent.config.passes import ControllerConfig, Trimming, trimming_mode
+from queue_agent.core.export_preview import ExportingMode
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_config import TrimmingMode
 from queue_agent.errors import ConfigError
@@ -124,6 +126,38 @@ def test_one_file_does_not_both_ask_for_trimming_and_forbid_it(tmp_path: Path) -
     with pytest.raises(ConfigError, match="trimming: observe contradicts"):
         load_config(write(tmp_path, "agent.yaml", text))
     assert load_config(write(tmp_path, "agent.yaml", MINIMAL + "trimming: never\n")).trimming == "never"
+
+
+@pytest.mark.parametrize(
+    ("static_exports", "enabled", "mode"),
+    [
+        ("allowed", True, ExportingMode.EXPORT),
+        ("allowed", False, ExportingMode.OFF),
+        ("observe", True, ExportingMode.OBSERVE),
+        ("observe", False, ExportingMode.OBSERVE),
+        ("never", True, ExportingMode.OFF),
+        ("never", False, ExportingMode.OFF),
+    ],
+)
+def test_nobody_can_make_an_agent_do_more_about_exports_than_its_own_file_allows(
+    static_exports: StaticExports, enabled: bool, mode: ExportingMode
+) -> None:
+    assert exporting_mode(static_exports, QueueExporterConfig(enable=enabled)) is mode
+
+
+def test_exports_are_allowed_by_a_file_that_turns_them_on_and_by_no_other(tmp_path: Path) -> None:
+    enabled = f"{MINIMAL}queue_agent: {{controller: {{queue_exporter: {{enable: true}}}}}}\n"
+    assert load_config(write(tmp_path, "agent.yaml", enabled)).static_exports_ceiling == "allowed"
+    assert load_config(write(tmp_path, "agent.yaml", MINIMAL)).static_exports_ceiling == "never"
+    with pytest.raises(ConfigError, match="static_exports: never contradicts"):
+        load_config(write(tmp_path, "agent.yaml", enabled + "static_exports: never\n"))
+
+
+def test_an_export_that_keeps_failing_is_tried_again_ever_later() -> None:
+    backoff = RetryBackoffConfig.model_validate({"min_backoff": 1000, "max_backoff": 3000, "backoff_multiplier": 2})
+    assert [backoff.after(failures, 0).total_seconds() for failures in (1, 2, 3, 10_000)] == [1, 2, 3, 3]
+    assert backoff.after(1, -1) == timedelta(milliseconds=900)
+    assert backoff.after(1, 1) == timedelta(milliseconds=1100)
 
 
 @pytest.mark.parametrize(

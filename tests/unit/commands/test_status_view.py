@@ -122,3 +122,18 @@ def test_a_partition_whose_lag_is_not_known_has_none() -> None:
     status = {"registrations": [{"queue": "pythia://tmp/q", "vital": False}], "queues": {"pythia://tmp/q": {}}}
     lines = shown(view_consumer({**SUMMARY, "status": status, "partitions": {"pythia://tmp/q": [partition]}}, NOW))
     assert lines[-1].split() == ["0", "3", "2", "?", "0", "never", "pending", "consumption"]
+
+
+def test_a_queue_shows_how_far_its_exports_are() -> None:
+    tablets = {"0": {"chunk_count": 3, "row_count": 1200}, "1": {"chunk_count": 1, "row_count": 34}}
+    task = "2026-01-01T11:00:00.000000Z"
+    hourly = {"tablets": tablets, "last_export_unix_ts": 1767261600, "last_successful_export_task_instant": task}
+    never = {
+        "tablets": {},
+        "last_export_unix_ts": 0,
+        "last_successful_export_task_instant": "1970-01-01T00:00:00.000000Z",
+    }
+    status = {"exports": {"progress": {"new": never, "hourly": hourly}}}
+    lines = [line.split() for line in shown(view_queue({**SUMMARY, "status": status, "partitions": []}, NOW))]
+    assert ["hourly", "4", "1,234", "2026-01-01T10:00:00Z", "1", "h", "ago"] in lines
+    assert ["new", "0", "0", "-", "never"] in lines

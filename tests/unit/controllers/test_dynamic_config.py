@@ -102,6 +102,16 @@ async def test_without_a_document_the_agents_own_configuration_counts() -> None:
     assert world.trimming
 
 
+async def test_nothing_is_exported_before_the_document_is_known_nor_if_it_says_so() -> None:
+    world = World(queue_agent={"controller": {"queue_exporter": {"enable": True}}})
+    exporter = world.dynamic.current.queue_agent.controller.queue_exporter
+    assert not exporter.enable
+    await world.look(None)
+    assert world.dynamic.current.queue_agent.controller.queue_exporter.enable
+    await world.look({"queue_agent": {"controller": {"queue_exporter": {"enable": False}}}})
+    assert not world.dynamic.current.queue_agent.controller.queue_exporter.enable
+
+
 async def test_nothing_is_trimmed_while_the_document_was_never_understood() -> None:
     world = World(queue_agent={"controller": {"enable_automatic_trimming": True}})
     await world.look("just words")

@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.queue_exports import QueueExports
+from queue_agent.core.export_config import ExportConfig
+from queue_agent.core.export_progress import StoredProgress, TabletProgress
+from queue_agent.core.export_schedule import EveryPeriod
+from queue_agent.core.queue_exports import ExportState, QueueExports
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replica_trims import ReplicaTrims, plan_replica_trims
 from queue_agent.core.rows import MappingRow, QueueRow, Registration
@@ -84,6 +87,20 @@ def test_a_replica_without_id_or_with_exports_that_are_not_known_keeps_all_of_th
         assert trims.by_replica == {}
         assert trims.error is not None
         assert words in trims.error.message
+
+
+def test_exports_of_every_replica_hold_back_all_of_them() -> None:
+    config = ExportConfig(EveryPeriod(60), "//tmp/x")
+    near, far = (
+        replace(one, exports=QueueExports(exporters={"daily": ExportState(config, progress)}))
+        for one, progress in (
+            (replica(NEAR, 0, 10), StoredProgress(tablets={0: TabletProgress(row_count=7)})),
+            (replica(FAR, 0, 10), StoredProgress(tablets={0: TabletProgress(row_count=3)})),
+        )
+    )
+    trims = plan(near, far)
+    assert {ref: targets(one) for ref, one in trims.by_replica.items()} == {NEAR: {0: 3}, FAR: {0: 3}}
+    assert trims.shown.trims[0].constraint.subject == f"daily of {FAR}"
 
 
 def test_what_is_wrong_with_one_replica_does_not_stop_the_others() -> None:
