@@ -221,6 +221,8 @@ class Attributes:
             value = checked_options(value)
         elif name == "acl":
             value = self._subjects.parse_acl(value)
+        elif name == "account":
+            self._subjects.check_account(str(value))
         elif name == "owner":
             value = self._subjects.existing_name(value)
         return replace(node, attributes={**node.attributes, name: value})

@@ -50,6 +50,9 @@ _STREAM_BYTES: Final = 32 * 2**20
 """What one request is taken to hold whose body is handled as it comes."""
 
 _COMMAND_NAME: Final = re.compile(r"[a-z_]+")
+_OTHER_METHODS: Final = frozenset({("push_queue_producer", "POST")})
+"""Also taken: the first releases of the command were described without input."""
+
 _VERSION: Final = "local"
 
 log = structlog.get_logger(__name__)
@@ -127,14 +130,14 @@ class _Handling:
             command = self._cluster.commands.get(name) if _COMMAND_NAME.fullmatch(name) else None
             if command is None:
                 return error_response(YtError(f'Unknown command "{name}"'), status=404)
+            if request.method != command.method and (command.name, request.method) not in _OTHER_METHODS:
+                return _wrong_method(command)
             with self._budget.lease() as lease:
                 return await self._execute(command, request, lease)
         if self._control_api and path.startswith(CONTROL_PREFIX):
             user = self._cluster.authenticator.identify(request.headers).user
             if not self._cluster.acting_as(user).access.unlimited:
                 raise YtError(f'User "{user}" may not control this cluster', ErrorCode.AUTHORIZATION)
-            if not self._cluster.acting_as(self._cluster.authenticator.identify(request.headers).user).access.unlimited:
-                raise YtError("Only superusers may disturb a cluster", ErrorCode.AUTHORIZATION)
             with self._budget.lease() as lease:
                 body = await read_body(request.content, "", "null", lease)
                 answer = self._control_api.answer(request.method, path, request.query, body)
@@ -246,6 +249,14 @@ class _Handling:
             case UnsupportedEncoding():
                 return error_response(error, status=415)
         return error_response(error)
+
+
+def _wrong_method(command: Command) -> web.Response:
+    """A page somebody only looks at can have a browser send a `GET`: it must not change anything."""
+    message = f'Command "{command.name}" has to be executed with the "{command.method}" HTTP method'
+    response = error_response(YtError(message), status=405)
+    response.headers["Allow"] = command.method
+    return response
 
 
 def _json(value: Any) -> web.Response:

@@ -16,6 +16,24 @@ DEFAULT_QUEUE_AGENT_STAGE: Final = "production"
 DEFAULT_MIN_REPLICATION_LOG_TTL: Final = 5 * 60 * 1000
 """Milliseconds rows stay in the log of a replicated table that all replicas have."""
 
+COMPRESSION_CODECS: Final = frozenset(
+    (
+        *("none", "snappy", "lz4", "lz4_high_compression", "quick_lz", "zstd", "zstd_legacy"),
+        *("gzip_normal", "gzip_best_compression", "zlib6", "zlib9", "brotli3", "brotli5", "brotli8"),
+        *(f"zlib_{level}" for level in range(1, 10)),
+        *(f"brotli_{level}" for level in range(1, 12)),
+        *(f"zstd_{level}" for level in range(1, 22)),
+        *(f"lzma_{level}" for level in range(10)),
+        *(f"bzip2_{level}" for level in range(1, 10)),
+    )
+)
+ERASURE_CODECS: Final = frozenset(
+    (
+        *("none", "reed_solomon_6_3", "reed_solomon_3_3", "lrc_12_2_2"),
+        *("isa_reed_solomon_6_3", "isa_reed_solomon_3_3", "isa_lrc_12_2_2"),
+    )
+)
+
 REPLICATED_TABLE_OPTIONS: Final = "replicated_table_options"
 
 
@@ -66,7 +84,8 @@ def anything(_: Any) -> bool:
 
 
 def _one_of(*allowed: str) -> Callable[[Any], bool]:
-    return lambda value: value in allowed
+    names = frozenset(allowed)
+    return lambda value: isinstance(value, str) and value in names
 
 
 def is_boolean(value: Any) -> bool:
@@ -108,8 +127,8 @@ SETTABLE: Final[Mapping[str, Settable]] = {
     EXPIRATION_TIME: Settable(anything, anything),
     EXPIRATION_TIMEOUT: Settable(anything, anything),
     "optimize_for": Settable(is_table, _one_of("lookup", "scan"), "scan"),
-    "compression_codec": Settable(has_content, _is_text, "lz4"),
-    "erasure_codec": Settable(has_content, _is_text, "none"),
+    "compression_codec": Settable(has_content, _one_of(*COMPRESSION_CODECS), "lz4"),
+    "erasure_codec": Settable(has_content, _one_of(*ERASURE_CODECS), "none"),
     "replication_factor": Settable(has_content, lambda value: isinstance(value, int) and value > 0, 1, lock="outside"),
     "primary_medium": Settable(has_content, _is_text, "default", lock="outside"),
     "tablet_cell_bundle": Settable(is_table, _is_text, "default", only_unmounted=True, lock="outside"),

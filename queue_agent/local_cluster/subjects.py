@@ -71,6 +71,11 @@ class Subjects:
             raise YtError(f'No such subject "{name_or_alias}"', ErrorCode.NO_SUCH_SUBJECT)
         return name
 
+    def check_account(self, name: str) -> None:
+        """YtError 905 if there is no such account."""
+        if self._find("account", name) is None:
+            raise YtError(f'No such account "{name}"', ErrorCode.NO_SUCH_ACCOUNT)
+
     def group(self, name: str) -> Node:
         """A group by its name or alias; YtError 500 if there is none, as for a path that leads nowhere."""
         node = self.find(name)

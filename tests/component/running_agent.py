@@ -15,6 +15,7 @@ from yarl import URL
 
 from queue_agent.app.agent import Addresses, run_agent
 from queue_agent.config.agent import AgentConfig
+from queue_agent.local_cluster.commands import COMMANDS
 from queue_agent.ports.passes import Clock
 
 DEADLINE_SECONDS: Final = 40.0
@@ -39,7 +40,8 @@ class User:
         self._name = name
 
     async def run(self, command: str, **parameters: Any) -> Any:
-        async with self._session.post(self._origin + command, json=parameters) as response:
+        method = COMMANDS[command].method
+        async with self._session.request(method, self._origin + command, json=parameters) as response:
             assert response.status == 200, await response.text()
             return await response.json(content_type=None)
 

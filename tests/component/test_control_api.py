@@ -10,6 +10,7 @@ from unittest.mock import ANY
 import aiohttp
 import pytest
 
+from queue_agent.local_cluster.commands import COMMANDS
 from queue_agent.local_cluster.runner import LocalClusters
 from tests.component.running_agent import eventually
 
@@ -159,7 +160,8 @@ async def test_requests_can_be_looked_at_and_forgotten(outsider: Outsider) -> No
 
 async def test_tablets(outsider: Outsider) -> None:
     async def command(name: str, **parameters: Any) -> Any:
-        async with outsider.session.post(f"{outsider.origin}/api/v4/{name}", json=parameters) as response:
+        url = f"{outsider.origin}/api/v4/{name}"
+        async with outsider.session.request(COMMANDS[name].method, url, json=parameters) as response:
             assert response.status == 200
             return await response.json(content_type=None)
 

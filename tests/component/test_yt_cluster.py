@@ -15,6 +15,7 @@ from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.errors import ClusterError, ObjectNotFound, TabletNotMounted
+from queue_agent.local_cluster.commands import COMMANDS
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.wire import yson
 
@@ -36,7 +37,8 @@ class User:
         self._origin = f"http://{address}/api/v4/"
 
     async def run(self, command: str, **parameters: Any) -> Any:
-        async with self._session.post(self._origin + command, json=parameters) as response:
+        method = COMMANDS[command].method
+        async with self._session.request(method, self._origin + command, json=parameters) as response:
             assert response.status == 200, await response.text()
             return await response.json(content_type=None)
 

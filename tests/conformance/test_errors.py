@@ -16,6 +16,9 @@ from yt.wrapper import YtError as YtClientError
 from queue_agent.wire import http, yson
 from tests.conformance.harness import Answer, Clients, ClusterThread, RawHttp, make_queue, refused, rows_of, wait_for
 
+METHODS = dict.fromkeys(("advance_queue_consumer", "create", "execute_batch", "remove", "trim_rows"), "POST")
+"""Of the commands that are asked here by hand; the others read."""
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -87,6 +90,26 @@ def test_an_unknown_command(raw: RawHttp, scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
+    ("method", "command", "parameters", "wanted"),
+    [
+        ("GET", "remove", {}, "POST"),
+        ("GET", "create", {"type": "map_node"}, "POST"),
+        ("POST", "set", {}, "PUT"),
+        ("GET", "insert_rows", {}, "PUT"),
+        ("PUT", "trim_rows", {"tablet_index": 0, "trimmed_row_count": 1}, "POST"),
+        ("GET", "get_tablet_infos", {"tablet_indexes": [0]}, "POST"),
+        ("POST", "get", {}, "GET"),
+    ],
+)
+def test_a_command_by_another_http_method_is_not_carried_out(
+    raw: RawHttp, scene: Scene, method: str, command: str, parameters: Mapping[str, Any], wanted: str
+) -> None:
+    answer = raw.command(method, command, {**parameters, "path": scene.queue, "recursive": True, "force": True})
+    check_envelope(answer, 405, 1, command, wanted)
+    assert answer.headers["Allow"] == wanted
+
+
+@pytest.mark.parametrize(
     ("command", "parameters", "culprit"),
     [
         ("get", {}, "path"),
@@ -100,8 +123,7 @@ def test_an_unknown_command(raw: RawHttp, scene: Scene) -> None:
 def test_a_parameter_that_is_missing(
     raw: RawHttp, scene: Scene, command: str, parameters: Mapping[str, Any], culprit: str
 ) -> None:
-    method = "GET" if command in ("get", "select_rows", "pull_queue") else "POST"
-    check_envelope(raw.command(method, command, parameters), 400, 1, f"/{culprit}")
+    check_envelope(raw.command(METHODS.get(command, "GET"), command, parameters), 400, 1, f"/{culprit}")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +147,7 @@ def test_a_parameter_that_is_missing(
 def test_a_parameter_of_the_wrong_kind(
     raw: RawHttp, scene: Scene, command: str, parameters: Mapping[str, Any], culprit: str
 ) -> None:
-    check_envelope(raw.command("POST", command, parameters), 400, 1, culprit)
+    check_envelope(raw.command(METHODS.get(command, "GET"), command, parameters), 400, 1, culprit)
 
 
 def test_a_path_that_is_not_there(client: YtClient, raw: RawHttp, scene: Scene) -> None:

@@ -143,9 +143,13 @@ class TestSubjects:
         assert client.get(f"//sys/users/{name}/@owner") == bob.name
         bob.client.remove(f"//sys/users/{name}")
 
-    def test_accounts_are_made_by_name(self, client: YtClient, bob: User) -> None:
+    def test_accounts_are_made_by_name(self, client: YtClient, home: str, bob: User) -> None:
         name = f"account-{bob.name}"
+        with refused(905, name):
+            client.create("map_node", f"{home}/early", attributes={"account": name})
+        assert not client.exists(f"{home}/early")
         client.create("account", attributes={"name": name})
+        client.create("map_node", f"{home}/late", attributes={"account": name})
         assert name in client.list("//sys/accounts")
         with refused(501, name):
             client.create("account", attributes={"name": name})

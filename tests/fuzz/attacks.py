@@ -94,7 +94,10 @@ def preparations() -> Sequence[Attack]:
             ("unmount_table", {"path": path}),
             ("mount_table", {"path": path}),
         ]
-    return [Attack(command, [_request("POST", command, parameters)], is_http=True) for command, parameters in requests]
+    return [
+        Attack(command, [_request(COMMANDS[command].method, command, parameters)], is_http=True)
+        for command, parameters in requests
+    ]
 
 
 def make_attack(choices: random.Random) -> Attack:
@@ -128,7 +131,9 @@ def bombs() -> Sequence[Attack]:
     parameters = {"path": QUEUE, "input_format": "yson"}
     return [
         Attack(
-            f"{name} for {command}", [_request("PUT", command, parameters, body, {"Content-Encoding": "gzip"})], True
+            f"{name} for {command}",
+            [_request(COMMANDS[command].method, command, parameters, body, {"Content-Encoding": "gzip"})],
+            True,
         )
         for name, body in bodies.items()
         for command in ("set", "insert_rows", "execute_batch")
@@ -196,7 +201,7 @@ def _command(choices: random.Random) -> Attack:
     parameters["input_format"] = input_format if choices.random() < 0.9 else odd_format(choices)
     if choices.random() < 0.4:
         parameters["output_format"] = odd_format(choices)
-    method = choices.choice(("GET", "PUT", "POST"))
+    method = command.method if choices.random() < 0.95 else choices.choice(("GET", "PUT", "POST"))
     body = odd_body(choices, command, input_format)
     headers: dict[str, str] = {}
     if choices.random() < 0.1:

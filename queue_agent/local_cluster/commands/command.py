@@ -163,6 +163,13 @@ class Command:
     takes_pieces: bool = False
     """Whether it takes its body piece by piece, however large it is."""
 
+    @property
+    def method(self) -> Literal["PUT", "POST", "GET"]:
+        """The HTTP method it is asked for with, which clients tell from its descriptor."""
+        if self.input_type != "null":
+            return "PUT"
+        return "POST" if self.is_volatile else "GET"
+
     def describe(self) -> dict[str, Any]:
         """The descriptor clients ask for at `/api/v4`."""
         return {

@@ -47,6 +47,7 @@ MANUAL: Final[dict[str, Manual]] = {
             402: _LOCKED,
             500: "the parent is missing and `recursive` is not given",
             501: _EXISTS,
+            905: "no such account",
         },
         refused="Types that only a real cluster has: `journal`, `tablet_cell`, `scheduler_pool`, ...",
         differs="`queue_consumer` and `queue_producer` make tables with their schemas and mark, and "
@@ -59,6 +60,7 @@ MANUAL: Final[dict[str, Manual]] = {
             "or has no such values",
             402: _LOCKED,
             500: "the parent is missing and `recursive` is not given",
+            905: "no such account",
         },
         ignored=("suppress_access_tracking", "suppress_modification_tracking"),
     ),

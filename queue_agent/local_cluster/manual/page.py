@@ -29,7 +29,7 @@ Generated from the command table (`make docs`). The same commands make up `GET /
   `timeout`, `suppress_transaction_coordinator_sync` and `suppress_upstream_sync` unless they are in its list. Those
   that change something take `mutation_id`: a repeat within five minutes gets the answer of the first time.
 * **Structured** input and output is one value, **tabular** rows, **binary** bytes. Input other than null makes it
-  `PUT`, else a volatile command is `POST`, any other `GET`.
+  `PUT`, else a volatile command is `POST`, any other `GET`; another method is answered with 405.
 * **Any command may answer** 1 (a parameter, a format or a body that cannot be read), 900 and 901 (who is asking;
   what they may not do), 903 (banned), 108 (the cluster has too much in its hands), 105 (a fault that a test
   switched on), and those in a master transaction 11000 (no such transaction) and 1000 (a prerequisite does not
