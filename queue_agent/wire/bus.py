@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from google.protobuf.message import DecodeError
 
+from queue_agent.wire.checksum import checksum
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
 from queue_agent.wire.proto.bus_pb2 import THandshake
@@ -29,7 +30,7 @@ _SIGNATURE: Final = 0x78616D4F
 _HANDSHAKE_SIGNATURE: Final = struct.pack("<I", 0x68737562)
 _ACK_REQUESTED: Final = 1
 _NULL_PART_SIZE: Final = 0xFFFFFFFF
-_CHECKSUM_SIZE: Final = 8
+_CHECKSUM: Final = struct.Struct("<Q")
 _NO_CHECKSUM: Final = 0
 _HEADER: Final = struct.Struct("<IhH16sIQ")
 _ENCRYPTION_REQUIRED: Final = 2
@@ -51,27 +52,45 @@ class Packet:
 
     parts: Sequence[Part] = ()
     ack_requested: bool = False
+    has_checksums: bool = False
+    """Who sends checksums may insist on getting some, as the Go client does."""
 
 
-def encode_message(packet_id: bytes, parts: Sequence[Part], *, request_ack: bool = False) -> bytes:
-    """Write a message packet, checksums left out (0)."""
+def encode_message(
+    packet_id: bytes, parts: Sequence[Part], *, request_ack: bool = False, with_checksums: bool = False
+) -> bytes:
+    """Write a message packet; checksums that are left out are 0."""
     count = len(parts)
     sizes = [_NULL_PART_SIZE if part is None else len(part) for part in parts]
     flags = _ACK_REQUESTED if request_ack else 0
-    header = _HEADER.pack(_SIGNATURE, PacketType.MESSAGE, flags, packet_id, count, _NO_CHECKSUM)
-    checksums = bytes(_CHECKSUM_SIZE * (count + 1))
-    return b"".join([header, struct.pack(f"<{count}I", *sizes), checksums, *(part for part in parts if part)])
+    header = _encode_header(PacketType.MESSAGE, flags, packet_id, count, with_checksum=with_checksums)
+    variable_header = struct.pack(f"<{count}I", *sizes)
+    if with_checksums:
+        variable_header += struct.pack(f"<{count}Q", *(checksum(part or b"") for part in parts))
+        variable_header += _CHECKSUM.pack(checksum(variable_header))
+    else:
+        variable_header += bytes(_CHECKSUM.size * (count + 1))
+    return b"".join([header, variable_header, *(part for part in parts if part)])
 
 
-def encode_ack(packet_id: bytes) -> bytes:
+def encode_ack(packet_id: bytes, *, with_checksum: bool = False) -> bytes:
     """Write the acknowledgement of a packet."""
-    return _HEADER.pack(_SIGNATURE, PacketType.ACK, 0, packet_id, 0, _NO_CHECKSUM)
+    return _encode_header(PacketType.ACK, 0, packet_id, 0, with_checksum=with_checksum)
 
 
-def encode_handshake(connection_id: Guid) -> bytes:
+def encode_handshake(connection_id: Guid, *, with_checksums: bool = False) -> bytes:
     """Write the handshake packet of a side that does not speak TLS."""
     handshake = THandshake(connection_id=TGuid(first=connection_id.first, second=connection_id.second))
-    return encode_message(HANDSHAKE_PACKET_ID, [_HANDSHAKE_SIGNATURE + handshake.SerializeToString()])
+    parts = [_HANDSHAKE_SIGNATURE + handshake.SerializeToString()]
+    return encode_message(HANDSHAKE_PACKET_ID, parts, with_checksums=with_checksums)
+
+
+def _encode_header(kind: PacketType, flags: int, packet_id: bytes, count: int, *, with_checksum: bool) -> bytes:
+    header = _HEADER.pack(_SIGNATURE, kind, flags, packet_id, count, _NO_CHECKSUM)
+    if not with_checksum:
+        return header
+    header = header[: -_CHECKSUM.size]
+    return header + _CHECKSUM.pack(checksum(header))
 
 
 def is_handshake(packet: Packet) -> bool:
@@ -125,7 +144,7 @@ class Decoder:
         """
         if not self._holds(_HEADER.size):
             return None
-        signature, type_number, flags, packet_id, count, _ = _HEADER.unpack_from(self._buffer)
+        signature, type_number, flags, packet_id, count, header_checksum = _HEADER.unpack_from(self._buffer)
         if signature != _SIGNATURE:
             raise YtError(f"Packet header signature mismatch: {signature:#x}", ErrorCode.TRANSPORT)
         try:
@@ -137,7 +156,7 @@ class Decoder:
         end = _HEADER.size
         sizes: Sequence[int] = ()
         if packet_type is PacketType.MESSAGE or count:
-            end += 4 * count + _CHECKSUM_SIZE * (count + 1)
+            end += 4 * count + _CHECKSUM.size * (count + 1)
             self._check_size(end)
             if not self._holds(end):
                 return None
@@ -150,7 +169,7 @@ class Decoder:
         parts = self._cut(start, sizes)
         del self._buffer[:end]
         self._needed = _HEADER.size
-        return Packet(packet_type, packet_id, parts, bool(flags & _ACK_REQUESTED))
+        return Packet(packet_type, packet_id, parts, bool(flags & _ACK_REQUESTED), header_checksum != _NO_CHECKSUM)
 
     def _holds(self, size: int) -> bool:
         # Most calls end here: a large packet is looked at again only when all of it has come.

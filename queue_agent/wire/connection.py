@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -19,11 +19,20 @@ from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
 from queue_agent.wire.proto.rpc_pb2 import TRequestHeader
 from queue_agent.wire.scope import TaskScope
+from queue_agent.wire.streams import IncomingStream, OutgoingStream, Streams
 
 STREAM_LIMIT: Final = 1 << 18
 """Bytes that wait between socket and decoder; give it to asyncio when making the streams."""
 
+_STREAM_WINDOW: Final = 16 << 20
+_STREAM_TIMEOUT: Final = 60_000_000
+"""Microseconds; like the window, what a caller gets that asks for streams and nothing in particular."""
+
 log = structlog.get_logger(__name__)
+
+
+class HangUp(Exception):
+    """A handler raises it to end the connection without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,7 @@ class Reply:
 
 
 Handler = Callable[[rpc.Request], Awaitable[Reply]]
-"""Answers one request; a YtError it raises is the answer as well."""
+"""Answers one request; a YtError it raises is the answer as well, after HangUp there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +88,12 @@ class Connection:
         self._writing = asyncio.Lock()
         self._packet_count = 0
         self._is_closed = False
+        self._with_checksums = False
         self._sent_handshake = False
         self._handshaken: asyncio.Future[YtError | None] = asyncio.get_running_loop().create_future()
         self._calls: dict[Guid, asyncio.Future[rpc.Response | YtError]] = {}
         self._serving: dict[asyncio.Task[None], Guid] = {}
+        self._streams: dict[Guid, Streams] = {}
 
     @property
     def is_closed(self) -> bool:
@@ -176,8 +187,9 @@ class Connection:
                 await self._writer.drain()
 
     def _accept(self, packet: bus.Packet, group: asyncio.TaskGroup) -> None:
+        self._with_checksums = packet.has_checksums
         if packet.ack_requested:
-            self._writer.write(bus.encode_ack(packet.packet_id))
+            self._writer.write(bus.encode_ack(packet.packet_id, with_checksum=self._with_checksums))
         if bus.is_handshake(packet):
             self._accept_handshake(packet)
             return
@@ -186,6 +198,8 @@ class Connection:
                 error = YtError("Request queue size limit exceeded", ErrorCode.REQUEST_QUEUE_SIZE_LIMIT_EXCEEDED)
                 self._write(rpc.encode_error_response(request.header, error))
             case rpc.Request() as request:
+                if request.header.HasField("server_attachments_streaming_parameters"):
+                    request = self._with_streams(request)
                 task = group.create_task(self._serve(request))
                 self._serving[task] = request.request_id
                 task.add_done_callback(self._serving.pop)
@@ -193,6 +207,12 @@ class Connection:
                 for task, serving_id in self._serving.items():
                     if serving_id == request_id:
                         task.cancel()
+            case rpc.StreamPayload(request_id, sequence_number, attachments):
+                if (streams := self._streams.get(request_id)) is not None:
+                    streams.incoming.feed(sequence_number, attachments)
+            case rpc.StreamFeedback(request_id, read_position):
+                if (streams := self._streams.get(request_id)) is not None:
+                    streams.outgoing.acknowledge(read_position)
             case rpc.Response() as response:
                 answer = self._calls.get(response.request_id)
                 if answer is not None and not answer.done():
@@ -202,16 +222,42 @@ class Connection:
         bus.decode_handshake(packet)
         if not self._sent_handshake:
             self._sent_handshake = True
-            self._writer.write(bus.encode_handshake(self._connection_id))
+            self._writer.write(bus.encode_handshake(self._connection_id, with_checksums=self._with_checksums))
         if not self._handshaken.done():
             self._handshaken.set_result(None)
+
+    def _with_streams(self, request: rpc.Request) -> rpc.Request:
+        header, wanted = request.header, request.header.server_attachments_streaming_parameters
+
+        def feedback(position: int) -> None:
+            self._write(rpc.encode_feedback(header, position))
+
+        async def send(sequence_number: int, part: Part) -> None:
+            try:
+                await self._send(rpc.encode_payload(header, sequence_number, part))
+            except OSError as error:  # the reader sees the end of the connection, too
+                raise HangUp from error
+
+        streams = Streams(
+            IncomingStream(feedback, (wanted.read_timeout or _STREAM_TIMEOUT) / 1_000_000),
+            OutgoingStream(
+                send, wanted.window_size or _STREAM_WINDOW, (wanted.write_timeout or _STREAM_TIMEOUT) / 1_000_000
+            ),
+        )
+        self._streams[request.request_id] = streams
+        return replace(request, streams=streams)
 
     async def _serve(self, request: rpc.Request) -> None:
         try:
             parts = await self._answer(request)
+        except HangUp:
+            self.close()
+            return
         except Exception:  # a bug: say so loudly, keep the other requests served
             log.exception("request crashed", service=request.header.service, method=request.header.method)
             parts = rpc.encode_error_response(request.header, YtError("Internal server error"))
+        finally:
+            self._streams.pop(request.request_id, None)
         with contextlib.suppress(OSError):  # the reader sees the end of the connection, too
             await self._send(parts)
 
@@ -227,7 +273,8 @@ class Connection:
     def _write(self, parts: Sequence[Part]) -> None:
         self._packet_count += 1
         # The high half tells it apart from the id that marks a handshake.
-        self._writer.write(bus.encode_message(struct.pack("<QQ", self._packet_count, 1), parts))
+        packet_id = struct.pack("<QQ", self._packet_count, 1)
+        self._writer.write(bus.encode_message(packet_id, parts, with_checksums=self._with_checksums))
 
     async def _send(self, parts: Sequence[Part]) -> None:
         # One at a time: a large answer waits for the peer to read the one before, not in memory behind it.

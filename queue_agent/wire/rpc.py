@@ -1,10 +1,10 @@
-"""RPC messages: requests, responses and cancelations as parts of bus messages, and errors inside them."""
+"""RPC messages: requests, responses, cancelations and streams as parts of bus messages, and errors inside them."""
 
 from __future__ import annotations
 
 import enum
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
@@ -20,7 +20,10 @@ from queue_agent.wire.proto.rpc_pb2 import (
     TRequestHeader,
     TResponseHeader,
     TSerializedMessageEnvelope,
+    TStreamingFeedbackHeader,
+    TStreamingPayloadHeader,
 )
+from queue_agent.wire.streams import Streams
 
 M = TypeVar("M", bound=Message)
 
@@ -35,6 +38,8 @@ class MessageType(enum.IntEnum):
     REQUEST = 0x69637072
     CANCELATION = 0x63637072
     RESPONSE = 0x6F637072
+    STREAM_PAYLOAD = 0x70637072
+    STREAM_FEEDBACK = 0x66637072
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class Request:
     """Still in its envelope; see `body`."""
 
     attachments: Sequence[Part] = ()
+    streams: Streams | None = None
+    """What travels between the request and its response, if the caller wants streams."""
 
     @property
     def request_id(self) -> Guid:
@@ -95,7 +102,24 @@ class Cancelation:
     request_id: Guid
 
 
-RpcMessage: TypeAlias = Request | Response | Cancelation
+@dataclass(frozen=True, slots=True)
+class StreamPayload:
+    """A piece of the caller's stream."""
+
+    request_id: Guid
+    sequence_number: int
+    attachments: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFeedback:
+    """How much of our stream the caller has used up."""
+
+    request_id: Guid
+    read_position: int
+
+
+RpcMessage: TypeAlias = Request | Response | Cancelation | StreamPayload | StreamFeedback
 
 
 def parse(message_type: type[M], data: bytes) -> M:
@@ -129,6 +153,13 @@ def decode_message(parts: Sequence[Part]) -> RpcMessage:
             return Response(parse(TResponseHeader, header), body_part, parts[2:])
         case MessageType.CANCELATION:
             return Cancelation(from_proto_guid(parse(TRequestCancelationHeader, header).request_id))
+        case MessageType.STREAM_PAYLOAD:
+            payload = parse(TStreamingPayloadHeader, header)
+            _check_codec(payload.codec)
+            return StreamPayload(from_proto_guid(payload.request_id), payload.sequence_number, parts[1:])
+        case MessageType.STREAM_FEEDBACK:
+            feedback = parse(TStreamingFeedbackHeader, header)
+            return StreamFeedback(from_proto_guid(feedback.request_id), feedback.read_position)
         case _:
             raise YtError(f"Unknown type of RPC message: {message_type:#x}", ErrorCode.PROTOCOL)
 
@@ -164,6 +195,25 @@ def encode_cancelation(request: TRequestHeader) -> list[Part]:
     return [_encode_header(MessageType.CANCELATION, header)]
 
 
+def encode_payload(request: TRequestHeader, sequence_number: int, part: Part) -> list[Part]:
+    """Parts of a message with one piece of our stream; the null part ends it."""
+    header = TStreamingPayloadHeader(
+        request_id=request.request_id,
+        service=request.service,
+        method=request.method,
+        sequence_number=sequence_number,
+    )
+    return [_encode_header(MessageType.STREAM_PAYLOAD, header), part]
+
+
+def encode_feedback(request: TRequestHeader, read_position: int) -> list[Part]:
+    """Parts of the message that says how much of the caller's stream was used up."""
+    header = TStreamingFeedbackHeader(
+        request_id=request.request_id, service=request.service, method=request.method, read_position=read_position
+    )
+    return [_encode_header(MessageType.STREAM_FEEDBACK, header)]
+
+
 def to_proto_guid(guid: Guid) -> TGuid:
     return TGuid(first=guid.first, second=guid.second)
 
@@ -174,11 +224,10 @@ def from_proto_guid(guid: TGuid) -> Guid:
 
 
 def to_proto_error(error: YtError) -> TError:
-    attributes = [TAttribute(key=_bytes(key), value=yson.dumps(value)) for key, value in error.attributes.items()]
     return TError(
         code=error.code,
         message=_bytes(error.message),
-        attributes=TAttributeDictionary(attributes=attributes) if attributes else None,
+        attributes=to_proto_attributes(error.attributes) if error.attributes else None,
         inner_errors=[to_proto_error(inner) for inner in error.inner_errors],
     )
 
@@ -187,9 +236,20 @@ def from_proto_error(error: TError) -> YtError:
     return YtError(
         _text(error.message),
         error.code,
-        {_text(attribute.key): yson.loads(attribute.value) for attribute in error.attributes.attributes},
+        from_proto_attributes(error.attributes),
         [from_proto_error(inner) for inner in error.inner_errors],
     )
+
+
+def to_proto_attributes(attributes: Mapping[str, yson.Yson]) -> TAttributeDictionary:
+    return TAttributeDictionary(
+        attributes=[TAttribute(key=_bytes(key), value=yson.dumps(value)) for key, value in attributes.items()]
+    )
+
+
+def from_proto_attributes(attributes: TAttributeDictionary) -> dict[str, yson.Yson]:
+    """YtError if a value is no YSON."""
+    return {_text(attribute.key): yson.loads(attribute.value) for attribute in attributes.attributes}
 
 
 def _bytes(text: str) -> bytes:

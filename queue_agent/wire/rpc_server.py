@@ -70,13 +70,18 @@ class RpcServer:
             connection.start(self._scope)
 
     async def _handle(self, request: rpc.Request) -> Reply:
-        service, method = request.header.service, request.header.method
-        methods = self._services.get(service)
-        if methods is None:
-            raise YtError("Service is not registered", ErrorCode.NO_SUCH_SERVICE, {"service": service})
-        if method in methods:
-            return await methods[method](request)
-        if method == DISCOVER:
-            rpc.parse(TReqDiscover, request.body)
-            return Reply(TRspDiscover(up=True).SerializeToString())
-        raise YtError("Unknown method", ErrorCode.NO_SUCH_METHOD, {"service": service, "method": method})
+        return await answer(self._services, request)
+
+
+async def answer(services: Services, request: rpc.Request) -> Reply:
+    """Have the method answer that a request names; YtError 102 or 103 if there is none."""
+    service, method = request.header.service, request.header.method
+    methods = services.get(service)
+    if methods is None:
+        raise YtError("Service is not registered", ErrorCode.NO_SUCH_SERVICE, {"service": service})
+    if method in methods:
+        return await methods[method](request)
+    if method == DISCOVER:
+        rpc.parse(TReqDiscover, request.body)
+        return Reply(TRspDiscover(up=True).SerializeToString())
+    raise YtError("Unknown method", ErrorCode.NO_SUCH_METHOD, {"service": service, "method": method})

@@ -52,19 +52,26 @@ def split_selectors(path: str) -> tuple[str, str]:
 def parse_rich(value: yson.Yson) -> RichPath:
     """Read a path parameter: a string with attributes, or a string that starts with `<...>` or `cluster:`.
 
+    Args:
+        value: bytes, too, where they are not known to be text: the attributes in front may be binary.
+
     Raises:
         YtError: not a string, or the prefix is not YSON.
     """
-    if not isinstance(value, str):
+    if not isinstance(value, (str, bytes)):
         raise YtError(f"Path must be a string, got {value!r}")
     attributes = yson.attributes_of(value)
-    text = str(value)
-    if text.startswith("<"):
-        # The prefix is text YSON, the path behind it is not: give the parser a value in its place.
-        prefix_end = _attribute_prefix_end(text)
-        prefixed = yson.loads((text[:prefix_end] + "#").encode())
+    data = bytes(value) if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+    if data.startswith(b"<"):
+        # The prefix is YSON, the path behind it is not: give the parser a value in its place.
+        prefix_end = _attribute_prefix_end(data)
+        prefixed = yson.loads(data[:prefix_end] + b"#")
         attributes = {**yson.attributes_of(prefixed), **attributes}
-        text = text[prefix_end:].lstrip()
+        data = data[prefix_end:].lstrip()
+    try:
+        text = data.decode("utf-8", "strict" if isinstance(value, bytes) else "surrogateescape")
+    except UnicodeDecodeError as error:
+        raise YtError(f"Path {data!r} is not UTF-8") from error
     cluster, separator, rest = text.partition("://")
     if separator and cluster and re.fullmatch(r"[A-Za-z0-9_.-]+", cluster):
         attributes = {"cluster": cluster, **attributes}
@@ -72,21 +79,35 @@ def parse_rich(value: yson.Yson) -> RichPath:
     return RichPath(text, attributes)
 
 
-def _attribute_prefix_end(text: str) -> int:
-    quoted = escaped = False
-    depth = 0
-    for position, character in enumerate(text):
-        if escaped:
-            escaped = False
-        elif quoted and character == "\\":
-            escaped = True
-        elif character == '"':
-            quoted = not quoted
-        elif not quoted and character in "<>":
-            depth += 1 if character == "<" else -1
+_TOKEN = re.compile(
+    rb'"(?:[^"\\]|\\.)*"|[^"<>\x01-\x06]+|[<>]|\x01|[\x02\x06][\x80-\xff]*[\x00-\x7f]|\x03.{8}|[\x04\x05]', re.DOTALL
+)
+"""Of YSON, text or binary: what the brackets of attributes may not be looked for in is one."""
+
+_LENGTH = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
+
+
+def _attribute_prefix_end(data: bytes) -> int:
+    depth = position = 0
+    while match := _TOKEN.match(data, position):
+        position = match.end()
+        token = match[0]
+        if token == b"\x01":
+            position = _string_end(data, position)
+        elif token in (b"<", b">"):
+            depth += 1 if token == b"<" else -1
             if depth == 0:
-                return position + 1
-    raise YtError(f"Error parsing attributes of path {text!r}: unmatched <")
+                return position
+    raise YtError(f"Error parsing attributes of path {data!r}: unmatched <")
+
+
+def _string_end(data: bytes, position: int) -> int:
+    """Where a binary string ends whose length stands here."""
+    match = _LENGTH.match(data, position)
+    if match is None:
+        return len(data)
+    zigzag = sum((byte & 0x7F) << 7 * index for index, byte in enumerate(match[0]))
+    return match.end() + (zigzag >> 1)
 
 
 def escape_literal(literal: str) -> str:

@@ -25,23 +25,31 @@ _sym_db = _symbol_database.Default()
 from queue_agent.wire.proto import core_pb2 as queue__agent_dot_wire_dot_proto_dot_core__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n queue_agent/wire/proto/rpc.proto\x12\x10queue_agent.wire\x1a!queue_agent/wire/proto/core.proto\"\x98\x03\n\x0eTRequestHeader\x12+\n\nrequest_id\x18\x01 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x0f\n\x07service\x18\x02 \x02(\t\x12\x0e\n\x06method\x18\x03 \x02(\t\x12\x12\n\nstart_time\x18\x07 \x01(\x03\x12)\n\x08realm_id\x18\x08 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x1e\n\x16protocol_version_major\x18\t \x01(\x05\x12\x0f\n\x07timeout\x18\n \x01(\x03\x12\r\n\x05retry\x18\x0b \x01(\x08\x12\x0c\n\x04user\x18\x0c \x01(\t\x12,\n\x0bmutation_id\x18\r \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x12\n\nuser_agent\x18\x12 \x01(\t\x12\x1e\n\x16protocol_version_minor\x18\x13 \x01(\x05\x12\x15\n\rrequest_codec\x18\x17 \x01(\x05\x12\x16\n\x0eresponse_codec\x18\x18 \x01(\x05\x12\x10\n\x08user_tag\x18\x19 \x01(\t*\x08\x08\x64\x10\x80\x80\x80\x80\x02\"\x94\x01\n\x19TRequestCancelationHeader\x12+\n\nrequest_id\x18\x01 \x02(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x0f\n\x07service\x18\x02 \x02(\t\x12\x0e\n\x06method\x18\x03 \x02(\t\x12)\n\x08realm_id\x18\x04 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\"\x86\x01\n\x0fTResponseHeader\x12+\n\nrequest_id\x18\x01 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\'\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x18.queue_agent.wire.TError\x12\x0e\n\x06\x66ormat\x18\x03 \x01(\x05\x12\r\n\x05\x63odec\x18\x06 \x01(\x05\"+\n\x1aTSerializedMessageEnvelope\x12\r\n\x05\x63odec\x18\x01 \x01(\x05\"#\n\x0cTReqDiscover\x12\x13\n\x0breply_delay\x18\x01 \x01(\x03\"7\n\x0cTRspDiscover\x12\n\n\x02up\x18\x01 \x02(\x08\x12\x1b\n\x13suggested_addresses\x18\x02 \x03(\t')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n queue_agent/wire/proto/rpc.proto\x12\x10queue_agent.wire\x1a!queue_agent/wire/proto/core.proto\"X\n\x14TStreamingParameters\x12\x13\n\x0bwindow_size\x18\x01 \x01(\x03\x12\x14\n\x0cread_timeout\x18\x02 \x01(\x03\x12\x15\n\rwrite_timeout\x18\x03 \x01(\x03\"\xf1\x03\n\x0eTRequestHeader\x12+\n\nrequest_id\x18\x01 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x0f\n\x07service\x18\x02 \x02(\t\x12\x0e\n\x06method\x18\x03 \x02(\t\x12\x12\n\nstart_time\x18\x07 \x01(\x03\x12)\n\x08realm_id\x18\x08 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x1e\n\x16protocol_version_major\x18\t \x01(\x05\x12\x0f\n\x07timeout\x18\n \x01(\x03\x12\r\n\x05retry\x18\x0b \x01(\x08\x12\x0c\n\x04user\x18\x0c \x01(\t\x12,\n\x0bmutation_id\x18\r \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x12\n\nuser_agent\x18\x12 \x01(\t\x12\x1e\n\x16protocol_version_minor\x18\x13 \x01(\x05\x12\x15\n\rrequest_codec\x18\x17 \x01(\x05\x12\x16\n\x0eresponse_codec\x18\x18 \x01(\x05\x12\x10\n\x08user_tag\x18\x19 \x01(\t\x12W\n\'server_attachments_streaming_parameters\x18! \x01(\x0b\x32&.queue_agent.wire.TStreamingParameters*\x08\x08\x64\x10\x80\x80\x80\x80\x02\"~\n\x0fTCredentialsExt\x12\r\n\x05token\x18\x02 \x01(\t2\\\n\x0f\x63redentials_ext\x12 .queue_agent.wire.TRequestHeader\x18n \x01(\x0b\x32!.queue_agent.wire.TCredentialsExt\"\xba\x01\n\x17TStreamingPayloadHeader\x12+\n\nrequest_id\x18\x01 \x02(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x0f\n\x07service\x18\x02 \x02(\t\x12\x0e\n\x06method\x18\x03 \x02(\t\x12)\n\x08realm_id\x18\x04 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x17\n\x0fsequence_number\x18\x05 \x02(\x05\x12\r\n\x05\x63odec\x18\x06 \x01(\x05\"\xaa\x01\n\x18TStreamingFeedbackHeader\x12+\n\nrequest_id\x18\x01 \x02(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x0f\n\x07service\x18\x02 \x02(\t\x12\x0e\n\x06method\x18\x03 \x02(\t\x12)\n\x08realm_id\x18\x04 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x15\n\rread_position\x18\x05 \x02(\x03\"\x94\x01\n\x19TRequestCancelationHeader\x12+\n\nrequest_id\x18\x01 \x02(\x0b\x32\x17.queue_agent.wire.TGuid\x12\x0f\n\x07service\x18\x02 \x02(\t\x12\x0e\n\x06method\x18\x03 \x02(\t\x12)\n\x08realm_id\x18\x04 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\"\x86\x01\n\x0fTResponseHeader\x12+\n\nrequest_id\x18\x01 \x01(\x0b\x32\x17.queue_agent.wire.TGuid\x12\'\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x18.queue_agent.wire.TError\x12\x0e\n\x06\x66ormat\x18\x03 \x01(\x05\x12\r\n\x05\x63odec\x18\x06 \x01(\x05\"+\n\x1aTSerializedMessageEnvelope\x12\r\n\x05\x63odec\x18\x01 \x01(\x05\"#\n\x0cTReqDiscover\x12\x13\n\x0breply_delay\x18\x01 \x01(\x03\"7\n\x0cTRspDiscover\x12\n\n\x02up\x18\x01 \x02(\x08\x12\x1b\n\x13suggested_addresses\x18\x02 \x03(\t')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'queue_agent.wire.proto.rpc_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TREQUESTHEADER']._serialized_start=90
-  _globals['_TREQUESTHEADER']._serialized_end=498
-  _globals['_TREQUESTCANCELATIONHEADER']._serialized_start=501
-  _globals['_TREQUESTCANCELATIONHEADER']._serialized_end=649
-  _globals['_TRESPONSEHEADER']._serialized_start=652
-  _globals['_TRESPONSEHEADER']._serialized_end=786
-  _globals['_TSERIALIZEDMESSAGEENVELOPE']._serialized_start=788
-  _globals['_TSERIALIZEDMESSAGEENVELOPE']._serialized_end=831
-  _globals['_TREQDISCOVER']._serialized_start=833
-  _globals['_TREQDISCOVER']._serialized_end=868
-  _globals['_TRSPDISCOVER']._serialized_start=870
-  _globals['_TRSPDISCOVER']._serialized_end=925
+  _globals['_TSTREAMINGPARAMETERS']._serialized_start=89
+  _globals['_TSTREAMINGPARAMETERS']._serialized_end=177
+  _globals['_TREQUESTHEADER']._serialized_start=180
+  _globals['_TREQUESTHEADER']._serialized_end=677
+  _globals['_TCREDENTIALSEXT']._serialized_start=679
+  _globals['_TCREDENTIALSEXT']._serialized_end=805
+  _globals['_TSTREAMINGPAYLOADHEADER']._serialized_start=808
+  _globals['_TSTREAMINGPAYLOADHEADER']._serialized_end=994
+  _globals['_TSTREAMINGFEEDBACKHEADER']._serialized_start=997
+  _globals['_TSTREAMINGFEEDBACKHEADER']._serialized_end=1167
+  _globals['_TREQUESTCANCELATIONHEADER']._serialized_start=1170
+  _globals['_TREQUESTCANCELATIONHEADER']._serialized_end=1318
+  _globals['_TRESPONSEHEADER']._serialized_start=1321
+  _globals['_TRESPONSEHEADER']._serialized_end=1455
+  _globals['_TSERIALIZEDMESSAGEENVELOPE']._serialized_start=1457
+  _globals['_TSERIALIZEDMESSAGEENVELOPE']._serialized_end=1500
+  _globals['_TREQDISCOVER']._serialized_start=1502
+  _globals['_TREQDISCOVER']._serialized_end=1537
+  _globals['_TRSPDISCOVER']._serialized_start=1539
+  _globals['_TRSPDISCOVER']._serialized_end=1594
 # @@protoc_insertion_point(module_scope)
