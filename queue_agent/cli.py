@@ -20,7 +20,7 @@ from queue_agent.operator_cli import DEFAULT_AGENT, add_commands, fail
 DEFAULT_CLUSTERS: Final = ("pythia=8001", "hume=8002")
 MAX_LOCAL_AGENTS: Final = 16
 
-_CLUSTER: Final = re.compile(r"([A-Za-z0-9_-]+)=([0-9]{1,5})")
+_CLUSTER: Final = re.compile(r"([A-Za-z0-9_-]+)=([0-9]{1,5})(?::([0-9]{1,5}))?")
 
 application = typer.Typer(
     name="queue-agent",
@@ -115,7 +115,10 @@ def health(
 def local(
     cluster: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=HTTP_PORT", help="A cluster; may be repeated. Port 0 chooses a free one."),
+        typer.Option(
+            metavar="NAME=HTTP_PORT[:RPC_PORT]",
+            help="A cluster; may be repeated. Port 0 chooses a free one, which is where RPC is unless you say so.",
+        ),
     ] = None,
     agents: Annotated[int, typer.Option(min=0, max=MAX_LOCAL_AGENTS, help="How many agents share the work.")] = 1,
     data_dir: Annotated[
@@ -149,8 +152,10 @@ def local(
     ] = False,
 ) -> None:
     """Run local clusters and agents in the foreground, until Ctrl-C."""
+    http_ports, rpc_ports = _cluster_ports(cluster or DEFAULT_CLUSTERS)
     options = LocalOptions(
-        _cluster_ports(cluster or DEFAULT_CLUSTERS),
+        http_ports,
+        rpc_ports,
         agents,
         data_dir,
         rpc_port,
@@ -376,15 +381,21 @@ def main() -> None:
     application(prog_name="queue-agent")
 
 
-def _cluster_ports(options: Sequence[str]) -> dict[str, int]:
-    """Read `NAME=PORT` options."""
-    ports: dict[str, int] = {}
+def _cluster_ports(options: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """Read `NAME=HTTP_PORT` and `NAME=HTTP_PORT:RPC_PORT` options."""
+    http_ports: dict[str, int] = {}
+    rpc_ports: dict[str, int] = {}
     for option in options:
         match = _CLUSTER.fullmatch(option)
-        if match is None or int(match[2]) > 65535:
-            fail(f"--cluster takes NAME=HTTP_PORT, a name of letters, digits, - and _, and a port; got {option!r}")
-        name = match[1]
-        if name in ports:
+        if match is None or any(int(port) > 65535 for port in match.groups(default="0")[1:]):
+            fail(
+                "--cluster takes NAME=HTTP_PORT or NAME=HTTP_PORT:RPC_PORT, a name of letters, digits, - and _, and"
+                f" ports; got {option!r}"
+            )
+        name, http_port, rpc_port = match.groups()
+        if name in http_ports:
             fail(f"--cluster names {name!r} twice")
-        ports[name] = int(match[2])
-    return ports
+        http_ports[name] = int(http_port)
+        if rpc_port is not None:
+            rpc_ports[name] = int(rpc_port)
+    return http_ports, rpc_ports

@@ -52,6 +52,9 @@ class LocalOptions:
     clusters: Mapping[str, int]
     """HTTP port by name; the first cluster holds the agents' state. 0 chooses a free port."""
 
+    cluster_rpc_ports: Mapping[str, int]
+    """RPC port of the proxy by name of the cluster; others get a free one."""
+
     agent_count: int
     """Agents that share the work; or none."""
 
@@ -141,10 +144,14 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path
 
 
 def ready_line(
-    proxies: Mapping[str, str], agents: Sequence[LocalAgent], webhdfs: str, tokens: TokenFiles | None = None
+    proxies: Mapping[str, str],
+    rpc_proxies: Mapping[str, str],
+    agents: Sequence[LocalAgent],
+    webhdfs: str,
+    tokens: TokenFiles | None = None,
 ) -> str:
     """The line that tells people and programs where everything is, and where root's token, if one is needed."""
-    parts = [f"{name} http://{address}" for name, address in proxies.items()]
+    parts = [f"{name} http://{address} (rpc {rpc_proxies[name]})" for name, address in proxies.items()]
     parts += [f"agent {agent.url} (rpc {agent.rpc_address})" for agent in agents]
     parts.append(f"webhdfs {webhdfs}")
     if tokens is not None:
@@ -180,21 +187,28 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
             name: stack.enter_context(_listen(port, f"cluster {name}", options.host))
             for name, port in options.clusters.items()
         }
+        rpc_listeners = {
+            name: stack.enter_context(
+                _listen(options.cluster_rpc_ports.get(name, 0), f"RPC of cluster {name}", options.host)
+            )
+            for name in options.clusters
+        }
         webhdfs = stack.enter_context(_listen(options.webhdfs_port, "WebHDFS"))
         _check_ports(agents)
         proxies = {name: reachable_address(listener) for name, listener in listeners.items()}
+        rpc_proxies = {name: reachable_address(listener) for name, listener in rpc_listeners.items()}
         processes: list[Process] = []
         with tempfile.TemporaryDirectory(prefix="queue-agent-") as directory:
             try:
                 tokens = _token_files(options, Path(directory)) if options.require_token else None
                 for agent in agents:
                     processes.append(await _start(agent, proxies, Path(directory), tokens))  # noqa: PERF401 - those that run are stopped if the next does not start
-                await _serve_clusters(stack, listeners, agents, options, tokens)
+                await _serve_clusters(stack, listeners, rpc_listeners, agents, options, tokens)
                 await _serve_files(stack, proxies, webhdfs, tokens)
                 if options.demo:
                     await _fill(next(iter(proxies.values())), tokens)
                 if await _all_ready(agents, processes, stop):
-                    announce(ready_line(proxies, agents, reachable_address(webhdfs), tokens))
+                    announce(ready_line(proxies, rpc_proxies, agents, reachable_address(webhdfs), tokens))
                     await _watch(agents, processes, stop, warn)
             finally:
                 await _stop(processes)
@@ -212,6 +226,7 @@ def _token_files(options: LocalOptions, temporary: Path) -> TokenFiles:
 async def _serve_clusters(
     stack: AsyncExitStack,
     listeners: Mapping[str, socket.socket],
+    rpc_listeners: Mapping[str, socket.socket],
     agents: Sequence[LocalAgent],
     options: LocalOptions,
     tokens: TokenFiles | None,
@@ -228,6 +243,7 @@ async def _serve_clusters(
             listeners,
             [agent.rpc_address for agent in agents],
             options.data_dir,
+            rpc_ports=rpc_listeners,
             test_controls=options.test_controls,
             tokens=tokens.users() if tokens else None,
             require_token=tokens is not None,

@@ -154,6 +154,11 @@ class LocalCluster:
         return f"http://{self.address}"
 
     @property
+    def rpc_address(self) -> str:
+        """`host:port` of the RPC proxy, for clients that are given it; others ask the HTTP proxy for it."""
+        return self._thread.rpc_address(self.name)
+
+    @property
     def clock(self) -> Clock:
         """Time of this cluster and of those that know it: `advance(seconds)`, `set(moment)`."""
         return self._thread.clock

@@ -17,6 +17,13 @@ _AUTHORIZATION: Final = "Authorization"
 _USER_NAME: Final = "X-YT-User-Name"
 
 
+class CallerRefused(YtError):
+    """A call over RPC from somebody who is not who they say, or does not say."""
+
+    def __init__(self, message: str, *causes: YtError, **attributes: str) -> None:
+        super().__init__(message, ErrorCode.RPC_AUTHENTICATION, attributes, causes)
+
+
 class Unauthenticated(YtError):
     """A request that does not say who it is from; HTTP answers it with 401."""
 
@@ -38,7 +45,7 @@ class Identity:
 
     user: str
     realm: str
-    """How the user was found out: `local` without a token, `cypress` by one."""
+    """How the user was found out: `local` and, over RPC, `noop` without a token, `cypress` by one."""
 
 
 _OPEN: Final = Identity(ROOT, "local")
@@ -76,6 +83,34 @@ class Authenticator:
             )
         self._principal(wanted)
         return Identity(wanted, f"{identity.realm}:impersonation")
+
+    def identify_caller(self, user: str | None, token: str | None) -> Identity:
+        """The user of a call over RPC, by what it says of itself.
+
+        Args:
+            user: who it is said to be from.
+            token: of that user; one that is not known counts only where tokens are required.
+
+        Raises:
+            CallerRefused: there is no valid token, and one is required; or it is that of another user.
+            UserRefused: the user does not exist, or is banned.
+        """
+        owner = None if token is None else self._tokens.find_user(token)
+        if owner is None:
+            if self._require_token:
+                if token is None:
+                    raise CallerRefused("Request is missing credentials")
+                cause = YtError("Token is missing in Cypress", ErrorCode.INVALID_CREDENTIALS)
+                raise CallerRefused("Request authentication failed", cause)
+            identity = Identity(user or ROOT, "noop")
+        elif user is not None and user != owner:
+            raise CallerRefused(
+                "Manually specified and authenticated users mismatch", user=user, authenticated_user=owner
+            )
+        else:
+            identity = Identity(owner, "cypress")
+        self._principal(identity.user)
+        return identity
 
     def _by_token(self, header: str | None) -> Identity:
         scheme, _, token = (header or "").partition(" ")

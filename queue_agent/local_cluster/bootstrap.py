@@ -39,6 +39,9 @@ class Connection:
     proxies: Mapping[str, str]
     """HTTP address, `host:port`, by cluster name; the first is home to shared tables."""
 
+    rpc_proxies: Mapping[str, str]
+    """RPC address, `host:port`, by cluster name."""
+
     agents: Sequence[str] = ()
     """RPC addresses of the queue agents."""
 
@@ -105,10 +108,18 @@ def publish_connection(state: ClusterState, cypress: Cypress, name: str, connect
     """Tell a cluster where it, its neighbours and the agents listen now; done at every start."""
     with state.change():
         cypress.set("//sys/@cluster_connection", connection.of_cluster(name))
+        _show_proxies(cypress, connection.proxies[name], connection.rpc_proxies[name])
         for other in connection.proxies:
             path = f"//sys/clusters/{other}"
             cypress.create(path, "document", {}, ignore_existing=True)
             cypress.set(path, connection.of_cluster(other))
+
+
+def _show_proxies(cypress: Cypress, address: str, rpc_address: str) -> None:
+    for directory, shown in (("//sys/http_proxies", address), ("//sys/rpc_proxies", rpc_address)):
+        cypress.create(directory, "map_node", {}, force=True)
+        cypress.create(f"{directory}/{shown}", "map_node", {"role": "default", "banned": False})
+        cypress.create(f"{directory}/{shown}/alive", "map_node", {})
 
 
 def _schema(keys: Mapping[str, str], values: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -55,6 +55,7 @@ class Cluster:
     Args:
         name: as other clusters call it.
         address: `host:port` of its HTTP proxy.
+        rpc_address: `host:port` of its RPC proxy.
         file: where its state is kept; None for memory.
         commands: what it can be asked to do.
         directory: the clusters it knows; it adds itself.
@@ -69,6 +70,7 @@ class Cluster:
         self,
         name: str,
         address: str,
+        rpc_address: str,
         file: Path | None,
         commands: Mapping[str, Command],
         directory: ClusterDirectory,
@@ -79,6 +81,7 @@ class Cluster:
     ) -> None:
         self.name = name
         self.http_address = address
+        self.rpc_address = rpc_address
         self.access = UNLIMITED
         self.commands = commands
         self.faults = Faults(commands)

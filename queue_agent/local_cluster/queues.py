@@ -42,6 +42,14 @@ class BatchLimits:
         return cls(min(limits.row_count, max(limits.data_weight // weight_per_row, 1)), limits.data_weight)
 
 
+@dataclass(frozen=True, slots=True)
+class PulledRows(ValueRows):
+    """Rows of one partition that follow each other."""
+
+    start_offset: int
+    """Index of the first; if there is none, where to go on."""
+
+
 class Queues(Guarded):
     """Queue commands of one cluster."""
 
@@ -50,7 +58,7 @@ class Queues(Guarded):
         self._registrations = registrations
         self._directory = directory
 
-    def pull(self, queue_path: RichPath, partition_index: int, offset: int, limits: BatchLimits) -> ValueRows:
+    def pull(self, queue_path: RichPath, partition_index: int, offset: int, limits: BatchLimits) -> PulledRows:
         """Rows of one partition from an offset on, or from the first row that is left behind it."""
         queue = self._registrations.reference(queue_path)
         tables = self._cluster_of(queue, "Queue").tables
@@ -64,7 +72,7 @@ class Queues(Guarded):
         partition_index: int,
         offset: int | None,
         limits: BatchLimits,
-    ) -> ValueRows:
+    ) -> PulledRows:
         """Like `pull` for a registered consumer; without an offset, from where the consumer stands."""
         reference = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
@@ -158,7 +166,7 @@ class Queues(Guarded):
         return cluster.acting_as(self._access.user)
 
 
-def pull_rows(tables: DynamicTables, path: str, partition_index: int, offset: int, limits: BatchLimits) -> ValueRows:
+def pull_rows(tables: DynamicTables, path: str, partition_index: int, offset: int, limits: BatchLimits) -> PulledRows:
     """Rows of one partition for output, within limits; at least one if there is any.
 
     Only one segment is read: the next one takes another pull.
@@ -168,4 +176,6 @@ def pull_rows(tables: DynamicTables, path: str, partition_index: int, offset: in
     table = tables.open_ordered(path)
     end = tables.store_end(table, partition_index, offset)
     rows = tables.read_ordered_batch(table, partition_index, offset, end, limits.row_count, limits.data_weight)
-    return ValueRows(table.schema.query_columns(), rows)
+    start_offset = rows[0][1] if rows else tables.first_available(table, partition_index, offset)
+    assert isinstance(start_offset, int), "it is the column of row indexes"
+    return PulledRows(table.schema.query_columns(), rows, start_offset)

@@ -24,7 +24,7 @@ class LoggedRequest:
     """As they were sent, by whatever way."""
 
     status: int | None = None
-    """Of HTTP; None: no answer, or none yet."""
+    """Of HTTP; None: no answer, none yet, or one over RPC."""
 
     error_code: int = 0
     """Of YTsaurus's error; 0: none."""

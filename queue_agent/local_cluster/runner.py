@@ -17,6 +17,7 @@ from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands import COMMANDS
 from queue_agent.local_cluster.directory import ClusterDirectory
 from queue_agent.local_cluster.orchid_gateway import OrchidGateway
+from queue_agent.local_cluster.rpc.proxy import RpcProxy
 from queue_agent.local_cluster.server import HttpProxy
 
 LOOPBACK: Final = "127.0.0.1"
@@ -25,6 +26,9 @@ _OTHER_FILES: Final = 100
 """Files, listeners and connections to agents, generously."""
 
 _MANY_CONNECTIONS: Final = 10_000
+
+_RPC_SHARE: Final = 4
+"""One of so many connections is one of the RPC proxy: clients that speak RPC keep few."""
 
 
 class LocalClusters:
@@ -36,6 +40,7 @@ class LocalClusters:
         agents: RPC addresses of the queue agents that answer for statuses.
         data_dir: where states are kept, a file a cluster; None for memory.
         clock: time of all of them.
+        rpc_ports: likewise the RPC ports of clusters; others get a free one.
         tokens: user by token, for users that are there from the start, such as `root`.
         require_token: refuse requests without a valid token; else they are root's.
         test_controls: whether requests are logged and `/test/...` is served; see `control_api`.
@@ -48,11 +53,13 @@ class LocalClusters:
         data_dir: Path | None = None,
         clock: Clock | None = None,
         *,
+        rpc_ports: Mapping[str, int | socket.socket] | None = None,
         tokens: Mapping[str, str] | None = None,
         require_token: bool = False,
         test_controls: bool = False,
     ) -> None:
         self._ports = ports
+        self._rpc_ports = rpc_ports or {}
         self._agents = agents
         self._data_dir = data_dir
         self._clock = clock or Clock()
@@ -66,14 +73,20 @@ class LocalClusters:
         async with AsyncExitStack() as stack:
             gateway = await stack.enter_async_context(OrchidGateway())
             max_connections = _max_connections(len(self._ports))
+            max_rpc_connections = max(max_connections // _RPC_SHARE, 1)
             proxies = {
-                name: HttpProxy(stack.enter_context(_listener(port)), max_connections)
+                name: HttpProxy(stack.enter_context(_listener(port)), max(max_connections - max_rpc_connections, 1))
                 for name, port in self._ports.items()
+            }
+            rpc_proxies = {
+                name: RpcProxy(stack.enter_context(_listener(self._rpc_ports.get(name, 0))), max_rpc_connections)
+                for name in self._ports
             }
             for name, proxy in proxies.items():
                 cluster = Cluster(
                     name,
                     proxy.address,
+                    rpc_proxies[name].address,
                     self._file(name),
                     COMMANDS,
                     self._directory,
@@ -85,11 +98,17 @@ class LocalClusters:
                 for token, user in self._tokens.items():
                     cluster.tokens.add(user, token)
             stack.push_async_callback(await self._keep_house())
-            connection = Connection({name: proxy.address for name, proxy in proxies.items()}, self._agents)
+            connection = Connection(
+                {name: proxy.address for name, proxy in proxies.items()},
+                {name: proxy.address for name, proxy in rpc_proxies.items()},
+                self._agents,
+            )
             for cluster in self._directory:
                 if self._test_controls:
                     cluster.requests.start()
                 publish_connection(cluster.state, cluster.cypress, cluster.name, connection)
+                stack.push_async_callback(rpc_proxies[cluster.name].stop)
+                await rpc_proxies[cluster.name].serve(cluster)
                 stack.push_async_callback(proxies[cluster.name].stop)
                 await proxies[cluster.name].serve(cluster, test_controls=self._test_controls)
             self._exit = stack.pop_all()
@@ -99,6 +118,11 @@ class LocalClusters:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._exit.__aexit__(kind, error, traceback)
+
+    @property
+    def rpc_addresses(self) -> Mapping[str, str]:
+        """`host:port` of each cluster's RPC proxy."""
+        return {cluster.name: cluster.rpc_address for cluster in self._directory}
 
     @property
     def addresses(self) -> Mapping[str, str]:

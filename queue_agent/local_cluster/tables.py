@@ -268,6 +268,12 @@ class DynamicTables(OpenTables):
             rows.append(row)
         return rows
 
+    def first_available(self, table: Table, index: int, row_index: int) -> int:
+        """The first row of a tablet from an index on that is not trimmed, or will not be."""
+        if (serving := self._replication.serving(table)) is not None:
+            return serving[0].first_available(serving[1], index, row_index)
+        return max(row_index, self.readable_tablet(table, index).trimmed_row_count)
+
     def store_end(self, table: Table, index: int, row_index: int) -> int:
         """Where the segment ends that holds a row of a tablet, or would if rows were not trimmed."""
         if (serving := self._replication.serving(table)) is not None:

@@ -68,6 +68,10 @@ class ClusterThread:
         """`host:port` of a cluster's HTTP proxy."""
         return self._clusters.addresses[name]
 
+    def rpc_address(self, name: str) -> str:
+        """`host:port` of a cluster's RPC proxy."""
+        return self._clusters.rpc_addresses[name]
+
     def ask(self, look: Callable[[Cluster], T], name: str | None = None) -> T:
         """Run a function on the thread that owns the clusters and give back what it returns, or raise what it raises.
 

@@ -23,10 +23,14 @@ from queue_agent.local_cluster.clock import Clock
 from queue_agent.testing import CLIENT_CONFIG
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import YtError
+from tests.conformance.rpc_driver import RPC_CONFIG
 
 NAMES = ("pythia", "hume")
 REAL_PROXY = os.environ.get("YT_CONFORMANCE_PROXY")
 """`host:port` of the cluster that the tests are to run on; None for local ones that they start."""
+
+BACKEND: Mapping[str, Any] = RPC_CONFIG if os.environ.get("YT_CONFORMANCE_BACKEND") == "rpc" else {}
+"""By which way clients go; over RPC, they are ytsaurus-client with the driver of YTsaurus (`make conformance-rpc`)."""
 
 REAL_TOKEN = os.environ.get("YT_TOKEN") if REAL_PROXY is not None else None
 QUEUE_SCHEMA = [
@@ -122,7 +126,7 @@ class Clients:
     def make(self, address: str, /, **config: Any) -> YtClient:
         """A client without retries, unless its configuration has them."""
         token = {} if REAL_TOKEN is None else {"token": REAL_TOKEN}
-        client = YtClient(address, config={**CLIENT_CONFIG, **token, **config})
+        client = YtClient(address, config={**CLIENT_CONFIG, **BACKEND, **token, **config})
         self._made.append(client)
         return client
 

@@ -29,7 +29,7 @@ START_SECONDS: Final = 30
 STOP_SECONDS: Final = 20
 
 _READY: Final = re.compile(r"ready: (.+)\n")
-_CLUSTER: Final = re.compile(r"(\S+) (http://127\.0\.0\.1:\d+)")
+_CLUSTER: Final = re.compile(r"(\S+) (http://127\.0\.0\.1:\d+) \(rpc (127\.0\.0\.1:\d+)\)")
 _TOKEN: Final = re.compile(r"token (\S+)")
 _WEBHDFS: Final = re.compile(r"webhdfs (127\.0\.0\.1:\d+)")
 _WEBHDFS_SECRET: Final = re.compile(r"webhdfs secret (\S+)")

@@ -78,7 +78,8 @@ def assert_refused(result: subprocess.CompletedProcess[str], *words: str) -> Non
 
 def test_the_ready_line_names_addresses_that_answer(playground: Playground) -> None:
     assert re.fullmatch(
-        r"pythia http://127\.0\.0\.1:\d+, hume http://127\.0\.0\.1:\d+,"
+        r"pythia http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\),"
+        r" hume http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\),"
         r" agent http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+",
         playground.ready_line,
     )
@@ -210,7 +211,9 @@ def assert_equal(actual: object, expected: object) -> None:
 
 def test_without_agents_there_are_only_clusters(tmp_path: Path) -> None:
     with running(tmp_path, "--agents=0", clusters=("alone",)) as playground:
-        assert re.fullmatch(r"alone http://127\.0\.0\.1:\d+, webhdfs 127\.0\.0\.1:\d+", playground.ready_line)
+        assert re.fullmatch(
+            r"alone http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+", playground.ready_line
+        )
         assert playground.processes() == [playground.process.pid]
         with connected(playground.clusters["alone"]) as client:
             create_queue(client, QUEUE, 3)

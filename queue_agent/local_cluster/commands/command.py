@@ -117,6 +117,9 @@ class Body:
     row_format: Format = YSON_TEXT
     """Of rows in `pieces`."""
 
+    batches: AsyncIterator[list[dict[bytes, Any]]] | None = None
+    """In place of `pieces`: rows that are decoded already."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:

@@ -16,6 +16,9 @@ from queue_agent.local_cluster.commands.command import (
 from queue_agent.local_cluster.read_ranges import selection_attributes
 from queue_agent.wire import yson
 
+DEFAULT_ROLE: Final = "default"
+"""Of all proxies: no cluster here has others."""
+
 
 class _None(Parameters):
     pass
@@ -23,6 +26,7 @@ class _None(Parameters):
 
 class _DiscoverProxies(Parameters):
     type: str = "rpc"
+    role: str = DEFAULT_ROLE
 
 
 class _ParsePath(Parameters):
@@ -35,7 +39,8 @@ async def _generate_timestamp(cluster: Cluster, _: _None, __: Body) -> Any:
 
 
 async def _discover_proxies(cluster: Cluster, parameters: _DiscoverProxies, _: Body) -> Any:
-    return {"proxies": [cluster.http_address] if parameters.type == "http" else []}
+    address = {"http": cluster.http_address, "rpc": cluster.rpc_address}.get(parameters.type)
+    return {"proxies": [address] if address is not None and parameters.role == DEFAULT_ROLE else []}
 
 
 async def _parse_ypath(_: Cluster, parameters: _ParsePath, __: Body) -> Any:

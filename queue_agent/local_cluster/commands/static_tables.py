@@ -85,15 +85,12 @@ async def _write_table(cluster: Cluster, parameters: _WriteTable, body: Body) ->
 
 async def _batches(body: Body) -> AsyncIterator[Sequence[InputRow]]:
     """Rows as they come, so many at a time that each batch is a block."""
-    assert body.pieces is not None
-    reader = row_reader(body.row_format)
     held: list[InputRow] = []
-    async for piece in body.pieces:
-        held += reader.feed(piece)
+    async for rows in body.batches or _decoded(body):
+        held += rows
         while len(held) >= BLOCK_ROWS:
             yield held[:BLOCK_ROWS]
             held = held[BLOCK_ROWS:]
-    held += reader.finish()
     for start in range(0, len(held), BLOCK_ROWS):
         yield held[start : start + BLOCK_ROWS]
 
@@ -113,6 +110,14 @@ async def _read_table(cluster: Cluster, parameters: _ReadTable, _: Body) -> Stre
 async def _concatenate(cluster: Cluster, parameters: _Concatenate, _: Body) -> Any:
     concatenate(cluster.view, parameters.transaction_id, parameters.source_paths, parameters.destination_path)
     return {}
+
+
+async def _decoded(body: Body) -> AsyncIterator[list[InputRow]]:
+    assert body.pieces is not None
+    reader = row_reader(body.row_format)
+    async for piece in body.pieces:
+        yield reader.feed(piece)
+    yield reader.finish()
 
 
 COMMANDS: Final[tuple[Command, ...]] = (

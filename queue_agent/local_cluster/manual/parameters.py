@@ -98,6 +98,7 @@ _MEANINGS: Final[dict[str, str]] = {
     "recursive": "missing map nodes on the way are made",
     "replica_id": "id of the `table_replica`",
     "request_errors": "`tablet_errors`, and `replication_error` of replicas",
+    "role": "of the proxies; all here are of the role `default`",
     "requests": "maps of `command`, `parameters` and `input`",
     "require_sync_replica": "refuse a replicated table without a synchronous replica",
     "retention_config": "which versions a versioned lookup shows",

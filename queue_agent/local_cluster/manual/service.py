@@ -83,8 +83,8 @@ MANUAL: Final[dict[str, Manual]] = {
     "generate_timestamp": Manual("A timestamp that is greater than all before.", "`{timestamp=uint64}`"),
     "discover_proxies": Manual(
         "Addresses of proxies.",
-        "`{proxies=[address; ...]}`; empty for `type=rpc`: there is no RPC proxy",
-        ignored=("role", "address_type", "network_name"),
+        "`{proxies=[address; ...]}`; empty for a role or a type that no proxy has",
+        ignored=("address_type", "network_name"),
     ),
     "parse_ypath": Manual(
         "A path taken apart.",
