@@ -15,7 +15,7 @@ endif
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real bench docs lock proto clean
+.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -70,6 +70,9 @@ conformance-real: .venv/dev.installed  ## the conformance suite on the cluster a
 	@test -n "$$YT_PROXY" || { echo "say which cluster: make conformance-real YT_PROXY=localhost:8000" >&2; exit 1; }
 	YT_CONFORMANCE_PROXY="$${YT_PROXY#http://}" YT_CONFORMANCE_OTHER_PROXY="$${YT_OTHER_PROXY#http://}" \
 	    $(BIN)/pytest -q -rs tests/conformance $(TESTS)
+
+conformance-rpc: .venv/dev.installed  ## the conformance suite over RPC, as far as client and driver take part (docs/local-cluster.md)
+	YT_CONFORMANCE_BACKEND=rpc $(BIN)/pytest -q -rs --numprocesses 2 --timeout 60 tests/conformance $(TESTS)
 
 bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster
