@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from queue_agent.adapters.config_document import ConfigDocument
@@ -16,6 +17,7 @@ from queue_agent.config.clusters import StateConfig
 from queue_agent.config.exports import exporting_mode
 from queue_agent.config.passes import ControllerConfig, trimming_mode
 from queue_agent.core.dynamic_config import overlay
+from queue_agent.core.export_config import parse_exports
 from queue_agent.core.export_preview import ExportingMode
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import StateRows
@@ -162,6 +164,9 @@ async def check_permissions(patient: Patient, users: Mapping[str, str | None]) -
         queues = {row.queue for row in rows.queues}
         permissions["write"] = [ref for ref in permissions["read"] if ref in queues]
     findings.append(await _check_nodes(patient, users, f"objects of stage {config.stage}", permissions))
+    directories = list(_export_directories(rows, config.stage, users))
+    if directories and config.static_exports_ceiling == "allowed":
+        findings.append(await _check_nodes(patient, users, "directories of static exports", {"write": directories}))
     return findings
 
 
@@ -191,6 +196,16 @@ def _objects(rows: StateRows, stage: str, users: Mapping[str, str | None]) -> It
     consumers = {row.consumer.table for row in rows.consumers if _is_served(row, stage, users, row.consumer)}
     yield from sorted(queues)[:_OBJECTS_LOOKED_AT]
     yield from sorted(consumers)[:_OBJECTS_LOOKED_AT]
+
+
+def _export_directories(rows: StateRows, stage: str, users: Mapping[str, str | None]) -> Iterator[CrossClusterRef]:
+    """Where queues of the stage are exported to, on clusters that answer; what makes no sense goes nowhere."""
+    for row in sorted(rows.queues, key=lambda row: row.queue)[:_OBJECTS_LOOKED_AT]:
+        if not _is_served(row, stage, users, row.queue):
+            continue
+        with suppress(ValueError):
+            for export in parse_exports(row.static_export_config).values():
+                yield CrossClusterRef(row.queue.cluster, export.directory)
 
 
 def _is_served(row: Any, stage: str, users: Mapping[str, str | None], ref: CrossClusterRef) -> bool:

@@ -157,6 +157,24 @@ def test_a_cluster_that_can_not_be_reached_and_tokens_that_are_not_there_are_nam
     assert ward.examine()["cluster pythia", "token"].repair == f"chmod o= {token}"
 
 
+def test_directories_of_exports_have_to_be_written_to_by_who_exports(ward: Ward, tmp_path: Path) -> None:
+    ward.pythia.create("user", attributes={"name": "weak"})
+    token = tmp_path / "token"
+    token.touch(0o600)
+    token.write_text(ward.pythia.issue_token("weak", ""))
+    ward.document["clusters"]["pythia"]["token_file"] = str(token)
+    ward.document["static_exports"] = "allowed"
+    directory = "//home/exports"
+    ward.pythia.create("map_node", directory, recursive=True, attributes={"inherit_acl": False})
+    configs = {"good": {"e": {"export_directory": directory, "export_period": 60_000}}, "bad": {"e": {}}}
+    common = {"cluster": "pythia", "queue_agent_stage": "production", "row_revision": 0}
+    rows = [{**common, "path": f"//home/{name}", "static_export_config": one} for name, one in configs.items()]
+    ward.pythia.insert_rows(f"{ROOT}/queues", rows)
+    ward.pythia.set(f"{ROOT}/@acl/end", {"action": "allow", "subjects": ["weak"], "permissions": ["read"]})
+    found = ward.examine()["directories of static exports", "permissions"]
+    assert (found.grade, found.detail) == (Grade.FAILURE, f"lacking: write of pythia:{directory}")
+
+
 def test_permissions_that_are_lacking_are_named_with_the_command_that_grants_them(ward: Ward, tmp_path: Path) -> None:
     ward.pythia.create("user", attributes={"name": "weak"})
     token = tmp_path / "token"
@@ -182,4 +200,5 @@ def test_permissions_that_are_lacking_are_named_with_the_command_that_grants_the
     objects = found["objects of stage production", "permissions"]
     assert (objects.grade, objects.detail) == (Grade.FAILURE, f"lacking: write of pythia:{QUEUE}")
     assert f"{QUEUE}/@acl/end '{{action=allow; subjects=[weak]; permissions=[write]}}'" in str(objects.repair)
+    assert ("directories of static exports", "permissions") not in found
     assert found[f"state pythia:{ROOT}", "permissions"].grade is Grade.FAILURE
