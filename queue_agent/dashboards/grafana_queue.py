@@ -136,6 +136,51 @@ QUEUE: Final = Dashboard(
             ),
         ),
         Row(
+            "Static exports",
+            (
+                Panel(
+                    "Rows exported by export",
+                    [
+                        Target(
+                            f"sum by ({QUEUE_BY}, export_name)"
+                            f" (rate(queue_agent_queue_exported_rows_total{{{QUEUE_IS}}}{RATE}))",
+                            QUEUE_LEGEND + " {{export_name}}",
+                        )
+                    ],
+                    "cps",
+                    "Absent without @static_export_config.",
+                ),
+                Panel(
+                    "Time since the last success",
+                    [
+                        Target(
+                            f"time() - max by ({QUEUE_BY}, export_name)"
+                            f" (queue_agent_queue_export_last_success_timestamp_seconds{{{QUEUE_IS}}})",
+                            QUEUE_LEGEND + " {{export_name}}",
+                        )
+                    ],
+                    "s",
+                    "Of a task that left no table out, though it may have had none to make.",
+                ),
+                Panel(
+                    "Failed tasks and tables left out",
+                    [
+                        Target(
+                            f"sum by ({QUEUE_BY}, export_name)"
+                            f" (increase(queue_agent_queue_export_errors_total{{{QUEUE_IS}}}{RATE}))",
+                            QUEUE_LEGEND + " {{export_name}} failed",
+                        ),
+                        Target(
+                            f"sum by ({QUEUE_BY}, export_name)"
+                            f" (increase(queue_agent_queue_export_skipped_tables_total{{{QUEUE_IS}}}{RATE}))",
+                            QUEUE_LEGEND + " {{export_name}} left out",
+                        ),
+                    ],
+                    "short",
+                ),
+            ),
+        ),
+        Row(
             "Partitions that have series of their own",
             (
                 Panel(

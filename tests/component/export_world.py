@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -89,13 +89,14 @@ class ExportWorld:
         return tick
 
     async def start(self, *, enable: bool = True, **options: Any) -> RunningAgent:
-        """An agent that exports, and stays a member while time is moved."""
-        if enable:
-            options = {"queue_agent": EXPORTING, **options}
-        options = {"membership": {"lease": LEASE}, **options}
-        return await self.stack.enter_async_context(
-            running_agent(self.session, {"hume": self.proxy.address}, clock=self.clock, **options)
-        )
+        """An agent that exports."""
+        options = {"queue_agent": EXPORTING if enable else {}, **options}
+        return await self.stack.enter_async_context(self.running("agent-1", **options))
+
+    def running(self, host: str, **options: Any) -> AbstractAsyncContextManager[RunningAgent]:
+        """An agent that stays a member while time is moved."""
+        options = {"queue_agent": EXPORTING, "membership": {"lease": LEASE}, **options}
+        return running_agent(self.session, {"hume": self.proxy.address}, clock=self.clock, host=host, **options)
 
     async def tables(self, directory: str = DIRECTORY) -> dict[str, list[str]]:
         """The values in each table there is."""

@@ -299,6 +299,23 @@ async def test_no_row_of_a_queue_made_anew_goes_by_the_exports_of_the_old_one(wo
     await eventually(lambda: world.get(f"{QUEUE}/@tablets/0/trimmed_row_count"), lambda count: count == 3)
 
 
+async def test_where_one_agent_stops_another_goes_on(world: ExportWorld) -> None:
+    await world.make_directory()
+    await world.configure()
+    world.to_next_tick()
+    await world.write("a")
+    world.to_next_tick()
+    membership = {"lease": 1000}  # so long waits who begins to lead
+    async with world.running("agent-1", membership=membership):
+        await world.exported(["a"])
+    await world.write("b")
+    world.to_next_tick()
+    async with world.running("agent-2", membership=membership):
+        await world.exported(["a"], ["b"])
+    progress = await world.get(PROGRESS)
+    assert progress["tablets"]["0"]["chunk_count"] == 2
+
+
 async def test_metrics_tell_of_exports(world: ExportWorld) -> None:
     await world.make_directory()
     await world.configure()
