@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from queue_agent.local_cluster.attributes import Attributes, instant
 from queue_agent.local_cluster.cypress_reader import CypressReader
-from queue_agent.local_cluster.documents import remove_inside, set_inside
+from queue_agent.local_cluster.documents import clear_inside, remove_inside, set_inside
 from queue_agent.local_cluster.locks import EXCLUSIVE
 from queue_agent.local_cluster.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from queue_agent.local_cluster.node_places import NodePlaces
@@ -125,7 +125,7 @@ class Cypress(CypressReader):
                 _check_writable(target.node)
                 self._access.check(target.node, "write")
                 where = self._resolver.path_of(target.node)
-                changed = set_inside(target.node.value, target.inside, value, where)
+                changed = set_inside(target.node.value, target.inside, value, where, recursive=recursive)
                 self._replace(replace(target.node, value=changed))
             elif target.missing:
                 parent, name = self._places.place(path, recursive)
@@ -339,8 +339,9 @@ class Cypress(CypressReader):
             self._access.check_below(node, "remove")
             self._places.check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
-        elif node.type in ("list_node", "document") and isinstance(node.value, (list, dict)):
-            self._replace(replace(node, value=type(yson.plain(node.value))()))
+        elif node.type in ("list_node", "document"):
+            where = self._resolver.path_of(node)
+            self._replace(replace(node, value=clear_inside(node.value, target.inside, where)))
         else:
             raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
 

@@ -34,10 +34,13 @@ def get_inside(value: yson.Yson, keys: Sequence[str], where: str) -> yson.Yson:
     return value
 
 
-def set_inside(value: yson.Yson, keys: Sequence[str], new: yson.Yson, where: str) -> yson.Yson:
+def set_inside(
+    value: yson.Yson, keys: Sequence[str], new: yson.Yson, where: str, *, recursive: bool = False
+) -> yson.Yson:
     """A copy of `value` with `new` at the end of the path.
 
-    The last component may be new: a key of a map, an attribute, or in a list `begin`, `end`, `before:i` or `after:i`.
+    The last component may be new: a key of a map, an attribute, or in a list `begin`, `end`, `before:i` or `after:i`;
+    with `recursive` maps on the way there may be new, too.
     """
     if not keys:
         return new
@@ -48,8 +51,11 @@ def set_inside(value: yson.Yson, keys: Sequence[str], new: yson.Yson, where: str
         position = _new_position(value, key, where)
         if position is not None:
             return _like(value, [*value[:position], new, *value[position:]])
-    inner = set_inside(_step(value, key, where), rest, new, _below(where, key)) if rest else new
-    return _replaced(value, key, inner, where)
+    if not rest:
+        return _replaced(value, key, new, where)
+    is_new = recursive and isinstance(value, dict) and not isinstance(key, AttributeKey) and key not in value
+    inner = {} if is_new else _step(value, key, where)
+    return _replaced(value, key, set_inside(inner, rest, new, _below(where, key), recursive=recursive), where)
 
 
 def remove_inside(value: yson.Yson, keys: Sequence[str], where: str) -> yson.Yson:
@@ -65,6 +71,15 @@ def remove_inside(value: yson.Yson, keys: Sequence[str], where: str) -> yson.Yso
         return _like(value, {name: item for name, item in value.items() if name != key})
     index = _list_index(value, key, where)
     return _like(value, [*value[:index], *value[index + 1 :]])
+
+
+def clear_inside(value: yson.Yson, keys: Sequence[str], where: str) -> yson.Yson:
+    """A copy of `value` where the map or list at the end of the path has nothing in it, but still its attributes."""
+    found = get_inside(value, keys, where)
+    if not isinstance(found, (dict, list)):
+        path = "/".join((where, *keys))
+        raise YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE)
+    return set_inside(value, keys, _like(found, type(yson.plain(found))()), where)
 
 
 def _step(value: yson.Yson, key: str, where: str) -> yson.Yson:

@@ -25,6 +25,9 @@ SCALARS: Final = {
     "double_node": 0.0,
     "boolean_node": False,
 }
+MAX_DEPTH: Final = 200
+"""Levels below the root: clients read values that are nested some 250 levels deep, and none beyond."""
+
 ORCHID: Final = "orchid"
 """Type of nodes below which there is what a server elsewhere shows."""
 
@@ -77,8 +80,13 @@ def check_addresses(attributes: Mapping[str, Any]) -> None:
 
 
 def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str) -> Node:
-    """A node of the type with an empty value; not attached yet."""
+    """A node of the type with an empty value; not attached yet.
+
+    Raises:
+        YtError: it would be deeper down than `MAX_DEPTH`.
+    """
     assert node_type in OBJECT_TYPES
+    _check_depth(state, parent_id)
     revision = state.next_revision()
     now = instant(state)
     value = [] if node_type == "list_node" else SCALARS.get(node_type)
@@ -94,6 +102,15 @@ def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str)
         content_revision=revision,
         value=value,
     )
+
+
+def _check_depth(state: TreeState, parent_id: str | None) -> None:
+    depth = 0
+    while parent_id is not None:
+        depth += 1
+        parent_id = state.node(parent_id).parent_id
+    if depth > MAX_DEPTH:
+        raise YtError(f"Nodes cannot be more than {MAX_DEPTH} levels below the root")
 
 
 def node_type_of(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from queue_agent.local_cluster.documents import AttributeKey
 from queue_agent.local_cluster.model import Node
@@ -138,16 +138,18 @@ class Resolver:
         return Target(node, attribute=_attribute_keys(path, tokens))
 
     def _missing(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
+        tokens, wildcard = _without_wildcard(tokens)
         if "@" not in tokens:
-            return Target(node, missing=_keys(path, tokens))
+            return Target(node, missing=_keys(path, tokens), wildcard=wildcard)
         at = tokens.index("@")
-        attribute = _attribute_keys(path, tokens[at + 1 :])
-        return Target(node, missing=_keys(path, tokens[: at - 1]), attribute=attribute)
+        target = self._attribute(path, node, tokens[at + 1 :])
+        return replace(target, missing=_keys(path, tokens[: at - 1]))
 
     def _inside(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
         if node.type not in ("document", "list_node", "orchid"):
             raise resolve_error(path, YtError(f"Node {self.path_of(node)} cannot have children", ErrorCode.RESOLVE))
-        return Target(node, inside=_keys(path, tokens))
+        tokens, wildcard = _without_wildcard(tokens)
+        return Target(node, inside=_keys(path, tokens), wildcard=wildcard)
 
 
 def resolve_error(path: str, cause: YtError) -> YtError:
@@ -166,6 +168,12 @@ def _malformed(path: str, reason: str) -> YtError:
 def _attribute_keys(path: str, tokens: Sequence[str]) -> list[str]:
     """Keys behind the first `@` of a path."""
     return _keys(path, ["/", *tokens]) if tokens else []
+
+
+def _without_wildcard(tokens: Sequence[str]) -> tuple[Sequence[str], bool]:
+    """The tokens before a `/*` at the end, and whether there is one."""
+    wildcard = list(tokens[-2:]) == ["/", "*"]
+    return (tokens[:-2] if wildcard else tokens), wildcard
 
 
 def _keys(path: str, tokens: Sequence[str]) -> list[str]:

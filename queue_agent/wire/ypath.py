@@ -58,10 +58,11 @@ def parse_rich(value: yson.Yson) -> RichPath:
     Raises:
         YtError: not a string, or the prefix is not YSON.
     """
-    if not isinstance(value, (str, bytes)):
-        raise YtError(f"Path must be a string, got {value!r}")
+    if not yson.is_string(value):
+        raise YtError("Path must be a string")
+    is_text = isinstance(value, str)
     attributes = yson.attributes_of(value)
-    data = bytes(value) if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+    data = str(value).encode("utf-8", "surrogateescape") if is_text else yson.bytes_of(value)
     if data.startswith(b"<"):
         # The prefix is YSON, the path behind it is not: give the parser a value in its place.
         prefix_end = _attribute_prefix_end(data)
@@ -69,9 +70,9 @@ def parse_rich(value: yson.Yson) -> RichPath:
         attributes = {**yson.attributes_of(prefixed), **attributes}
         data = data[prefix_end:].lstrip()
     try:
-        text = data.decode("utf-8", "strict" if isinstance(value, bytes) else "surrogateescape")
+        text = data.decode("utf-8", "surrogateescape" if is_text else "strict")
     except UnicodeDecodeError as error:
-        raise YtError(f"Path {data!r} is not UTF-8") from error
+        raise YtError("Path is not UTF-8") from error
     cluster, separator, rest = text.partition("://")
     if separator and cluster and re.fullmatch(r"[A-Za-z0-9_.-]+", cluster):
         attributes = {"cluster": cluster, **attributes}

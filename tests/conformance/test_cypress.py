@@ -10,7 +10,9 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 from yt.yson import to_yson_type
 
+from queue_agent.local_cluster.nodes import MAX_DEPTH
 from queue_agent.wire import yson
+from tests.conformance.access import User
 from tests.conformance.harness import Cli, ClusterThread, RawHttp, refused
 
 
@@ -166,6 +168,34 @@ def test_a_document_keeps_attributes_inside_its_value(client: YtClient, home: st
     assert client.get(f"{home}/d/p/@cluster") == "hume"
 
 
+def test_all_inside_of_a_document_is_removed_at_once(client: YtClient, home: str) -> None:
+    path = f"{home}/d"
+    value = {"a": to_yson_type([1, 2], {"x": 1}), "b": {"c": 1}, "d": 5}
+    client.create("document", path, attributes={"value": value})
+    client.remove(f"{path}/a/*")
+    client.remove(f"{path}/b/*")
+    assert client.get(path) == {"a": to_yson_type([], {"x": 1}), "b": {}, "d": 5}
+    for place in ("d", "nope"):
+        with refused(500, place):
+            client.remove(f"{path}/{place}/*")
+    with refused(500, "wildcard"):
+        client.set(f"{path}/b/*", 1)
+    assert not client.exists(f"{path}/b/*")
+    assert client.get(f"{path}/d") == 5
+
+
+def test_maps_on_the_way_into_a_document_are_made_only_when_asked_for(client: YtClient, home: str) -> None:
+    path = f"{home}/d"
+    client.create("document", path, attributes={"value": {"list": [1]}})
+    with refused(500, "b"):
+        client.set(f"{path}/b/c/d", 1)
+    client.set(f"{path}/b/c/d", 1, recursive=True)
+    client.set(f"{path}/b/e/f", 2, recursive=True)
+    with refused(500, "7"):
+        client.set(f"{path}/list/7/x", 1, recursive=True)
+    assert client.get(path) == {"list": [1], "b": {"c": {"d": 1}, "e": {"f": 2}}}
+
+
 def test_lists_are_edited_by_position(client: YtClient, home: str) -> None:
     path = f"{home}/l"
     client.set(path, [1, 2])
@@ -287,6 +317,29 @@ def test_removing_what_is_not_there_is_an_error_unless_forced(client: YtClient, 
         client.remove(f"{home}/nope")
     client.remove(f"{home}/nope", force=True)
     client.remove(f"{home}/nope/below", force=True)
+    for wildcard in ("*", "@*"):
+        with refused(500, "nope"):
+            client.remove(f"{home}/nope/{wildcard}")
+        client.remove(f"{home}/nope/{wildcard}", force=True)
+
+
+@pytest.mark.local_only
+def test_a_tree_grows_no_deeper_than_can_be_read_and_removed(client: YtClient, home: str, bob: User) -> None:
+    client.set(f"{home}/wide", {"a": {"b": 1}})
+    levels = MAX_DEPTH - (home.count("/") - 1) - 1
+    deepest = "/".join([home, "top", *["d"] * levels])
+    bob.client.create("map_node", deepest, recursive=True)
+    with refused(1, str(MAX_DEPTH)):
+        client.create("map_node", f"{deepest}/more")
+    with refused(1, str(MAX_DEPTH)):
+        client.move(f"{home}/top", f"{home}/wide/a/top")
+    assert client.exists(f"{home}/top")
+    assert bob.client.get(home, attributes=["id"])
+    with client.Transaction():
+        client.copy(f"{home}/top", f"{home}/copy")
+    bob.client.remove(f"{home}/top", recursive=True)
+    client.remove(f"{home}/copy", recursive=True)
+    assert client.list(home) == ["wide"]
 
 
 def test_the_root_stays(client: YtClient) -> None:

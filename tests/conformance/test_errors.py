@@ -129,7 +129,10 @@ def test_a_parameter_that_is_missing(
 @pytest.mark.parametrize(
     ("command", "parameters", "culprit"),
     [
-        ("get", {"path": 5}, "path"),
+        ("get", {"path": 5}, "/path: Path must be a string, got 5"),
+        ("get", {"path": b"//tmp/\xff"}, '/path: Path is not UTF-8, got "//tmp/\\xFF"'),
+        ("get", {"path": "//tmp", "max_size": [None, {"a": True}]}, 'got [#;{"a"=%true;};]'),
+        ("get", {"path": "//tmp", "transaction_id": "nonsense"}, "/transaction_id: an id must be"),
         ("get", {"path": "//tmp", "attributes": 5}, "attributes"),
         ("get", {"path": "//tmp", "max_size": "many"}, "max_size"),
         ("pull_queue", {"queue_path": "//tmp", "partition_index": "first"}, "partition_index"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
@@ -17,6 +17,9 @@ from queue_agent.wire.ypath import RichPath, parse_rich
 if TYPE_CHECKING:
     from queue_agent.local_cluster.cluster import Cluster
     from queue_agent.local_cluster.tablet_transaction import TabletTransaction
+
+_SHOWN_LENGTH: Final = 200
+"""Characters of a wrong value in an error."""
 
 Kind: TypeAlias = Literal["null", "structured", "tabular", "binary"]
 
@@ -44,7 +47,10 @@ def _transaction_id(value: Any) -> str | None:
         return None
     if not isinstance(value, str):
         raise ValueError("a transaction id must be a string")
-    parsed = Guid.parse(value)
+    try:
+        parsed = Guid.parse(value)
+    except ValueError as error:
+        raise ValueError("an id must be four hexadecimal numbers with dashes between them") from error
     return None if parsed == NULL_GUID else str(parsed)
 
 
@@ -208,7 +214,14 @@ class Command:
             name = "/".join(str(part) for part in first["loc"])
             if first["type"] == "missing":
                 raise YtError(f"Missing required parameter /{name}") from error
-            raise YtError(f"Error reading parameter /{name}: {first['msg']}, got {first['input']!r}") from error
+            message = first["msg"].removeprefix("Value error, ")
+            raise YtError(f"Error reading parameter /{name}: {message}, got {_shown(first['input'])}") from error
+
+
+def _shown(value: Any) -> str:
+    """A value as whoever sent it would write it, or its beginning."""
+    text = yson.dumps(value, "text").decode("ascii", "backslashreplace")
+    return text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "..."
 
 
 def tablet_transaction(cluster: Cluster, transaction_id: str | None) -> TabletTransaction | None:

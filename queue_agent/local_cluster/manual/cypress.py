@@ -83,7 +83,7 @@ MANUAL: Final[dict[str, Manual]] = {
         ignored=_COPYING,
     ),
     "move": Manual(
-        "A node and all below it to another place; ids stay.",
+        "A node and all below it to another place; nodes get new ids there, tablets keep theirs.",
         "`{node_id=id}`.",
         _COPY_ERRORS,
         ignored=_COPYING,
