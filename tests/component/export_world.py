@@ -138,7 +138,7 @@ async def export_world(tablet_count: int = 1, **attributes: Any) -> AsyncIterato
     ):
         address = clusters.addresses["hume"]
         user = User(session, "hume", address)
-        client = YtClient(proxy=f"http://{address}", config=dict(CLIENT_CONFIG))
+        client = YtClient(proxy=f"http://{address}", config={**CLIENT_CONFIG, "read_retries": {"enable": False}})
         world = ExportWorld(user, proxy, client, cluster_clock, clock, session, stack)
         await user.create_queue(QUEUE, tablet_count=tablet_count, **attributes)
         yield world
