@@ -37,7 +37,10 @@ _TIMEOUT_SECONDS: Final = 60.0
 _PING_SECONDS: Final = 15.0
 _ABORT_SECONDS: Final = 5.0
 _PIECE_BYTES: Final = 16 << 20
-"""Of rows that are in memory at a time."""
+"""Of rows that are in memory at a time, by their weight; in YSON they may be larger."""
+
+_PIECE_ROWS: Final = 100_000
+"""For rows that weigh little and have many columns, whose names come with every row."""
 
 _DYNAMIC_STORE: Final = "dynamic_store"
 
@@ -60,17 +63,7 @@ class YtExports:
     async def exporting(self, title: str) -> AsyncIterator[_Transaction]:
         """See the port."""
         async with _transaction(self._cluster, {"attributes": {"title": title}}) as transaction:
-            failure: ClusterError | None = None
-            async with asyncio.TaskGroup() as group:
-                pings = group.create_task(_keep_alive(self._cluster, transaction.id))
-                try:
-                    yield transaction
-                except ClusterError as error:
-                    failure = error  # the group would wrap it
-                finally:
-                    pings.cancel()
-            if failure is not None:
-                raise failure
+            yield transaction
 
 
 class _View:
@@ -156,7 +149,7 @@ class _Transaction(_View):
         async with _transaction(self._cluster, {"transaction_id": self.id}) as nested:
             whole = {"schema": queue.schema, **attributes}
             await nested._execute("create", type="table", path=path, attributes=whole)
-            for piece in cut(part.chunks, _PIECE_BYTES):
+            for piece in cut(part.chunks, _PIECE_BYTES, _PIECE_ROWS):
                 rows = await self._cluster.read_table_bytes(
                     f"#{queue.object_id}", {"ranges": [_range_of(piece)]}, self._scope
                 )
@@ -196,15 +189,25 @@ class _Transaction(_View):
 
 @asynccontextmanager
 async def _transaction(cluster: YtCluster, parameters: Mapping[str, Any]) -> AsyncIterator[_Transaction]:
-    """Begin a transaction, and abort it in the end unless it is committed."""
+    """Begin a transaction and keep it alive; in the end abort it unless it is committed."""
     milliseconds = round(_TIMEOUT_SECONDS * 1000)
     answer = await cluster.execute("start_transaction", {"timeout": milliseconds, **parameters})
     transaction = _Transaction(cluster, str(answer["transaction_id"]))
+    failure: ClusterError | None = None
     try:
-        yield transaction
+        async with asyncio.TaskGroup() as group:
+            pings = group.create_task(_keep_alive(cluster, transaction.id))
+            try:
+                yield transaction
+            except ClusterError as error:
+                failure = error  # the group would wrap it
+            finally:
+                pings.cancel()
     finally:
         if not transaction.committed:
             await _abort(cluster, transaction.id)
+    if failure is not None:
+        raise failure
 
 
 async def _abort(cluster: YtCluster, transaction_id: str) -> None:

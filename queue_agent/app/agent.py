@@ -144,8 +144,8 @@ async def run_agent(
             config.trimming_ceiling,
             journal,
             connections,
+            config.static_exports_ceiling,
         )
-        context.static_exports = config.static_exports_ceiling
         exports = ExportManager(
             context,
             {name: YtExports(cluster) for name, cluster in clusters.items()},

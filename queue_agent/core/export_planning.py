@@ -130,17 +130,18 @@ def find_mismatch(progress: TabletProgress, last_chunk_end: int) -> str | None:
     )
 
 
-def cut(chunks: Sequence[QueueChunk], max_data_weight: int) -> Iterator[RowPiece]:
+def cut(chunks: Sequence[QueueChunk], max_data_weight: int, max_row_count: int) -> Iterator[RowPiece]:
     """Cut the rows of a table into pieces of about a size at most, in their order; chunks that touch are joined."""
     pending: RowPiece | None = None
     for chunk in chunks:
-        for piece in _cut_chunk(chunk, max_data_weight):
+        for piece in _cut_chunk(chunk, max_data_weight, max_row_count):
             if pending is None:
                 pending = piece
             elif (
                 pending.tablet_index == piece.tablet_index
                 and pending.rows.stop == piece.rows.start
                 and pending.data_weight + piece.data_weight <= max_data_weight
+                and len(pending.rows) + len(piece.rows) <= max_row_count
             ):
                 rows = range(pending.rows.start, piece.rows.stop)
                 pending = RowPiece(piece.tablet_index, rows, pending.data_weight + piece.data_weight)
@@ -151,9 +152,9 @@ def cut(chunks: Sequence[QueueChunk], max_data_weight: int) -> Iterator[RowPiece
         yield pending
 
 
-def _cut_chunk(chunk: QueueChunk, max_data_weight: int) -> Iterator[RowPiece]:
+def _cut_chunk(chunk: QueueChunk, max_data_weight: int, max_row_count: int) -> Iterator[RowPiece]:
     weight = chunk.data_weight / chunk.row_count if chunk.row_count else 0.0
-    step = max(1, int(max_data_weight / weight)) if weight else max(1, chunk.row_count)
+    step = min(max_row_count, max(1, int(max_data_weight / weight))) if weight else max_row_count
     for start in range(chunk.row_index, chunk.end_row_index, step):
         rows = range(start, min(start + step, chunk.end_row_index))
         yield RowPiece(chunk.tablet_index, rows, int(len(rows) * weight))

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from queue_agent.adapters import yt_exports
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.adapters.yt_exports import YtExports
 from queue_agent.config.clusters import ClusterConfig
@@ -22,6 +23,7 @@ from queue_agent.errors import ActionRefused
 from queue_agent.ports.cluster import Permit
 from queue_agent.wire.error import ErrorCode, YtError
 from tests.component.export_world import PERIOD, ExportWorld, export_world
+from tests.component.faulty_proxy import Kind
 from tests.component.running_agent import eventually
 
 ORIGIN = Origin("agent-1", 481, 7, "Exports:0", 8, "1-2-3-4", 9, datetime(2025, 1, 23, tzinfo=UTC))
@@ -144,4 +146,16 @@ async def test_who_does_not_lead_any_more_makes_nothing(exporters: Exporters) ->
         await exporters.export(0, NoPermit())
     assert await exporters.tables(0) == []
     assert (await exporters.export(0)).error is None
+    assert await exporters.tables(0) == ALL
+
+
+async def test_a_table_may_take_longer_than_a_transaction_lives_without_a_ping(
+    exporters: Exporters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yt_exports, "_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(yt_exports, "_PING_SECONDS", 0.2)
+    await exporters.make(0)
+    async with exporters.world.proxy.fault(Kind.SLOW, command="write_table", seconds=1.5):
+        outcome = await exporters.export(0)
+    assert outcome.error is None
     assert await exporters.tables(0) == ALL

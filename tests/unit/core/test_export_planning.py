@@ -142,19 +142,21 @@ def test_chunks_have_to_go_on_where_the_progress_ends() -> None:
     assert "EndRowIndex: 9, RowCount: 7" in (find_mismatch(progress, 9) or "")
 
 
-@given(tablets_of_chunks, st.integers(1, 60))
-def test_pieces_hold_all_rows_in_order_and_not_too_many(tablets: list[list[tuple[int, int]]], limit: int) -> None:
+@given(tablets_of_chunks, st.integers(1, 60), st.integers(1, 4))
+def test_pieces_hold_all_rows_in_order_and_not_too_many(
+    tablets: list[list[tuple[int, int]]], limit: int, row_limit: int
+) -> None:
     chunks = [
         chunk
         for index, one in enumerate(tablets)
         for chunk in chunks_of(index, [second for second, _ in one], [size for _, size in one])
     ]
-    pieces = list(cut(chunks, limit))
+    pieces = list(cut(chunks, limit, row_limit))
     assert [(piece.tablet_index, row) for piece in pieces for row in piece.rows] == [
         (chunk.tablet_index, row) for chunk in chunks for row in range(chunk.row_index, chunk.end_row_index)
     ]
-    assert all(len(piece.rows) * 10 <= max(limit, 10) for piece in pieces)
+    assert all(len(piece.rows) * 10 <= max(limit, 10) and len(piece.rows) <= row_limit for piece in pieces)
 
 
 def test_chunks_that_touch_are_read_together() -> None:
-    assert [piece.rows for piece in cut(chunks_of(0, [1, 2, 3]), 100)] == [range(3)]
+    assert [piece.rows for piece in cut(chunks_of(0, [1, 2, 3]), 100, 10)] == [range(3)]
