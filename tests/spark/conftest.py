@@ -94,17 +94,13 @@ async def _serve_files(listener: socket.socket, config: ClusterConfig, stop: Eve
 
 
 @pytest.fixture(scope="session")
-def spark(clusters: LocalClusterSet, webhdfs: str) -> Iterator[SparkSession]:
-    """A session in which tasks are tried twice, and which knows the clusters by their names."""
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        pytest.skip("PySpark needs Java 17: install it, or set JAVA_HOME")
-    from queue_agent.spark import spark_session
+def spark_settings(clusters: LocalClusterSet, webhdfs: str) -> dict[str, str]:
+    """Of a session of tests: quick to start, with checkpoints in Cypress at `yt:///`."""
     from queue_agent.spark.checkpoints import checkpoint_conf
+    from queue_agent.spark.options import PROXY_SETTING
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    # Tests are told nothing about the machine that they run on.
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    settings = {
+    return {
+        PROXY_SETTING: clusters["home"].address,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
@@ -117,8 +113,18 @@ def spark(clusters: LocalClusterSet, webhdfs: str) -> Iterator[SparkSession]:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         **checkpoint_conf(webhdfs, "home"),
     }
-    with spark_session(
-        "tests", master="local[2,2]", yt_proxy=clusters["home"].address, spark_conf_args=settings
-    ) as session:
+
+
+@pytest.fixture(scope="session")
+def spark(spark_settings: dict[str, str]) -> Iterator[SparkSession]:
+    """A session in which tasks are tried twice."""
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        pytest.skip("PySpark needs Java 17: install it, or set JAVA_HOME")
+    from queue_agent.spark import spark_session
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Tests are told nothing about the machine that they run on.
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    with spark_session("tests", master="local[2,2]", spark_conf_args=spark_settings) as session:
         session.sparkContext.setLogLevel("ERROR")
         yield session
