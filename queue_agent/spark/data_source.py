@@ -19,11 +19,12 @@ from queue_agent.spark.connection import client_of
 from queue_agent.spark.dynamic_sink import DynamicTableStreamWriter, DynamicTableWriter
 from queue_agent.spark.encoding import RowEncoder
 from queue_agent.spark.errors import ColumnError, OptionError
+from queue_agent.spark.ledger import create_ledger
 from queue_agent.spark.options import OptionReader, ReadOptions, WriteOptions
 from queue_agent.spark.queues import Queue, TableInfo, find_table_info
 from queue_agent.spark.static_sink import StaticTableStreamWriter, StaticTableWriter, StaticTarget
 from queue_agent.spark.stream_source import QueueStreamReader
-from queue_agent.spark.transaction_sink import TransactionWriter, create_ledger
+from queue_agent.spark.transaction_sink import TransactionWriter
 from queue_agent.spark.types import SERVICE_COLUMNS, Column, columns_of, spark_schema, table_schema
 
 

@@ -40,6 +40,14 @@ def loads_rows(data: bytes) -> list[Yson]:
     return list(_load(data, "list_fragment", None))
 
 
+def raw_rows(data: bytes) -> list[bytes]:
+    """Items of a list fragment as they are, each with the `;` behind it; together they are the fragment again."""
+    try:
+        return list(bindings.load(BytesIO(data), yson_type="list_fragment", raw=True))
+    except YsonError as error:
+        raise YtError(f"Error parsing YSON: {_words(error)}") from error
+
+
 def complete_length(data: bytes) -> int:
     """How many bytes at the beginning of a list fragment are whole items with a `;` behind each.
 

