@@ -1,3 +1,13 @@
+"""YSON in pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from queue_agent.wire import yson
+from queue_agent.wire.error import YtError
+
+
 def test_rows_as_they_are_make_up_their_fragment() -> None:
     rows = [{b"number": yson.Uint64(5), b"data": b"x;\xff}"}, {b"data": None}, {b"list": [1, {b"a": 2.5}]}]
     fragment = yson.dumps_rows(rows)
