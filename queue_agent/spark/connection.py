@@ -101,13 +101,10 @@ def _config(options: ConnectionOptions) -> dict[str, Any]:
             },
         },
     }
-    config: dict[str, Any] = {
+    return {
         # Between machines of one place, packing rows takes longer than sending them.
         "proxy": {"retries": retries, "accept_encoding": "identity", "content_encoding": "identity"},
         "dynamic_table_retries": retries,
         # A failed ping must not interrupt Spark's worker: the commit of the transaction tells.
         "ping_failed_mode": "pass",
     }
-    if options.token_path is not None:
-        config["token_path"] = options.token_path
-    return config

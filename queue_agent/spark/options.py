@@ -9,6 +9,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Final, Literal, TypeVar, cast, get_args
 
+from queue_agent.spark.environment import TOKEN_SETTING, find_token
 from queue_agent.spark.errors import OptionError
 from queue_agent.wire import yson
 
@@ -22,7 +23,6 @@ Uint64As = Literal["long", "decimal"]
 WriteMode = Literal["direct", "transaction"]
 
 PROXY_SETTING: Final = "spark.hadoop.yt.proxy"
-TOKEN_SETTING: Final = "spark.hadoop.yt.token"
 BATCH_SIZE_SETTING: Final = "spark.yt.write.dynBatchSize"
 READ_TYPES_SETTING: Final = "spark.yt.read.typeV3.enabled"
 WRITE_TYPES_SETTING: Final = "spark.yt.write.typeV3.enabled"
@@ -35,9 +35,6 @@ SESSION_SETTINGS: Final = (
 )
 """Settings of a session that stand in for options that are not given."""
 
-ENVIRONMENT: Final = ("YT_PROXY", "YT_TOKEN", "YT_SECURE_VAULT_YT_TOKEN", "YT_PROXY_URL_ALIASING_CONFIG")
-"""Variables that count; executors may have others, so the driver's go with every job."""
-
 _SPARK_OWN: Final = frozenset({"path", "checkpointlocation", "queryname"})
 
 
@@ -49,7 +46,6 @@ class ConnectionOptions:
     """`host:port` or a name, of the cluster that holds the consumer, or the table written to."""
 
     token: str | None = field(repr=False)
-    token_path: str | None
     retries: int
     """How often a request is sent before its failure is reported; 1 for no second attempt."""
 
@@ -148,7 +144,7 @@ class OptionReader:
     Args:
         given: options as Spark hands them over.
         settings: of the session, by full name.
-        environment: of the driver; see `ENVIRONMENT`.
+        environment: of the driver; see `driver_environment`.
     """
 
     def __init__(self, given: Mapping[str, str], settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
@@ -238,11 +234,22 @@ class OptionReader:
         proxy = self._aliases().get(proxy, proxy)
         token = (
             self._text("token")
+            or self._token_in_file()
             or self._settings.get(TOKEN_SETTING)
             or self._environment.get("YT_SECURE_VAULT_YT_TOKEN")
             or self._environment.get("YT_TOKEN")
         )
-        return ConnectionOptions(proxy, token, self._text("token_path"), self._count("retries", 6))
+        return ConnectionOptions(proxy, token, self._count("retries", 6))
+
+    def _token_in_file(self) -> str | None:
+        """Read where options are, on the driver: executors need not have the file."""
+        path = self._text("token_path")
+        if path is None:
+            return None
+        token = find_token(path)
+        if token is None:
+            raise OptionError(f'option "token_path": {path} is not there')
+        return token
 
     def _aliases(self) -> Mapping[str, str]:
         """Addresses of clusters by name, as the `yt` command knows them."""

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from queue_agent.spark.data_source import YtDataSource
-from queue_agent.spark.options import ENVIRONMENT, PROXY_SETTING, SESSION_SETTINGS
+from queue_agent.spark.environment import driver_environment
+from queue_agent.spark.options import PROXY_SETTING, SESSION_SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 def register(spark: SparkSession) -> None:
     """Make `format("yt")` work in a session.
 
-    Settings of the session and variables of the environment (`YT_PROXY`, tokens) are taken as they are now, and go with
-    every job: executors need none of their own.
+    Settings of the session, variables of the environment (`YT_PROXY`, tokens) and the token file of ytsaurus-client are
+    taken as they are now, and go with every job: executors need none of their own.
+
+    Raises:
+        OptionError: the token file can not be used.
     """
     settings = {name: value for name in SESSION_SETTINGS if (value := spark.conf.get(name, None)) is not None}
-    variables = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+    variables = driver_environment(settings)
 
     # Made here, the class is pickled by its value, and the settings with it.
     class RegisteredSource(YtDataSource):

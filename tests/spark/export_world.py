@@ -97,7 +97,7 @@ class World:
             source,
             SparkWriter(spark, source, str(self.target), transform),
             storage_of(str(self.target)),
-            replace(self.options, filtered=transform is not None, **changes),
+            replace(self.options, **{"transformation": "" if transform is None else "changed", **changes}),
             lambda: self.now,
             Quiet(),
             stop or Event(),
@@ -111,6 +111,8 @@ class World:
             lock_wait=timedelta(seconds=20),
         )
         source = self.source(**{name: changes.pop(name) for name in ("read_options",) if name in changes})
+        if "transform" in changes:
+            changes = {"transformation": "changed", **changes}
         return TableExporter(spark, source, replace(options, **changes), lambda: self.now)
 
     def path(self, version: str = "v1") -> Path:

@@ -1,6 +1,8 @@
 """Streams from queues into tables, in this process or in one that a test can kill.
 
-`python -m tests.spark.streaming_driver SETTINGS STREAMS` runs streams until it is killed; both arguments are JSON.
+`python -m tests.spark.streaming_driver SETTINGS STREAMS` runs streams until it is killed; both arguments are JSON. It
+begins the next one with every line of standard input: on a busy machine, many that begin at once wait too long for
+each other.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class Stream:
 
 @contextmanager
 def driver(settings: Mapping[str, str], streams: Sequence[Stream], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that runs streams; in the end it is killed, with its JVM and all its workers.
+    """A process that runs streams, see `start_next`; in the end it is killed, with its JVM and all its workers.
 
     Args:
         settings: of its session.
@@ -71,6 +73,7 @@ def driver(settings: Mapping[str, str], streams: Sequence[Stream], log: Path) ->
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             cwd=Path(__file__).parents[2],
@@ -81,6 +84,15 @@ def driver(settings: Mapping[str, str], streams: Sequence[Stream], log: Path) ->
         yield process
     finally:
         kill(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def start_next(process: subprocess.Popen[bytes]) -> None:
+    """Let a driver begin the next of its streams, once it is there."""
+    assert process.stdin is not None
+    process.stdin.write(b"\n")
+    process.stdin.flush()
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -100,6 +112,7 @@ def run(settings: Mapping[str, str], streams: Sequence[Stream]) -> None:
     with spark_session("killed", master=f"local[{2 * len(streams)}]", spark_conf_args=settings) as spark:
         spark.sparkContext.setLogLevel("ERROR")
         for stream in streams:
+            sys.stdin.readline()
             stream.start(spark)
         while True:
             try:

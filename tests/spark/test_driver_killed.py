@@ -15,7 +15,7 @@ import pytest
 
 from queue_agent.testing import FaultSwitch, LocalCluster, LocalClusterSet
 from tests.spark.queues import DATA, create_consumer, create_queue, create_sorted, offsets, rows_of
-from tests.spark.streaming_driver import ENDED, Stream, driver, kill
+from tests.spark.streaming_driver import ENDED, Stream, driver, kill, start_next
 from tests.spark.streams import DEADLINE
 
 if TYPE_CHECKING:
@@ -78,8 +78,12 @@ class Case:
             case _:
                 return faults.hang("write_file", path=f"{stream.checkpoint}/commits/")
 
+    def seen(self, home: LocalCluster) -> int:
+        """Rows of the batch after the first one, which had two of each partition."""
+        return (self.written(home) - each_once(2)).total()
+
     def row_count(self, stage: Stage) -> int:
-        """Rows of the held batch, of which there are three in each partition, that are to be seen at a stage."""
+        """How many of the held batch, which has three of each partition, are to be seen at a stage."""
         match stage, self.sink:
             case "committed", _:
                 return 6
@@ -142,16 +146,15 @@ class Driver:
         """Wait until the checkpoint says that it is done."""
         self.wait_for(lambda: bool(self.home.client.exists(f"{stream.checkpoint}/commits/{number}")))
 
+    def wait_until_held(self, case: Case, stage: Stage, fault: FaultSwitch) -> None:
+        self.wait_for(lambda: fault.hits > 0 and case.seen(self.home) == case.row_count(stage))
+
     def kill_at(self, stage: Stage, held: Mapping[Case, FaultSwitch]) -> None:
         """Kill it once all streams are held at a stage."""
-        wanted = {case: case.row_count(stage) for case in held}
-
-        def seen() -> dict[Case, int]:
-            return {case: (case.written(self.home) - each_once(2)).total() for case in held}
-
-        self.wait_for(lambda: all(fault.hits for fault in held.values()) and seen() == wanted)
+        for case in held:
+            self.wait_until_held(case, stage, held[case])
         kill(self.process)
-        assert seen() == wanted
+        assert {case: case.seen(self.home) for case in held} == {case: case.row_count(stage) for case in held}
         for case in held:
             assert logged(self.home, case.stream, "offsets") == ["0", "1"], case
             assert logged(self.home, case.stream, "commits") == ["0"], case
@@ -201,6 +204,7 @@ def streaming(drivers: Drivers, rivalled: Stream) -> Iterator[Driver]:
         write(home, stream, 2)
     with drivers.start(*streams) as running:
         for stream in streams:
+            start_next(running.process)
             running.wait_for_batch(stream, 0)
         yield running
 
@@ -226,6 +230,7 @@ def test_of_two_drivers_with_one_checkpoint_one_goes_on_and_the_other_writes_not
     assert counted(rows_of(home, rivalled.result)) == each_once(4)
 
 
+@pytest.mark.timeout(600)
 def test_a_driver_that_is_killed_at_every_stage_of_a_batch_leaves_every_row_once(
     spark: SparkSession, streaming: Driver, drivers: Drivers, home: LocalCluster
 ) -> None:
@@ -237,6 +242,9 @@ def test_a_driver_that_is_killed_at_every_stage_of_a_batch_leaves_every_row_once
     for stage in stages:
         held = {case: case.hold(home, stage) for case in CASES}
         with drivers.start(*(case.stream for case in CASES)) as restarted:
+            for case, fault in held.items():
+                start_next(restarted.process)
+                restarted.wait_until_held(case, stage, fault)
             restarted.kill_at(stage, held)
     for case in CASES:
         write(home, case.stream, 1)

@@ -113,6 +113,10 @@ def test_rows_may_be_changed_on_the_way(spark: SparkSession, world: World) -> No
     assert list(world.client.read_table(path)) == [{"number": number, "text": f"ROW {number}"} for number in (3, 4, 5)]
     assert world.client.exists(f"{path}/@expiration_time")
     assert world.consumed() == {0: 6}
+    with pytest.raises(OptionError, match=r"begun with transformation changed, not none, .* another directory"):
+        world.table_exporter(spark, service_columns=False).run()
+    with pytest.raises(OptionError, match="transform and transformation go together"):
+        world.table_exporter(spark, transformation="changed").run()
 
 
 def test_directories_of_native_exports_and_unmounted_partitions_are_refused(spark: SparkSession, world: World) -> None:

@@ -156,7 +156,7 @@ def parquet(
             slack=timedelta(seconds=slack),
             lock_timeout=timedelta(seconds=lock_timeout),
             lock_wait=timedelta(seconds=lock_wait),
-            filtered=change is not None,
+            transformation=_transformation(where, transform),
         )
         wanted = _wanted_ranges(source, mode, ranges, from_time, to_time)
         with _session(master, proxy) as spark:
@@ -217,6 +217,7 @@ def tables(
             lock_timeout=timedelta(seconds=lock_timeout),
             lock_wait=timedelta(seconds=lock_wait),
             transform=_transform(where, transform),
+            transformation=_transformation(where, transform),
         )
         with _session(master, proxy) as spark:
             exporter = TableExporter(spark, source, options, _now)
@@ -345,6 +346,13 @@ def _transform(where: str | None, name: str | None) -> Transform | None:
     except (ImportError, AttributeError) as error:
         raise OptionError(f"--transform {name} can not be found: {error}") from error
     return cast("Transform", found)
+
+
+def _transformation(where: str | None, name: str | None) -> str:
+    """What is kept of it with an export: what is said, not what a function does."""
+    if where is not None:
+        return f"--where {where}"
+    return "" if name is None else f"--transform {name}"
 
 
 def _pairs(options: list[str]) -> dict[str, str]:

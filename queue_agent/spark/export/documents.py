@@ -10,8 +10,9 @@ from typing import Any, Final, Literal, cast
 
 from queue_agent.spark.export.errors import TargetDamaged
 from queue_agent.spark.export.layout import Partitioning
+from queue_agent.spark.export.row_options import TRANSFORMATION
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 Kind = Literal["export", "replace", "compact"]
 """New rows; the same rows again, read from the queue; the same rows in fewer files."""
@@ -108,11 +109,16 @@ class Identity:
 
     partitioning: Partitioning
     time_column: str
-    filtered: bool
-    """Whether files may hold fewer rows than were read."""
+    rows: Mapping[str, Any]
+    """See `row_options`."""
 
     continues: Mapping[int, int]
     """Next rows by partition where the export of an earlier version of the schema ended."""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether files may hold fewer rows than were read."""
+        return bool(self.rows[TRANSFORMATION])
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -125,7 +131,7 @@ class Identity:
             "schema": list(self.schema),
             "partitioning": self.partitioning,
             "time_column": self.time_column,
-            "filtered": self.filtered,
+            "rows": dict(self.rows),
             "continues": {str(index): row for index, row in sorted(self.continues.items())},
         }
 
@@ -142,7 +148,7 @@ class Identity:
             list(value["schema"]),
             cast("Partitioning", str(value["partitioning"])),
             str(value["time_column"]),
-            bool(value["filtered"]),
+            dict(value["rows"]),
             {int(index): int(row) for index, row in value["continues"].items()},
         )
 

@@ -30,11 +30,13 @@ from queue_agent.spark.export.planning import (
     plan_replacement,
 )
 from queue_agent.spark.export.reporting import Reporter, RunSummary
+from queue_agent.spark.export.row_options import find_difference, row_options
 from queue_agent.spark.export.schemas import find_incompatibility
 from queue_agent.spark.export.source import SourceInfo
 from queue_agent.spark.export.state import ExportState, late_rows, live_files
 from queue_agent.spark.export.storage import Storage
 from queue_agent.spark.offsets import PartitionBounds
+from queue_agent.spark.options import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ class ExportOptions:
     lock_wait: timedelta = timedelta(seconds=60)
     """How long to wait for another exporter to end."""
 
-    filtered: bool = False
-    """Whether the writer may leave rows out."""
+    transformation: str = ""
+    """What the writer does to rows, in words that are the same in all runs; empty: nothing, none is left out."""
 
 
 class Source(Protocol):
@@ -69,6 +71,10 @@ class Source(Protocol):
     @property
     def consumer_path(self) -> str | None:
         """Of the consumer; None if there is none."""
+
+    @property
+    def read(self) -> ReadOptions:
+        """How rows are read."""
 
     def info(self) -> SourceInfo:
         """Look at the queue."""
@@ -358,7 +364,7 @@ class _Run:
     def _look(self) -> None:
         """See whether the queue still is what it was."""
         self._info = self._source.info()
-        _check_identity(self._identity, self._info, self._options, self._source.consumer_path)
+        _check_identity(self._identity, self._info, self._options, self._source)
 
     def _find_or_create_identity(self) -> Identity:
         identity = self._archive.find_identity()
@@ -369,7 +375,7 @@ class _Run:
             self._archive.create(identity)
             identity = self._archive.find_identity()
             assert identity is not None
-        _check_identity(identity, self._info, self._options, self._source.consumer_path)
+        _check_identity(identity, self._info, self._options, self._source)
         return identity
 
     def _new_identity(self) -> Identity:
@@ -390,12 +396,12 @@ class _Run:
             schema=info.schema,
             partitioning=options.files.partitioning,
             time_column=options.files.time_column,
-            filtered=options.filtered,
+            rows=row_options(self._source.read, options.transformation),
             continues=continues,
         )
 
 
-def _check_identity(identity: Identity, info: SourceInfo, options: ExportOptions, consumer: str | None) -> None:
+def _check_identity(identity: Identity, info: SourceInfo, options: ExportOptions, source: Source) -> None:
     """Whether the directory is for what is to be exported.
 
     Raises:
@@ -414,18 +420,22 @@ def _check_identity(identity: Identity, info: SourceInfo, options: ExportOptions
             f"the schema of {info.path} has changed: {reason}; export it as schema version "
             f"{options.schema_version + 1}, which goes on where {version_name(options.schema_version, 1)} ends"
         )
+    consumer = source.consumer_path
     if consumer is not None and identity.consumer not in ("", consumer):
         raise TargetTaken(f"the export belongs to the consumer {identity.consumer}, not to {consumer}")
     given: dict[str, Any] = {
         "partitioning": options.files.partitioning,
         "time column": options.files.time_column,
-        "transformation": options.filtered,
+        **row_options(source.read, options.transformation),
     }
     kept: dict[str, Any] = {
         "partitioning": identity.partitioning,
         "time column": identity.time_column,
-        "transformation": identity.filtered,
+        **identity.rows,
     }
-    for name, value in given.items():
-        if kept[name] != value:
-            raise OptionError(f"the export was begun with {name} {kept[name]}, not {value}")
+    difference = find_difference(kept, given)
+    if difference is not None:
+        raise OptionError(
+            f"the export was begun with {difference}, and rows of one directory are alike; export it as schema version "
+            f"{options.schema_version + 1}, which goes on where {version_name(options.schema_version, 1)} ends"
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.batch_source import plan_batch
 from queue_agent.spark.connection import cluster_of, new_client
+from queue_agent.spark.environment import driver_environment
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.lease import Lease, lease
@@ -79,11 +79,16 @@ class ExportSource:
             given["proxy"] = options.proxy
         if options.consumer is not None:
             given["consumer_path"] = options.consumer
-        reader = OptionReader(given, {}, os.environ)
-        self.read: ReadOptions = reader.read_options()
+        reader = OptionReader(given, {}, driver_environment({}))
+        self._read = reader.read_options()
         reader.batch_options()
         reader.refuse_others()
         self.queue = Queue(self.read)
+
+    @property
+    def read(self) -> ReadOptions:
+        """How rows are read."""
+        return self._read
 
     @property
     def consumer_path(self) -> str | None:

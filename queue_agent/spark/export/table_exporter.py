@@ -26,11 +26,13 @@ from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetDa
 from queue_agent.spark.export.parquet_sink import Transform, transformed
 from queue_agent.spark.export.planning import BatchLimits, OnTrimmed, plan_export
 from queue_agent.spark.export.reporting import RunSummary
+from queue_agent.spark.export.row_options import find_difference, row_options
 from queue_agent.spark.export.source import ExportSource, SourceInfo
 from queue_agent.spark.export.state import ExportState
 from queue_agent.spark.export.tasks import run_tasks
 from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.types import ROW_INDEX, SERVICE_COLUMNS, TABLET_INDEX, columns_of, table_schema
+from queue_agent.wire import yson
 
 PROGRESS: Final = "spark_export_progress"
 """Attribute of the directory: how far the export is."""
@@ -67,6 +69,8 @@ class TableOptions:
     lock_timeout: timedelta = timedelta(seconds=30)
     lock_wait: timedelta = timedelta(seconds=60)
     transform: Transform | None = None
+    transformation: str = ""
+    """What it does, in words that are the same in all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,16 @@ class TableProgress:
 
     queue_id: str
     last_export_unix_ts: int
+    rows: Mapping[str, Any]
+    """See `row_options`; whether there are service columns, besides."""
+
     next_row_indexes: Mapping[int, int] = field(default_factory=dict)
 
     def to_yson(self) -> dict[str, Any]:
         return {
             "queue_id": self.queue_id,
             "last_export_unix_ts": self.last_export_unix_ts,
+            "rows": dict(self.rows),
             "next_row_indexes": {str(index): row for index, row in sorted(self.next_row_indexes.items())},
         }
 
@@ -89,6 +97,7 @@ class TableProgress:
         return cls(
             str(value["queue_id"]),
             int(value["last_export_unix_ts"]),
+            {str(name): yson.plain(option) for name, option in value["rows"].items()},
             {int(index): int(row) for index, row in value["next_row_indexes"].items()},
         )
 
@@ -127,6 +136,8 @@ class TableExporter:
             ExportError: see its subclasses; nothing is to be seen of this run then.
         """
         started = self._clock()
+        if (self._options.transform is None) != (not self._options.transformation):
+            raise OptionError("transform and transformation go together: the words are kept with the export")
         if self._source.consumer_path is None:
             raise OptionError("an export needs a consumer: without one rows could be trimmed that are not exported")
         try:
@@ -163,7 +174,7 @@ class TableExporter:
             following = dict(progress.next_row_indexes)
             for rows in sorted([*plan.gaps, *plan.ranges]):
                 following[rows.partition_index] = rows.end
-            done = TableProgress(info.object_id, moment, following)
+            done = TableProgress(info.object_id, moment, progress.rows, following)
             client.set(f"{self._options.directory}/@{PROGRESS}", done.to_yson())
             check()
             commit()
@@ -248,14 +259,22 @@ class TableExporter:
 
     def _read_progress(self, client: YtClient, info: SourceInfo) -> TableProgress:
         path = f"{self._options.directory}/@{PROGRESS}"
+        rows = row_options(self._source.read, self._options.transformation)
+        rows["service_columns"] = self._options.service_columns
         if not client.exists(path):
             self._source.rewind({})
-            return TableProgress(info.object_id, 0)
+            return TableProgress(info.object_id, 0, rows)
         try:
             progress = TableProgress.from_yson(client.get(path))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TargetDamaged(f"{path} can not be read: {error!r}") from error
         _check_queue(progress.queue_id, info)
+        difference = find_difference(progress.rows, rows)
+        if difference is not None:
+            raise OptionError(
+                f"the export to {self._options.directory} was begun with {difference}, and rows of its tables are "
+                "alike; another directory begins with the rows that the queue has now"
+            )
         return progress
 
     @contextmanager

@@ -21,6 +21,7 @@ from queue_agent.spark.export.planning import split
 from queue_agent.spark.export.source import SourceInfo
 from queue_agent.spark.export.storage import Storage, StoredFile
 from queue_agent.spark.offsets import PartitionBounds
+from queue_agent.spark.options import OptionReader
 from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
 
 START = datetime(2026, 1, 31, 7, tzinfo=UTC)
@@ -114,6 +115,7 @@ class MemoryQueue:
     """A queue whose agent trims what the consumer has read."""
 
     consumer_path = "//home/exporter"
+    read = OptionReader({"path": "//home/queue", "proxy": "alpha"}, {}, {}).read_options()
 
     def __init__(self, mortal: Mortal) -> None:
         self._mortal = mortal
@@ -161,7 +163,7 @@ class MemoryQueue:
             for index, row in next_row_indexes.items():
                 self.offsets[index] = max(row, self.offsets.get(index, 0))
 
-    def read(self, partition: int, begin: int, end: int) -> pa.RecordBatch:
+    def rows(self, partition: int, begin: int, end: int) -> pa.RecordBatch:
         assert self.lower[partition] <= begin, "rows are read that were trimmed"
         stamps = self.timestamps[partition][begin:end]
         return pa.RecordBatch.from_pydict(
@@ -185,7 +187,7 @@ class MemoryWriter:
         for rows in plan.ranges:
             for piece in split(rows, plan.rows_per_task):
                 with ParquetTask(self._storage.below(directory), settings, "test") as task:
-                    task.write(self._queue.read(piece.partition_index, piece.begin, piece.end))
+                    task.write(self._queue.rows(piece.partition_index, piece.begin, piece.end))
                     files += task.finish()
         return files
 

@@ -23,6 +23,7 @@ from queue_agent.spark.export.planning import BatchLimits
 from queue_agent.spark.export.reporting import Bar, Lines, RunSummary, reporter_for
 from queue_agent.spark.export.state import live_files
 from queue_agent.spark.export.verification import Verdict, verify
+from queue_agent.spark.options import TypeOptions
 from tests.unit.spark.export_fakes import SCHEMA, START, Crash, ExportWorld
 
 FOUR = BatchLimits(4, 4)
@@ -179,11 +180,29 @@ def test_a_directory_is_for_one_consumer_and_one_set_of_options(world: ExportWor
     world.exporter().catch_up()
     with pytest.raises(OptionError, match="partitioning hour"):
         world.exporter(files=FileSettings("day")).catch_up()
-    with pytest.raises(OptionError, match="transformation"):
-        world.exporter(filtered=True).catch_up()
     world.queue.consumer_path = "//home/other"
     with pytest.raises(TargetTaken, match="belongs to the consumer"):
         world.exporter().catch_up()
+
+
+def test_rows_of_one_directory_are_alike_and_another_version_goes_on_with_others(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    world.exporter(transformation="--where number > 0").catch_up()
+    world.queue.write(0, 3)
+    changed = (
+        "transformation --where number > 0, not --where number > 1, and .* schema version 2, which goes on where v1"
+    )
+    with pytest.raises(OptionError, match=changed):
+        world.exporter(transformation="--where number > 1").catch_up()
+    with pytest.raises(OptionError, match="transformation --where number > 0, not none"):
+        world.exporter().catch_up()
+    world.exporter(transformation="--where number > 0").catch_up()
+    world.queue.write(0, 3)
+    world.queue.read = replace(world.queue.read, types=TypeOptions(uint64_as="decimal"))
+    with pytest.raises(OptionError, match="uint64_as long, not decimal"):
+        world.exporter(transformation="--where number > 0").catch_up()
+    world.exporter(transformation="--where number > 1", schema_version=2).catch_up()
+    assert (live_rows(world), live_rows(world, "v2")) == (rows((0, 0, 6)), rows((0, 6, 9)))
 
 
 def test_hours_are_closed_once_nothing_can_come_the_empty_ones_too(world: ExportWorld) -> None:
