@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import pickle
 import tempfile
@@ -21,8 +20,6 @@ from pyspark.sql.types import StructType
 from queue_agent.spark.export.errors import ExportError
 
 _NAME: Final = "yt_export_tasks"
-_TASK: Final = "task"
-_RESULTS: Final = "results"
 _FILE: Final = "results.json"
 
 
@@ -42,25 +39,30 @@ def run_tasks(frame: DataFrame, task: Task) -> list[dict[str, Any]]:
     Raises:
         ExportError: a task failed as often as Spark lets it.
     """
-    frame.sparkSession.dataSource.register(_TaskSink)
-    encoded = base64.b64encode(pickle.dumps(task)).decode()
+    pickled = pickle.dumps(task)
     # The workers that Spark commits with run beside this process: a file leads back from them.
     with tempfile.TemporaryDirectory(prefix="queue-export-") as results:
         try:
-            frame.write.format(_NAME).mode("append").option(_TASK, encoded).option(_RESULTS, results).save()
+            _register(frame, pickled, results)
+            frame.write.format(_NAME).mode("append").save()
         except (PySparkException, Py4JError) as error:
             raise ExportError(f"tasks failed: {error}") from error
         found: list[dict[str, Any]] = json.loads(Path(results, _FILE).read_text())
         return found
 
 
-class _TaskSink(DataSource):
-    @classmethod
-    def name(cls) -> str:
-        return _NAME
+def _register(frame: DataFrame, pickled_task: bytes, results_directory: str) -> None:
+    """Options would be shown in plans, and tasks may have tokens; the class itself is pickled and not shown."""
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        return _TaskWriter(self.options[_TASK], self.options[_RESULTS])
+    class TaskSink(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return _NAME
+
+        def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+            return _TaskWriter(pickled_task, results_directory)
+
+    frame.sparkSession.dataSource.register(TaskSink)
 
 
 @dataclass
@@ -69,12 +71,12 @@ class _Done(WriterCommitMessage):
 
 
 class _TaskWriter(DataSourceArrowWriter):
-    def __init__(self, task: str, results: str) -> None:
-        self._task = task
+    def __init__(self, pickled_task: bytes, results: str) -> None:
+        self._pickled_task = pickled_task
         self._results = results
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> _Done:
-        task: Task = pickle.loads(base64.b64decode(self._task))
+        task: Task = pickle.loads(self._pickled_task)
         return _Done(task.run(iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
