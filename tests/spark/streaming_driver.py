@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 ENDED = "a stream has ended:"
-"""Begins the line that says so, and by what condition of Spark."""
+"""Begins the line that says so, and why."""
 
 
 @dataclass(frozen=True)
@@ -119,15 +118,9 @@ def run(settings: Mapping[str, str], streams: Sequence[Stream]) -> None:
                 spark.streams.awaitAnyTermination()
             except StreamingQueryException as error:
                 # In one piece: somebody is reading along.
-                sys.stdout.write(f"{ENDED} {_condition_of(error)}\n")
+                sys.stdout.write(f"{ENDED} {' '.join(str(error)[:1000].split())}\n")
                 sys.stdout.flush()
             spark.streams.resetTerminated()
-
-
-def _condition_of(error: Exception) -> str:
-    """Spark's own name of what ended a stream."""
-    names = re.findall(r"\[([A-Z_]+(?:\.[A-Z_]+)*)\]", str(error))
-    return " ".join(dict.fromkeys(names)) or repr(error)[:1000]
 
 
 if __name__ == "__main__":
