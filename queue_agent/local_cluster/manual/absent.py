@@ -52,7 +52,6 @@ ABSENT: Final[dict[str, tuple[str, ...]]] = {
     "Other ways to read and write": (
         "read_blob_table",
         "get_table_columnar_statistics",
-        "partition_tables",
         "read_table_partition",
         "write_table_fragment",
         "start_distributed_write_session",

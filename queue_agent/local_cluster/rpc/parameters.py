@@ -63,6 +63,12 @@ def rich_path(value: str | bytes) -> Any:
     return yson.with_attributes(path.path, path.attributes) if path.attributes else path.path
 
 
+def path_text(path: yson.Yson) -> str:
+    """A path of an answer with its attributes in front, as text."""
+    attributes = yson.dumps(yson.with_attributes(None, yson.attributes_of(path)), "text").decode()
+    return attributes.removesuffix("#") + str(path)
+
+
 def _convert_scalar(field: Any, value: Any) -> Any:
     if field.enum_type is not None:
         # A_FULL, TRM_SYNC, ...: what is behind the abbreviation is the word.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from google.protobuf.message import Message
 
 from queue_agent.local_cluster.commands.command import Body
 from queue_agent.local_cluster.queues import PulledRows
 from queue_agent.local_cluster.rpc.call import NOTHING, Call, Method, Run, reply
-from queue_agent.local_cluster.rpc.parameters import parameters
+from queue_agent.local_cluster.rpc.parameters import parameters, path_text
 from queue_agent.local_cluster.rpc.rowsets import decode_rows, descriptor, encode_rows
 from queue_agent.wire import yson
 from queue_agent.wire.connection import Reply
@@ -45,20 +45,14 @@ async def _list_registrations(call: Call, request: api.TReqListQueueConsumerRegi
     message = api.TRspListQueueConsumerRegistrations()
     for found in answer:
         registration = message.registrations.add(
-            queue_path=_path_text(found["queue_path"]),
-            consumer_path=_path_text(found["consumer_path"]),
+            queue_path=path_text(found["queue_path"]),
+            consumer_path=path_text(found["consumer_path"]),
             vital=found["vital"],
         )
         if not yson.is_null(found["partitions"]):
             registration.partitions.SetInParent()
             registration.partitions.items.extend(found["partitions"])
     return reply(message)
-
-
-def _path_text(path: Any) -> str:
-    """A path with its attributes in front, as text."""
-    attributes = yson.dumps(yson.with_attributes(None, yson.attributes_of(path)), "text").decode()
-    return attributes.removesuffix("#") + str(path)
 
 
 async def _create_session(call: Call, request: api.TReqCreateQueueProducerSession) -> Reply:

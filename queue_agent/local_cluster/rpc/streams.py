@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.commands.command import Body
 from queue_agent.local_cluster.model import Node
-from queue_agent.local_cluster.rpc.call import NOTHING, Call, Method, guid
-from queue_agent.local_cluster.rpc.parameters import parameters
+from queue_agent.local_cluster.rpc.call import NOTHING, Call, Method, guid, reply
+from queue_agent.local_cluster.rpc.parameters import parameters, path_text
 from queue_agent.local_cluster.rpc.rowsets import NamedRowEncoder, decode_named_rows, pack_refs, unpack_refs
 from queue_agent.local_cluster.rpc.schemas import schema_message
 from queue_agent.local_cluster.schema import Column, parse_schema
@@ -27,7 +27,7 @@ _ALL_INDEXES: Final = (*_INDEXES, "tablet_index")
 
 async def _read_table(call: Call, request: api.TReqReadTable) -> Reply:
     if request.desired_rowset_format != api.RF_YT_WIRE:
-        raise YtError("Rows are served in wire format only")
+        raise YtError("Rows are served in wire format only, not as Arrow or in formats of commands")
     found = parameters(request, {"config": "table_reader", "format": ""})
     wanted = {name: bool(found.pop(f"enable_{name}", False)) for name in _INDEXES}
     found["control_attributes"] = {f"enable_{name}": value for name, value in wanted.items()}
@@ -139,7 +139,19 @@ def _node(call: Call, found: dict[str, Any]) -> Node:
     return call.cluster.view(found.get("transaction_id")).resolver.node(parse_rich(found["path"]).bare)
 
 
+async def _partition_tables(call: Call, request: api.TReqPartitionTables) -> Reply:
+    answer = await call.execute("partition_tables", {"paths": [], **parameters(request)})
+    message = api.TRspPartitionTables()
+    for partition in answer["partitions"]:
+        message.partitions.add(
+            table_ranges=map(path_text, partition["table_ranges"]),
+            aggregate_statistics=partition["aggregate_statistics"],
+        )
+    return reply(message)
+
+
 METHODS: Final = (
+    Method(api.TReqPartitionTables, _partition_tables),
     Method(api.TReqReadTable, _read_table),
     Method(api.TReqWriteTable, _write_table),
     Method(api.TReqReadFile, _read_file),
