@@ -157,9 +157,8 @@ def _double_parser(column: Column) -> Callable[[Yson], Value]:
             value = _plain(column, value)
             if value is None:
                 return None
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
+            if not isinstance(value, float):  # integers too: YTsaurus converts them only when a format asks for it
                 raise _mismatch(column, value)
-            value = float(value)
         if math.isnan(value) and column.sort_order is not None:
             raise YtError(f'Key column "{column.name}" cannot have NaN value', SCHEMA_VIOLATION)
         if simple.maximum is not None and math.isfinite(value) and abs(value) > simple.maximum:

@@ -88,9 +88,16 @@ def test_missing_columns_are_null_and_marked_when_rows_are_partial() -> None:
 def test_numbers_become_what_the_column_holds() -> None:
     schema = parse_schema([{"name": name, "type": name} for name in ("int64", "uint64", "double", "boolean", "int8")])
     row = RowCodec(schema).parse_row(
-        {b"int64": Uint64(5), b"uint64": 6, b"double": 7, b"boolean": True, b"int8": -128, b"$tablet_index": Uint64(1)}
+        {
+            b"int64": Uint64(5),
+            b"uint64": 6,
+            b"double": 7.0,
+            b"boolean": True,
+            b"int8": -128,
+            b"$tablet_index": Uint64(1),
+        }
     )
-    assert row == (1, 5, 6, 7.0, True, -128)
+    assert row == (1, 5, 6, 7.0, True, -8)
     assert [type(value) for value in row] == [int, int, int, float, bool, int]
 
 
@@ -111,6 +118,8 @@ def test_any_columns_keep_every_value_as_binary_yson() -> None:
         ("string", Uint64(1), 'Cannot write type "uint64" into column "c" of type "string"'),
         ("string", [], 'Cannot write type "any" into column "c" of type "string"'),
         ("double", b"1", 'Cannot write type "string" into column "c" of type "double"'),
+        ("double", 1, 'Cannot write type "int64" into column "c" of type "double"'),
+        ("float", Uint64(1), 'Cannot write type "uint64" into column "c" of type "float"'),
         ("int64", Uint64(2**63), "out of range"),
         ("uint64", -1, "out of range"),
         ("int8", 128, "out of range"),
