@@ -97,7 +97,7 @@ def test_numbers_become_what_the_column_holds() -> None:
             b"$tablet_index": Uint64(1),
         }
     )
-    assert row == (1, 5, 6, 7.0, True, -8)
+    assert row == (1, 5, 6, 7.0, True, -128)
     assert [type(value) for value in row] == [int, int, int, float, bool, int]
 
 
