@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.board import Board
@@ -143,7 +144,7 @@ class World:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110 - conditions over fakes that know no events
             await asyncio.sleep(0.001)
 
@@ -218,14 +219,15 @@ async def test_what_fails_is_told_and_tried_again_until_it_succeeds(failure: Exc
     def retries() -> int:
         return sum(state.retry_index for state in world.manager.find(ref).values())
 
-    async with world.running():
-        await until(lambda: retries() >= 3)
-        [state] = world.manager.find(ref).values()
-        assert str(failure) in str(state.error)
-        world.cluster.failure = None
-        await until(lambda: retries() == 0)
-        [state] = world.manager.find(ref).values()
-        assert state.error is None
+    with capture_logs():  # to print what is behind a bug takes long
+        async with world.running():
+            await until(lambda: retries() >= 3)
+            [state] = world.manager.find(ref).values()
+            assert str(failure) in str(state.error)
+            world.cluster.failure = None
+            await until(lambda: retries() == 0)
+            [state] = world.manager.find(ref).values()
+            assert state.error is None
 
 
 async def test_states_stay_the_same_object_while_nothing_happens() -> None:
