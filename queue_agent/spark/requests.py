@@ -48,7 +48,7 @@ def next_requests(requests: Sequence[Request], first_row: int, limits: Transacti
         limits: of the transaction.
 
     Returns:
-        Requests with at least one row, if there are rows left.
+        Requests with at least one row, if there are rows left; they are taken apart only where that has to be.
     """
     taken: list[Request] = []
     rows_left, bytes_left = limits.row_count, limits.byte_count
@@ -57,14 +57,15 @@ def next_requests(requests: Sequence[Request], first_row: int, limits: Transacti
         first_row -= begin
         if begin == request.row_count:
             continue
-        if begin or request.row_count > rows_left or len(request.rows) > bytes_left:
+        part = request
+        fits = request.row_count <= rows_left and len(request.rows) <= bytes_left
+        if not fits and taken:
+            break
+        if not fits or begin:
             part = request.part(begin, rows_left, bytes_left)
-            if not part.row_count and not taken:
+            if not part.row_count:
                 part = request.part(begin, 1, len(request.rows))
-        else:
-            part = request
-        if part.row_count:
-            taken.append(part)
+        taken.append(part)
         if begin + part.row_count < request.row_count:
             break
         rows_left -= part.row_count

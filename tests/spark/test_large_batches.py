@@ -58,7 +58,7 @@ class Target:
         values: list[str],
         limits: TransactionLimits = TWO_ROWS,
         *,
-        task_size: int = 3,
+        task_size: int = 2,
         kind: type[TransactionWriter] = TransactionWriter,
     ) -> None:
         """What the driver does when tasks, one at least, have encoded these rows."""
@@ -160,7 +160,7 @@ def test_where_the_cluster_takes_less_transactions_become_smaller(target: Target
     target.commit(0, values, TransactionLimits(1_000_000), task_size=40_000)
 
     assert target.values == values
-    assert len(target.home.requests("insert_rows", path=target.ledger)) == 2
+    assert len(target.home.requests("insert_rows", path=target.ledger)) == 3
 
 
 def test_rows_that_are_gone_are_named(target: Target) -> None:

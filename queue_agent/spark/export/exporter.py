@@ -414,11 +414,12 @@ def _check_identity(identity: Identity, info: SourceInfo, options: ExportOptions
             f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
             f"{identity.queue_id}; export it as generation {options.generation + 1}"
         )
+    version = version_name(options.schema_version, options.generation)
     reason = find_incompatibility(identity.schema, info.schema)
     if reason is not None:
         raise SourceChanged(
             f"the schema of {info.path} has changed: {reason}; export it as schema version "
-            f"{options.schema_version + 1}, which goes on where {version_name(options.schema_version, 1)} ends"
+            f"{options.schema_version + 1}, which goes on where {version} ends"
         )
     consumer = source.consumer_path
     if consumer is not None and identity.consumer not in ("", consumer):
@@ -437,5 +438,5 @@ def _check_identity(identity: Identity, info: SourceInfo, options: ExportOptions
     if difference is not None:
         raise OptionError(
             f"the export was begun with {difference}, and rows of one directory are alike; export it as schema version "
-            f"{options.schema_version + 1}, which goes on where {version_name(options.schema_version, 1)} ends"
+            f"{options.schema_version + 1}, which goes on where {version} ends"
         )

@@ -35,10 +35,10 @@ def test_transactions_have_all_rows_in_their_order_and_keep_to_the_limits(
     assert next_requests(requests, len(expected), limits) == []
 
 
-def test_requests_that_fit_are_sent_as_they_are() -> None:
+def test_requests_are_taken_apart_only_if_they_are_too_large_by_themselves() -> None:
     requests = [request([b"a", b"b"]), request([b"c"]), request([b"d", b"e"])]
 
-    first = next_requests(requests, 0, TransactionLimits(4, 1000))
-
-    assert first[:2] == requests[:2]
-    assert [one.row_count for one in first] == [2, 1, 1]
+    assert next_requests(requests, 0, TransactionLimits(4, 1000)) == requests[:2]
+    assert next_requests(requests, 3, TransactionLimits(4, 1000)) == requests[2:]
+    assert next_requests(requests, 1, TransactionLimits(4, 1000)) == [request([b"b"]), *requests[1:]]
+    assert next_requests(requests, 3, TransactionLimits(1, 1000)) == [request([b"d"])]
