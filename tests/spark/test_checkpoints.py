@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import time
 from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.errors import StreamingQueryException
 
 from queue_agent.spark.checkpoints import checkpoint_conf
 from queue_agent.testing import LocalCluster
@@ -76,29 +74,6 @@ def test_a_stream_with_state_keeps_it_in_cypress(
     write(home, queue, "a", "c")
     assert count_words() == {"a": 3, "b": 1, "c": 1}
     assert "state" in home.client.list(f"{folder}/counts")
-
-
-def test_of_two_drivers_on_one_checkpoint_the_slower_one_stops(
-    spark: SparkSession, home: LocalCluster, folder: str, queue: str
-) -> None:
-    write(home, queue, "a")
-    location = f"yt://{folder[1:]}/shared"
-    writer = stream(spark, folder).writeStream.format("noop").trigger(processingTime="200 milliseconds")
-    query = writer.option("checkpointLocation", location).start()
-    try:
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not home.client.exists(f"{folder}/shared/commits/0"):
-            assert time.monotonic() < deadline
-            assert query.isActive
-            query.awaitTermination(1)
-        # What another driver does: it takes the name of the next batch.
-        home.client.copy(f"{folder}/shared/offsets/0", f"{folder}/shared/offsets/1")
-        write(home, queue, "b")
-        with pytest.raises(StreamingQueryException, match="CONCURRENT_STREAM_LOG_UPDATE"):
-            query.awaitTermination(WAIT_SECONDS)
-        assert not query.isActive
-    finally:
-        query.stop()
 
 
 def test_settings_name_the_facade_and_what_paths_begin_with() -> None:
