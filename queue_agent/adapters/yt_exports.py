@@ -100,7 +100,7 @@ class _View:
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
         """See the port."""
         [tree] = await self._get(LightCommand.of("get", f"#{chunk_list_id}/@tree"))
-        return [TabletChunks(str(yson.attributes_of(part)["id"]), list(_chunk_ids(part))) for part in tree]
+        return [tablet_chunks(part) for part in tree]
 
     async def get_flushed_row_counts(self, chunk_list_ids: Sequence[str]) -> Sequence[int]:
         """See the port."""
@@ -231,13 +231,24 @@ async def _keep_alive(cluster: YtCluster, transaction_id: str) -> None:
                 return
 
 
-def _chunk_ids(part: Any) -> list[str]:
-    """Chunks of a tablet; those that are trimmed away have left gaps, and rows that are not flushed come last."""
-    return [
-        str(child)
-        for child in part
-        if not yson.is_null(child) and yson.attributes_of(child).get("type") != _DYNAMIC_STORE
-    ]
+def tablet_chunks(tree: Any) -> TabletChunks:
+    """Chunks in the part of an attribute `tree` that is about one tablet.
+
+    Those that are trimmed away have left gaps, and rows that are not flushed come last.
+
+    Raises:
+        ClusterError: there is something else in it, parts of chunks for example.
+    """
+    list_id = str(yson.attributes_of(tree)["id"])
+    chunk_ids = []
+    for child in tree:
+        kind = yson.attributes_of(child).get("type")
+        if yson.is_null(child) or kind == _DYNAMIC_STORE:
+            continue
+        if kind is not None:
+            raise ClusterError(f"Chunk list {list_id} has a {kind} among its chunks, which can not be exported")
+        chunk_ids.append(str(child))
+    return TabletChunks(list_id, chunk_ids)
 
 
 def _range_of(piece: RowPiece) -> Mapping[str, Any]:
