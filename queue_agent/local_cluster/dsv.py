@@ -27,6 +27,9 @@ class DsvOptions:
     record_separator: bytes = b"\n"
     field_separator: bytes = b"\t"
     key_value_separator: bytes = b"="
+    line_prefix: bytes | None = None
+    """Of `dsv`: the first field of every line, which names no column; `tskv` is one."""
+
     enable_escaping: bool = True
     missing_value_mode: MissingValueMode = "fail"
     missing_value_sentinel: bytes = b""
@@ -47,6 +50,7 @@ class DsvOptions:
             record_separator=_separator(attributes, "record_separator", b"\n"),
             field_separator=_separator(attributes, "field_separator", b"\t"),
             key_value_separator=_separator(attributes, "key_value_separator", b"="),
+            line_prefix=_line_prefix(attributes) if name == "dsv" else None,
             enable_escaping=yson.plain(attributes.get("enable_escaping", True)) in (True, "true"),
             missing_value_mode=cast("MissingValueMode", mode),
             missing_value_sentinel=yson.bytes_of(attributes.get("missing_value_sentinel", "")),
@@ -55,9 +59,15 @@ class DsvOptions:
 
 
 class DsvReader:
-    """Makes rows of lines; all values are strings."""
+    """Makes rows of lines; all values are strings, or null where a sentinel says so.
+
+    Raises:
+        YtError: the options are for writing only.
+    """
 
     def __init__(self, options: DsvOptions) -> None:
+        if options.column_names_header:
+            raise YtError('Format attribute "enable_column_names_header" is for output only')
         self._options = options
         self.record_separator = options.record_separator
 
@@ -68,6 +78,11 @@ class DsvReader:
 
     def _read_named(self, fields: Sequence[bytes]) -> dict[bytes, Any]:
         row: dict[bytes, Any] = {}
+        prefix = self._options.line_prefix
+        if prefix is not None:
+            if fields[0] != prefix:
+                raise YtError(f'Malformed line prefix: expected "{_shown(prefix)}", found "{_shown(fields[0])}"')
+            fields = fields[1:]
         for field in fields:
             name, separator, value = _split_pair(field, self._options.key_value_separator)
             if separator:
@@ -80,7 +95,11 @@ class DsvReader:
         columns = self._options.columns or ()
         if len(fields) != len(columns):
             raise YtError(f"Error parsing schemaful_dsv: expected {len(columns)} fields, got {len(fields)}")
-        return dict(zip(columns, map(self._unescaped, fields), strict=True))
+        row: dict[bytes, Any] = dict(zip(columns, map(self._unescaped, fields), strict=True))
+        if self._options.missing_value_mode == "print_sentinel":
+            sentinel = self._options.missing_value_sentinel
+            return {name: None if value == sentinel else value for name, value in row.items()}
+        return row
 
     def _unescaped(self, text: bytes) -> bytes:
         if not self._options.enable_escaping or b"\\" not in text:
@@ -143,13 +162,15 @@ def dsv_header(options: DsvOptions) -> bytes:
 
 def _named_line(options: DsvOptions, row: Mapping[Any, Any]) -> bytes | None:
     extra = {options.key_value_separator: b"\\" + options.key_value_separator}
-    return options.field_separator.join(
+    fields = [
         _escaped(options, yson.bytes_of(name), extra)
         + options.key_value_separator
         + _escaped(options, _text(value, "dsv"))
         for name, value in row.items()
         if not yson.is_null(value)
-    )
+    ]
+    prefix = [] if options.line_prefix is None else [options.line_prefix]
+    return options.field_separator.join(prefix + fields)
 
 
 def _positional_line(options: DsvOptions, row: Mapping[Any, Any]) -> bytes | None:
@@ -162,7 +183,7 @@ def _positional_line(options: DsvOptions, row: Mapping[Any, Any]) -> bytes | Non
         elif options.missing_value_mode == "skip_row":
             return None
         elif options.missing_value_mode == "fail":
-            raise YtError(f'Column "{name.decode(errors="backslashreplace")}" is in schema but missing')
+            raise YtError(f'Column "{_shown(name)}" is in schema but missing')
         else:
             fields.append(options.missing_value_sentinel)
     return options.field_separator.join(fields)
@@ -194,6 +215,17 @@ def _split_pair(field: bytes, separator: bytes) -> tuple[bytes, bytes, bytes]:
         if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
             return before, separator, field[position + len(separator) :]
     return field, b"", b""
+
+
+def _shown(text: bytes) -> str:
+    return text.decode(errors="backslashreplace")
+
+
+def _line_prefix(attributes: Mapping[str, Any]) -> bytes | None:
+    value = attributes.get("line_prefix")
+    if value is not None and not yson.is_string(value):
+        raise YtError(f'Format attribute "line_prefix" must be a string, got {value!r}')
+    return None if value is None else yson.bytes_of(value)
 
 
 def _separator(attributes: Mapping[str, Any], name: str, default: bytes) -> bytes:

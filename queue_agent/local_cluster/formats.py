@@ -167,6 +167,8 @@ class Format:
             return [self._from_json(item, string) for item in value]
         if isinstance(value, int) and not -(2**63) <= value < 2**64:
             raise YtError(f"Error parsing JSON: number {value} does not fit 64 bits")
+        if isinstance(value, float) and math.isinf(value):
+            raise YtError("Error parsing JSON: a number is too large for a double")
         if not isinstance(value, dict):
             # What is too big for a signed number can only have been meant unsigned.
             return yson.Uint64(value) if isinstance(value, int) and value >= 2**63 else value

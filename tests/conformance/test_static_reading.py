@@ -9,7 +9,7 @@ import pytest
 from yt.wrapper import JsonFormat, TablePath, YtClient
 
 from queue_agent.wire import yson
-from tests.conformance.harness import Cli, Clients, RawHttp, refused
+from tests.conformance.harness import Answer, Cli, Clients, RawHttp, refused
 from tests.conformance.static_tables import KEYED, numbers, read, table
 
 
@@ -147,6 +147,33 @@ def test_formats_of_the_yt_command(cli: Cli, client: YtClient, path: str) -> Non
     failed = cli.run("read", path, "--format", "<columns=[zzz]>schemaful_dsv")
     assert failed.returncode != 0
     assert b"zzz" in failed.stderr
+
+
+def test_lines_may_have_a_prefix_and_sentinels_for_nulls(raw: RawHttp, client: YtClient, path: str) -> None:
+    client.create("table", path)
+
+    def write(body: bytes, name: str, **attributes: Any) -> Answer:
+        row_format = yson.with_attributes(name, attributes)
+        return raw.command("PUT", "write_table", {"path": path, "input_format": row_format}, body)
+
+    columns = {"columns": ["a", "b"]}
+    tskv = yson.with_attributes("dsv", {"line_prefix": "tskv"})
+    assert write(b"tskv\ta=1\tb=2\ntskv\n", "dsv", line_prefix="tskv").status == 200
+    assert read(client, path) == [{"a": "1", "b": "2"}, {}]
+    text = raw.command("GET", "read_table", {"path": path, "output_format": tskv}).body
+    assert text == b"tskv\ta=1\tb=2\ntskv\n"
+    assert write(b"-\tx\n", "schemaful_dsv", **columns).status == 200
+    assert read(client, path) == [{"a": "-", "b": "x"}]
+    sentinel = {"missing_value_mode": "print_sentinel", "missing_value_sentinel": "-"}
+    assert write(b"-\tx\n--\t-\n", "schemaful_dsv", **columns, **sentinel).status == 200
+    for refusal in (
+        write(b"a=3\n", "dsv", line_prefix="tskv"),
+        write(b"a\tb\n3\t3\n", "schemaful_dsv", **columns, enable_column_names_header=True),
+        write(b'{"a": 1e400}', "json"),
+    ):
+        assert refusal.status == 400
+        assert refusal.error
+    assert read(client, path) == [{"a": None, "b": "x"}, {"a": "--", "b": None}]
 
 
 def test_nulls_can_be_left_out(raw: RawHttp, client: YtClient, path: str) -> None:
