@@ -80,7 +80,7 @@ def check_addresses(attributes: Mapping[str, Any]) -> None:
 
 
 def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str) -> Node:
-    """A node of the type with an empty value; not attached yet.
+    """A node of the type with an empty value and its parent's account; not attached yet.
 
     Raises:
         YtError: it would be deeper down than `MAX_DEPTH`.
@@ -90,6 +90,7 @@ def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str)
     revision = state.next_revision()
     now = instant(state)
     value = [] if node_type == "list_node" else SCALARS.get(node_type)
+    around = {} if parent_id is None else state.node(parent_id).attributes
     return Node(
         id=state.ids.next(node_type),
         type=node_type,
@@ -101,6 +102,7 @@ def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str)
         attribute_revision=revision,
         content_revision=revision,
         value=value,
+        attributes={"account": around["account"]} if "account" in around else {},
     )
 
 

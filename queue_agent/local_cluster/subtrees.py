@@ -74,7 +74,8 @@ class Subtrees:
         The owner is who copies, unless that attribute is kept.
         """
         fresh = new_node(self._state, node.type, parent_id, name)
-        attributes = {key: item for key, item in node.attributes.items() if key not in PERSONAL or key in keep}
+        attributes = {} if "account" in keep else dict(fresh.attributes)
+        attributes |= {key: item for key, item in node.attributes.items() if key not in PERSONAL or key in keep}
         if "owner" not in keep and owner != ROOT:
             attributes["owner"] = owner
         fresh = replace(

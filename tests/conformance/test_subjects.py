@@ -150,6 +150,17 @@ class TestSubjects:
         assert not client.exists(f"{home}/early")
         client.create("account", attributes={"name": name})
         client.create("map_node", f"{home}/late", attributes={"account": name})
+        client.set(f"{home}/late/below/deeper", 1, recursive=True)
+        client.create("table", f"{home}/table")
+        client.copy(f"{home}/table", f"{home}/late/copy")
+        client.copy(f"{home}/table", f"{home}/late/kept", preserve_account=True)
+        client.move(f"{home}/late/below", f"{home}/moved", preserve_account=False)
+        accounts = {
+            path: client.get(f"{home}/{path}/@account") for path in ("table", "late/copy", "late/kept", "moved")
+        }
+        assert accounts == {"table": "tmp", "late/copy": name, "late/kept": "tmp", "moved": "tmp"}
+        client.move(f"{home}/late/copy", f"{home}/still", preserve_account=True)
+        assert client.get(f"{home}/still/@account") == client.get(f"{home}/late/@account") == name
         assert name in client.list("//sys/accounts")
         with refused(501, name):
             client.create("account", attributes={"name": name})
