@@ -124,6 +124,9 @@ async def _plan(
 ) -> DueTables:
     tablets = await view.list_chunks(due.queue.chunk_list_id)
     ends = await view.get_flushed_row_counts([tablet.chunk_list_id for tablet in tablets])
+    if await view.list_chunks(due.queue.chunk_list_id) != tablets:
+        # The index of a chunk's first row is told by both together; by a snapshot they stay as they are.
+        raise ClusterError(f"Chunks of {task.queue} came or went while they were looked at")
     chunks: dict[int, Sequence[QueueChunk]] = {}
     mismatches: list[str] = []
     for index, (tablet, end) in enumerate(zip(tablets, ends, strict=True)):

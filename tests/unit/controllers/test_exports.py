@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -19,14 +19,12 @@ from queue_agent.controllers.exports import ExportManager
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.export_outcome import ExportOutcome
-from queue_agent.core.export_planning import TablePart
-from queue_agent.core.export_progress import StoredProgress
-from queue_agent.core.export_source import ChunkFacts, Destination, ExportedQueue, TabletChunks
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow, StateRows
 from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.errors import ClusterError
 from tests.unit.controllers.agent_world import FakeClock, FakeObserver
+from tests.unit.controllers.export_fakes import FakeExports
 
 OPTIONS = {
     "queue_exporter": {
@@ -36,69 +34,6 @@ OPTIONS = {
     }
 }
 MOST = 8
-
-
-class FakeExports:
-    """`ports.ExportCluster` of empty queues, as a transaction and as a view; tasks wait while the gate is closed."""
-
-    def __init__(self) -> None:
-        self.gate = asyncio.Event()
-        self.gate.set()
-        self.failure: Exception | None = None
-        self.begun: list[str] = []
-        self.under_way = 0
-        self.most = 0
-        self.given_up = 0
-        self.progress: dict[str, StoredProgress] = {}
-
-    def looking(self) -> FakeExports:
-        return self
-
-    @asynccontextmanager
-    async def exporting(self, title: str) -> AsyncIterator[FakeExports]:
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
-        try:
-            yield self
-        except asyncio.CancelledError:
-            self.given_up += 1
-            raise
-        finally:
-            self.under_way -= 1
-
-    async def lock_queue(self, path: str) -> str:
-        self.begun.append(path)
-        await self.gate.wait()
-        if self.failure is not None:
-            raise self.failure
-        return "1-2-3-4"
-
-    async def lock_directory(self, directory: str) -> None:
-        return
-
-    async def describe_queue(self, path: str) -> ExportedQueue:
-        return ExportedQueue("1-2-3-4", "table", True, False, [], "5-6-7-8")
-
-    async def read_destination(self, directory: str) -> Destination:
-        return Destination({"originating_queue_id": "1-2-3-4"}, None)
-
-    async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
-        return []
-
-    async def get_flushed_row_counts(self, chunk_list_ids: Sequence[str]) -> Sequence[int]:
-        return []
-
-    async def describe_chunks(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkFacts]:
-        return {}
-
-    async def make_table(self, path: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]) -> None:
-        raise AssertionError("there are no rows")
-
-    async def set_progress(self, directory: str, progress: StoredProgress) -> None:
-        self.progress[directory] = progress
-
-    async def commit(self) -> None:
-        return
 
 
 class World:

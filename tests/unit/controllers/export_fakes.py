@@ -1,0 +1,85 @@
+"""A cluster as those see it who export, in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from queue_agent.core.export_planning import TablePart
+from queue_agent.core.export_progress import StoredProgress
+from queue_agent.core.export_source import ChunkFacts, Destination, ExportedQueue, TabletChunks
+
+
+class FakeExports:
+    """`ports.ExportCluster` of one queue, empty by default; a transaction and a view as well.
+
+    Tasks wait while the gate is closed.
+    """
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.failure: Exception | None = None
+        self.begun: list[str] = []
+        self.under_way = 0
+        self.most = 0
+        self.given_up = 0
+        self.stored: Any = None
+        self.progress: dict[str, StoredProgress] = {}
+        self.tablets: list[Sequence[TabletChunks]] = [[]]
+        """What is told of chunks, one look after the other; the last for good."""
+
+        self.chunks: dict[str, ChunkFacts] = {}
+        self.ends: list[int] = []
+        self.made: dict[str, TablePart] = {}
+
+    def looking(self) -> FakeExports:
+        return self
+
+    @asynccontextmanager
+    async def exporting(self, title: str) -> AsyncIterator[FakeExports]:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            yield self
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
+        finally:
+            self.under_way -= 1
+
+    async def lock_queue(self, path: str) -> str:
+        self.begun.append(path)
+        await self.gate.wait()
+        if self.failure is not None:
+            raise self.failure
+        return "1-2-3-4"
+
+    async def lock_directory(self, directory: str) -> None:
+        return
+
+    async def describe_queue(self, path: str) -> ExportedQueue:
+        return ExportedQueue("1-2-3-4", "table", True, False, [], "5-6-7-8")
+
+    async def read_destination(self, directory: str) -> Destination:
+        return Destination({"originating_queue_id": "1-2-3-4"}, self.stored)
+
+    async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
+        return self.tablets.pop(0) if len(self.tablets) > 1 else self.tablets[0]
+
+    async def get_flushed_row_counts(self, chunk_list_ids: Sequence[str]) -> Sequence[int]:
+        return self.ends
+
+    async def describe_chunks(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkFacts]:
+        return {chunk_id: self.chunks[chunk_id] for chunk_id in chunk_ids}
+
+    async def make_table(self, path: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]) -> None:
+        self.made[path] = part
+
+    async def set_progress(self, directory: str, progress: StoredProgress) -> None:
+        self.progress[directory] = progress
+
+    async def commit(self) -> None:
+        return
