@@ -51,11 +51,11 @@ def test_ranges_and_columns_stay_as_they_were_chosen(client: YtClient, table: st
 def test_there_are_no_more_partitions_than_there_may_be(client: YtClient, home: str, table: str) -> None:
     client.write_table(f"{home}/empty", [])
     assert partitions(client, [f"{home}/empty"], 10) == []
-    few = partitions(client, [table, table], 200, max_partition_count=3)
-    assert len(few) <= 3
+    few = partitions(client, [table, table], 4000, max_partition_count=3)
+    assert [len(partition["table_ranges"]) for partition in few] == [4, 4, 2]
     assert [row for partition in few for row in read(client, partition)] == ROWS * 2
     with refused(1, "Maximum partition count exceeded"):
-        partitions(client, [table], 200, max_partition_count=3, adjust_data_weight_per_partition=False)
+        partitions(client, [table], 4000, max_partition_count=3, adjust_data_weight_per_partition=False)
     with refused(500, "nope"):
         partitions(client, [f"{home}/nope"], 200)
 
