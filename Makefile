@@ -15,7 +15,7 @@ endif
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc bench docs lock proto clean
+.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc conformance-go bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -73,6 +73,9 @@ conformance-real: .venv/dev.installed  ## the conformance suite on the cluster a
 
 conformance-rpc: .venv/dev.installed  ## the conformance suite over RPC, as far as client and driver take part (docs/local-cluster.md)
 	YT_CONFORMANCE_BACKEND=rpc $(BIN)/pytest -q -rs --numprocesses 2 --timeout 60 tests/conformance $(TESTS)
+
+conformance-go: .venv/dev.installed  ## what the Go SDK does over RPC; needs Go, and its module proxy the first time
+	YT_CONFORMANCE_GO=1 $(BIN)/pytest -q -rs tests/conformance/test_go_client.py
 
 bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster

@@ -18,7 +18,8 @@ import pytest
 from yt.wrapper import YtClient
 
 from tests.conformance.access import User
-from tests.conformance.harness import NAMES, REAL_PROXY, Cli, Clients, ClusterThread, RawHttp
+from tests.conformance.harness import BACKEND, NAMES, REAL_PROXY, Cli, Clients, ClusterThread, RawHttp
+from tests.conformance.over_rpc import reason_to_leave_out
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,6 +28,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         # Ytsaurus-client leaves the body of a streamed answer that failed unread, and its connection to the collector.
         item.add_marker(pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket"))
+        if BACKEND and (reason := reason_to_leave_out(item.nodeid.removeprefix("tests/conformance/"))) is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
         if REAL_PROXY is not None and item.get_closest_marker("local_only"):
             item.add_marker(pytest.mark.skip(reason="needs a local cluster: its clock, its faults, or its insides"))
 

@@ -133,9 +133,9 @@ def test_tablet_transactions_become_visible_at_once(driver: DriverProcess, table
     assert [row["key"] for row in driver.do("select_rows", f"* from [{table}]")] == [1]
 
 
-def _conflicting(client: YtClient, table: str) -> None:
+def _conflicting(client: YtClient, table: str, lock_type: str) -> None:
     with client.Transaction(type="tablet"):
-        client.lock_rows(table, [{"key": 1}], locks=["group"], lock_type="shared_strong")
+        client.lock_rows(table, [{"key": 1}], locks=["group"], lock_type=lock_type)
         with client.Transaction(transaction_id="0-0-0-0", ping=False, acquire=False):
             client.insert_rows(table, [{"key": 1, "value": 1}], update=True)
 
@@ -148,8 +148,9 @@ def test_locked_rows_are_not_written_by_others(driver: DriverProcess, home: str)
     ]
     driver.do("create", "table", f"{home}/t", attributes={"dynamic": True, "schema": schema})
     driver.do("mount_table", f"{home}/t", sync=True)
-    with refused(1700, "conflict"):
-        driver.run(_conflicting, f"{home}/t")
+    for lock_type in ("shared_weak", "shared_strong"):
+        with refused(1700, "conflict"):
+            driver.run(_conflicting, f"{home}/t", lock_type)
     for _ in range(2):
         driver.do("insert_rows", f"{home}/t", [{"key": 5, "sum": 3}], aggregate=True, update=True)
     assert driver.do("lookup_rows", f"{home}/t", [{"key": 5}], column_names=["sum"]) == [{"sum": 6}]

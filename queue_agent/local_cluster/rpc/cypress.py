@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.commands.command import Body
 from queue_agent.local_cluster.rpc.call import NOTHING, Call, Method, guid, reply
-from queue_agent.local_cluster.rpc.parameters import parameters, text
+from queue_agent.local_cluster.rpc.parameters import decoded, parameters, text
 from queue_agent.local_cluster.rpc.wire_types import CREATABLE, LOCK_MODES
 from queue_agent.wire import yson
 from queue_agent.wire.connection import Reply
@@ -31,7 +31,7 @@ def _read_parameters(request: api.TReqGetNode | api.TReqListNode) -> dict[str, A
     found = parameters(request, {"options": ""})
     # Clients that want no attributes ask the older field for all of them; others name the same ones in both.
     names = [text(name) for name in request.legacy_attributes.keys]
-    names += [name.decode() for name in request.attributes.keys]
+    names += [decoded(name) for name in request.attributes.keys]
     if names:
         found["attributes"] = list(dict.fromkeys(names))
     return found

@@ -57,6 +57,14 @@ def text(value: str | bytes) -> str:
     return value
 
 
+def decoded(data: bytes) -> str:
+    """Text of a field that may hold any bytes; YtError 101 if it is none."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise YtError(f"Text is not UTF-8: {data!r}", ErrorCode.PROTOCOL) from error
+
+
 def rich_path(value: str | bytes) -> Any:
     """A path of a message as parameters have it: what stands before it, in whatever YSON, are its attributes."""
     path = parse_rich(value)

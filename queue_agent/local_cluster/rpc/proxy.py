@@ -10,7 +10,7 @@ from queue_agent.local_cluster.address import reachable_address
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.rpc.services import services
 from queue_agent.wire import rpc
-from queue_agent.wire.connection import STREAM_LIMIT, Connection, ConnectionLimits, Reply, random_guid
+from queue_agent.wire.connection import STREAM_LIMIT, Connection, ConnectionLimits, HangUp, Reply, random_guid
 from queue_agent.wire.error import YtError
 from queue_agent.wire.rpc_server import Services, answer
 from queue_agent.wire.scope import TaskScope
@@ -46,8 +46,8 @@ class RpcProxy:
         """Answer requests from now on."""
         self._cluster = cluster
         self._services = services(cluster)
-        await self._scope.__aenter__()
         self._server = await asyncio.start_server(self._accept, sock=self._socket, limit=STREAM_LIMIT)
+        await self._scope.__aenter__()
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -68,4 +68,7 @@ class RpcProxy:
             connection.close()
 
     async def _answer(self, request: rpc.Request) -> Reply:
+        assert self._cluster is not None
+        if self._cluster.faults.is_off:
+            raise HangUp
         return await answer(self._services, request)

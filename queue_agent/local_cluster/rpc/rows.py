@@ -31,6 +31,9 @@ _MICROSECONDS: Final = 1000
 _LOCK_BITS: Final = 4
 _LEGACY_LOCK_BITS: Final = 2
 """Of older clients, which know no shared writes."""
+
+_LEGACY_READ_LOCK_BITS: Final = 1
+"""Of the oldest, and of others where all locks are weak."""
 _LOCKS: Final[tuple[LockName, ...]] = ("none", "shared_weak", "shared_strong", "exclusive", "shared_write")
 """By their numbers in masks."""
 
@@ -82,18 +85,19 @@ async def _modify_rows(call: Call, request: api.TReqModifyRows, attachments: Seq
         if kind == api.RMT_DELETE:
             await call.execute("delete_rows", common, Body(rows=values))
         else:
-            await _write(call, table, common, values, locks, aggregate=aggregate)
+            if kind == api.RMT_MODIFY:
+                await _lock(call, table, common, values, locks)
+                # Rows that say nothing else are there to be locked.
+                width = len(table.codec.key_columns)
+                values = [row for row in values if len(row) > width or not table.schema.is_sorted]
+            if values:
+                await _write(call, table, common, values, aggregate=aggregate, shared="shared_write" in locks)
 
 
-async def _write(
-    call: Call,
-    table: Table,
-    common: dict[str, Any],
-    rows: list[dict[bytes, Any]],
-    locks: Sequence[LockName],
-    *,
-    aggregate: bool,
+async def _lock(
+    call: Call, table: Table, common: dict[str, Any], rows: list[dict[bytes, Any]], locks: Sequence[LockName]
 ) -> None:
+    """Take the locks on groups of columns; that on those of no group goes without saying."""
     groups = table.codec.lock_groups
     for lock in sorted(set(locks) - {"none"}):
         names = [name for name, held in zip(groups.names[1:], locks[1:], strict=False) if held == lock]
@@ -101,14 +105,23 @@ async def _write(
             keys = [column.name.encode() for column in table.codec.key_columns if column.expression is None]
             only_keys = [{name: row[name] for name in keys if name in row} for row in rows]
             await call.execute("lock_rows", {**common, "locks": names, "lock_type": lock}, Body(rows=only_keys))
-    if locks and table.schema.is_sorted and all(len(row) <= len(table.codec.key_columns) for row in rows):
-        return  # they are there to be locked
+
+
+async def _write(
+    call: Call,
+    table: Table,
+    common: dict[str, Any],
+    rows: list[dict[bytes, Any]],
+    *,
+    aggregate: bool,
+    shared: bool,
+) -> None:
     options: dict[str, Any] = {"aggregate": aggregate}
     if table.schema.is_sorted:
         # What a row does not name stays as it is; rows that name everything need no look at what there is.
         width = len(table.codec.write_columns)
         options["update"] = any(len(row) < width for row in rows)
-    if "shared_write" in locks:
+    if shared:
         options["lock_type"] = "shared_write"
     await call.execute("insert_rows", {**common, **options}, Body(rows=rows))
 
@@ -120,6 +133,8 @@ def _locks(request: api.TReqModifyRows, row_count: int) -> Iterator[tuple[LockNa
             yield _unpacked(request.row_locks[index].bitmap, _LOCK_BITS)
         elif index < len(request.row_legacy_locks):
             yield _unpacked([request.row_legacy_locks[index]], _LEGACY_LOCK_BITS)
+        elif index < len(request.row_legacy_read_locks):
+            yield _unpacked([request.row_legacy_read_locks[index]], _LEGACY_READ_LOCK_BITS)
         else:
             yield ()
 

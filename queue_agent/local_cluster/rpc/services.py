@@ -9,7 +9,7 @@ from queue_agent.local_cluster.rpc import access, cypress, queues, rows, streams
 from queue_agent.local_cluster.rpc.call import Call, Method, reply
 from queue_agent.local_cluster.rpc.parameters import parameters, text
 from queue_agent.wire import rpc
-from queue_agent.wire.connection import Handler, HangUp, Reply
+from queue_agent.wire.connection import Handler, Reply
 from queue_agent.wire.error import YtError
 from queue_agent.wire.proto import api_pb2 as api
 from queue_agent.wire.proto.rpc_pb2 import TCredentialsExt
@@ -40,8 +40,6 @@ def services(cluster: Cluster) -> Services:
 
 def _handler(cluster: Cluster, method: Method) -> Handler:
     async def handle(request: rpc.Request) -> Reply:
-        if cluster.faults.is_off:
-            raise HangUp
         credentials = request.header.Extensions[TCredentialsExt.credentials_ext]
         user = text(request.header.user) if request.header.HasField("user") else None
         token = text(credentials.token) if credentials.HasField("token") else None
