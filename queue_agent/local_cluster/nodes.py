@@ -15,7 +15,7 @@ from queue_agent.local_cluster.replicated_types import CHAOS_REPLICATED_TABLE, N
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
 from queue_agent.local_cluster.tree_state import TreeState
 from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
 
 SCALARS: Final = {
@@ -27,6 +27,12 @@ SCALARS: Final = {
 }
 MAX_DEPTH: Final = 200
 """Levels below the root: clients read values that are nested some 250 levels deep, and none beyond."""
+
+MAX_STRING_LENGTH: Final = 64 * 2**10
+"""Bytes of a string node, as a real cluster has it by default; documents and attributes may have longer ones."""
+
+MAX_NAME_LENGTH: Final = 4 * 2**10
+"""Bytes of a node's name, as a real cluster has it by default."""
 
 ORCHID: Final = "orchid"
 """Type of nodes below which there is what a server elsewhere shows."""
@@ -83,10 +89,12 @@ def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str)
     """A node of the type with an empty value and its parent's account; not attached yet.
 
     Raises:
-        YtError: it would be deeper down than `MAX_DEPTH`.
+        YtError: it would be deeper down than `MAX_DEPTH`; 505 if its name is too long.
     """
     assert node_type in OBJECT_TYPES
     _check_depth(state, parent_id)
+    if len(name.encode()) > MAX_NAME_LENGTH:
+        raise YtError(f"Nodes cannot have names of more than {MAX_NAME_LENGTH} bytes", ErrorCode.MAX_KEY_LENGTH)
     revision = state.next_revision()
     now = instant(state)
     value = [] if node_type == "list_node" else SCALARS.get(node_type)
@@ -116,7 +124,7 @@ def _check_depth(state: TreeState, parent_id: str | None) -> None:
 
 
 def node_type_of(value: Any) -> str:
-    """Type of the node that `set` makes of a value; YtError if there is none."""
+    """Type of the node that `set` makes of a value; YtError if there is none, or 503 if a string is too long for it."""
     match yson.plain(value):  # a boolean with attributes is no bool
         case bool():
             return "boolean_node"
@@ -131,6 +139,10 @@ def node_type_of(value: Any) -> str:
         case list():
             return "list_node"
     if yson.is_string(value):
+        length = len(yson.bytes_of(value))
+        if length > MAX_STRING_LENGTH:
+            message = f"String node length limit exceeded: {length} > {MAX_STRING_LENGTH}"
+            raise YtError(message, ErrorCode.MAX_STRING_LENGTH)
         return "string_node"
     raise YtError("Entity nodes cannot be created")
 

@@ -12,7 +12,7 @@ from yt.yson import to_yson_type
 
 from queue_agent.local_cluster.nodes import MAX_DEPTH
 from queue_agent.wire import yson
-from tests.conformance.access import User
+from tests.conformance.access import User, all_refused
 from tests.conformance.harness import Cli, ClusterThread, RawHttp, refused
 
 
@@ -127,6 +127,28 @@ def test_setting_below_a_missing_node_needs_recursive(client: YtClient, home: st
         client.set(f"{home}/a/b", 1)
     client.set(f"{home}/a/b", 1, recursive=True)
     assert client.get(f"{home}/a") == {"b": 1}
+
+
+def test_strings_and_names_have_limits(client: YtClient, home: str) -> None:
+    longest = "\u00e9" * (2**15)
+    client.set(f"{home}/a", longest)
+    too_long: list[Callable[[], object]] = [
+        lambda: client.set(f"{home}/a", longest + "x"),
+        lambda: client.set(f"{home}/b", {"c": longest + "x"}),
+        lambda: client.create("string_node", f"{home}/b", attributes={"value": longest + "x"}),
+    ]
+    all_refused(503, "65537 > 65536", *too_long)
+    assert client.get(f"{home}/a") == longest
+    client.create("document", f"{home}/d", attributes={"value": longest + "x"})
+    client.set(f"{home}/d/@mine", longest + "x")
+    client.create("map_node", f"{home}/{'n' * 4096}")
+    too_long = [
+        lambda: client.create("map_node", f"{home}/{'n' * 4097}"),
+        lambda: client.set(f"{home}/e", {"n" * 4097: 1}),
+        lambda: client.move(f"{home}/d", f"{home}/{'n' * 4097}"),
+    ]
+    all_refused(505, "4096", *too_long)
+    assert client.list(home) == ["a", "d", "n" * 4096]
 
 
 def test_an_entity_is_no_node(client: YtClient, home: str) -> None:

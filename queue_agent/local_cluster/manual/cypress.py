@@ -10,12 +10,15 @@ _READING: Final = ("read_from", "cache_sticky_group_size", "expire_after_success
 _RESOLVE: Final = "the path leads nowhere"
 _LOCKED: Final = "another transaction has a lock that does not go with it (400 and 401: the own one, or a descendant)"
 _EXISTS: Final = "something is there already, and neither `ignore_existing` nor `force` says what to do"
+_LONG_STRING: Final = "a string is longer than 64 KiB"
+_LONG_NAME: Final = "a name is longer than 4 KiB"
 _COPYING: Final = ("enable_cross_cell_copying", "pessimistic_quota_check", "allow_secondary_index_abandonment")
 _COPY_ERRORS: Final = {
     1: "into itself or below, or over what it is part of; replicated tables; mounted tables in a transaction",
     402: _LOCKED,
     500: "a path leads nowhere; the parent is missing and `recursive` is not given",
     501: _EXISTS,
+    505: _LONG_NAME,
     1706: "a dynamic table below has tablets that are neither unmounted nor frozen",
 }
 
@@ -47,6 +50,8 @@ MANUAL: Final[dict[str, Manual]] = {
             402: _LOCKED,
             500: "the parent is missing and `recursive` is not given",
             501: _EXISTS,
+            503: _LONG_STRING,
+            505: _LONG_NAME,
             905: "no such account",
         },
         refused="Types that only a real cluster has: `journal`, `tablet_cell`, `scheduler_pool`, ...",
@@ -60,6 +65,8 @@ MANUAL: Final[dict[str, Manual]] = {
             "or has no such values",
             402: _LOCKED,
             500: "the parent is missing and `recursive` is not given",
+            503: _LONG_STRING,
+            505: _LONG_NAME,
             905: "no such account",
         },
         ignored=("suppress_access_tracking", "suppress_modification_tracking"),
