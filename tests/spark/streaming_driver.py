@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -107,11 +109,13 @@ def run(settings: Mapping[str, str], streams: Sequence[Stream]) -> None:
 
     from queue_agent.spark import spark_session
 
+    lines: SimpleQueue[str] = SimpleQueue()
+    Thread(target=_read_input, args=(lines,), daemon=True).start()
     # Room for two tasks of each stream: one that is held up keeps no other from running.
     with spark_session("killed", master=f"local[{2 * len(streams)}]", spark_conf_args=settings) as spark:
         spark.sparkContext.setLogLevel("ERROR")
         for stream in streams:
-            sys.stdin.readline()
+            lines.get()
             stream.start(spark)
         while True:
             try:
@@ -121,6 +125,13 @@ def run(settings: Mapping[str, str], streams: Sequence[Stream]) -> None:
                 sys.stdout.write(f"{ENDED} {' '.join(str(error)[:1000].split())}\n")
                 sys.stdout.flush()
             spark.streams.resetTerminated()
+
+
+def _read_input(lines: SimpleQueue[str]) -> None:
+    """Pass lines on; with whoever writes them, all ends: a test may be killed, too."""
+    for line in sys.stdin:
+        lines.put(line)
+    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":
