@@ -143,7 +143,7 @@ class Driver:
         while not condition():
             assert self.process.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < deadline, self.log.read_text()[-3000:]
-            time.sleep(0.05)
+            time.sleep(0.1)
 
     def wait_for_batch(self, stream: Stream, number: int) -> None:
         """Wait until the checkpoint says that it is done."""
