@@ -92,6 +92,10 @@ def _lock_mode(state: TreeState, node: Node) -> str:
     return "none"
 
 
+_NOT_OF_TABLES: Final = frozenset({"md5", "replicas"})
+"""Told with those of tables, but of files and replicated tables."""
+
+
 class Attributes:
     """Attributes of the nodes of one cluster."""
 
@@ -102,6 +106,8 @@ class Attributes:
         self._subjects = Subjects(state)
         self._of_transactions = TransactionAttributes(state.versions)
         permissions = Permissions(state, resolver)
+        of_tables = table_attributes(state, replication)
+        self._reserved_of_tables = frozenset(of_tables) - _NOT_OF_TABLES
         self._of_nodes: Mapping[str, Computed] = {
             "id": (anything, lambda node: node.id),
             "type": (anything, lambda node: node.type),
@@ -141,7 +147,7 @@ class Attributes:
             "aliases": (is_subject, lambda node: node.attributes.get("aliases", [])),
             "banned": (is_user, lambda node: node.attributes.get("banned", False)),
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
-            **table_attributes(state, replication),
+            **of_tables,
         }
         replicas = replica_attributes(committed, replication, resolver)
         self._of_replicas = {**{name: self._of_nodes[name] for name in OF_ALL_OBJECTS}, **replicas}
@@ -209,7 +215,8 @@ class Attributes:
             return self._of_transactions.with_value(node, name, value)
         if is_subject(node) and name in ("name", "aliases", "banned"):
             return self._with_subject_value(node, name, value)
-        if self._is_computed(node, name) or name in AGENT_ATTRIBUTES:
+        reserved = node.table is not None and name in self._reserved_of_tables  # by static or dynamic ones at least
+        if reserved or self._is_computed(node, name) or name in AGENT_ATTRIBUTES:
             raise YtError(f'Builtin attribute "{name}" cannot be set')
         settable = SETTABLE.get(name)
         if settable:

@@ -95,6 +95,19 @@ def test_builtin_attributes_are_neither_set_nor_removed(client: YtClient, home: 
     assert client.get(f"{home}/q/@tablet_state") == "mounted"
 
 
+def test_what_only_other_tables_have_is_not_set_either(client: YtClient, home: str) -> None:
+    make_queue(client, f"{home}/q")
+    client.create("table", f"{home}/t")
+    for path, name in (("q", "row_count"), ("t", "tablet_count"), ("t", "tablet_state"), ("t", "pivot_keys")):
+        with refused(1, name):
+            client.set(f"{home}/{path}/@{name}", 1)
+        assert not client.exists(f"{home}/{path}/@{name}")
+    schema = [{"name": "a", "type": "string"}]
+    with refused(1, "row_count"):
+        client.create("table", f"{home}/d", attributes={"dynamic": True, "schema": schema, "row_count": 7})
+    assert sorted(client.list(home)) == ["q", "t"]
+
+
 def test_all_attributes_are_shown_with_the_dear_ones_as_entities(client: YtClient, home: str) -> None:
     make_queue(client, f"{home}/q", mine="x")
     shown = client.get(f"{home}/q/@")
