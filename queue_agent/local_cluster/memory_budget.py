@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from queue_agent.wire.error import ErrorCode, YtError
+
+MAX_HELD_BYTES: Final = 512 * 2**20
+"""Of requests that one proxy is reading or handling."""
+
+STREAM_BYTES: Final = 32 * 2**20
+"""What one request is taken to hold whose body is handled as it comes."""
 
 
 class MemoryBudget:

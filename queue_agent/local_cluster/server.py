@@ -22,7 +22,7 @@ from queue_agent.local_cluster.connection_faults import ConnectionDropped, answe
 from queue_agent.local_cluster.control_api import PREFIX as CONTROL_PREFIX
 from queue_agent.local_cluster.control_api import ControlApi
 from queue_agent.local_cluster.formats import JSON_FORMAT
-from queue_agent.local_cluster.memory_budget import Lease, MemoryBudget
+from queue_agent.local_cluster.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, Lease, MemoryBudget
 from queue_agent.local_cluster.request import (
     BodyCut,
     BodyTimeout,
@@ -42,12 +42,6 @@ from queue_agent.wire.error import ErrorCode, YtError
 
 MAX_HEADER_BYTES: Final = 8 * 2**20
 """Clients send whole queries in one header."""
-
-MAX_HELD_BYTES: Final = 512 * 2**20
-"""Of requests that are being read or handled."""
-
-_STREAM_BYTES: Final = 32 * 2**20
-"""What one request is taken to hold whose body is handled as it comes."""
 
 _COMMAND_NAME: Final = re.compile(r"[a-z_]+")
 _OTHER_METHODS: Final = frozenset({("push_queue_producer", "POST")})
@@ -168,7 +162,7 @@ class _Handling:
         encoding = headers.get("Content-Encoding", "").lower()
         data = b""
         if command.takes_pieces:
-            lease.grow(_STREAM_BYTES)
+            lease.grow(STREAM_BYTES)
         else:
             data = await read_body(request.content, encoding, command.input_type, lease)
         parameters = read_parameters(command, request.query_string, headers, data)

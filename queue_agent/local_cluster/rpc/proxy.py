@@ -8,6 +8,7 @@ from typing import Final
 
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.local_cluster.cluster import Cluster
+from queue_agent.local_cluster.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, MemoryBudget
 from queue_agent.local_cluster.rpc.services import services
 from queue_agent.wire import rpc
 from queue_agent.wire.connection import STREAM_LIMIT, Connection, ConnectionLimits, HangUp, Reply, random_guid
@@ -36,6 +37,7 @@ class RpcProxy:
         self._server: asyncio.Server | None = None
         self._cluster: Cluster | None = None
         self._services: Services = {}
+        self._budget = MemoryBudget(MAX_HELD_BYTES)
 
     @property
     def address(self) -> str:
@@ -71,4 +73,7 @@ class RpcProxy:
         assert self._cluster is not None
         if self._cluster.faults.is_off:
             raise HangUp
-        return await answer(self._services, request)
+        with self._budget.lease() as lease:
+            parts = (request.body_part, *request.attachments)
+            lease.grow(STREAM_BYTES if request.streams else sum(len(part) for part in parts if part))
+            return await answer(self._services, request)
