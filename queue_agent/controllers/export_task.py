@@ -30,6 +30,7 @@ from queue_agent.ports.cluster import Permit
 from queue_agent.ports.exports import ExportCluster, ExportTransaction, ExportView
 
 _ALREADY_EXISTS = 501
+_LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +123,7 @@ async def find_progress(task: ExportTask, view: ExportView, queue_path: str) -> 
 async def _plan(
     task: ExportTask, schedule: ExportSchedule, upper_bound: int, view: ExportView, due: DueTables
 ) -> DueTables:
-    tablets = await view.list_chunks(due.queue.chunk_list_id)
-    ends = await view.get_flushed_row_counts([tablet.chunk_list_id for tablet in tablets])
-    if await view.list_chunks(due.queue.chunk_list_id) != tablets:
-        # The index of a chunk's first row is told by both together; by a snapshot they stay as they are.
-        raise ClusterError(f"Chunks of {task.queue} came or went while they were looked at")
+    tablets, ends = await _look_at_chunks(task, view, due.queue.chunk_list_id)
     chunks: dict[int, Sequence[QueueChunk]] = {}
     mismatches: list[str] = []
     for index, (tablet, end) in enumerate(zip(tablets, ends, strict=True)):
@@ -142,6 +139,22 @@ async def _plan(
         waiting_row_count=row_count - sum(part.row_count for part in tables),
         mismatches=mismatches,
     )
+
+
+async def _look_at_chunks(
+    task: ExportTask, view: ExportView, chunk_list_id: str
+) -> tuple[Sequence[TabletChunks], Sequence[int]]:
+    """The chunks of each tablet, and the index after its last flushed row, as they were together.
+
+    By a snapshot they stay as they are; else chunks may come and go between two questions.
+    """
+    tablets = await view.list_chunks(chunk_list_id)
+    for _ in range(_LOOKS):
+        ends = await view.get_flushed_row_counts([tablet.chunk_list_id for tablet in tablets])
+        before, tablets = tablets, await view.list_chunks(chunk_list_id)
+        if tablets == before:
+            return tablets, ends
+    raise ClusterError(f"Chunks of {task.queue} come and go too fast to be looked at")
 
 
 async def _new_chunks(
