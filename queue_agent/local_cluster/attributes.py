@@ -210,7 +210,7 @@ class Attributes:
         """
         _refuse_fixed(node)
         if not isinstance(name, str) or not name:
-            raise YtError(f"Attribute key must be a string that is not empty, got {name!r}")
+            raise YtError(f"Attribute key cannot be {'empty' if isinstance(name, str) else 'other than UTF-8'}")
         if node.type in OBJECT_TYPES:
             return self._of_transactions.with_value(node, name, value)
         if is_subject(node) and name in ("name", "aliases", "banned"):

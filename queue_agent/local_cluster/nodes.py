@@ -172,7 +172,7 @@ def target_path(attributes: Mapping[str, Any]) -> str:
 def child_name(key: Any) -> str:
     """A key of a map as name of a node; YtError if it can be none."""
     if not isinstance(key, str) or not key:
-        raise YtError(f"A node cannot have the name {key!r}")
+        raise YtError(f"A node cannot have a name that is {'empty' if isinstance(key, str) else 'not UTF-8'}")
     return key
 
 

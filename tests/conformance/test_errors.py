@@ -413,5 +413,8 @@ def test_a_client_that_hangs_up_leaves_nothing_half_done(proxy: str, scene: Scen
 
 def test_an_attribute_key_that_is_no_text(raw: RawHttp, scene: Scene) -> None:
     parameters = {"path": f"{scene.home}/@", "input_format": "yson"}
-    check_envelope(raw.command("PUT", "multiset_attributes", parameters, rb'{"\xff"=1}'), 400, 1, "key")
-    check_envelope(raw.command("PUT", "multiset_attributes", parameters, b'{""=1}'), 400, 1, "key")
+    check_envelope(raw.command("PUT", "multiset_attributes", parameters, rb'{"\xff"=1}'), 400, 1, "key", "UTF-8")
+    check_envelope(raw.command("PUT", "multiset_attributes", parameters, b'{""=1}'), 400, 1, "key", "empty")
+    for body, words in ((rb'{"\xff"=1}', "UTF-8"), (b'{""=1}', "empty")):
+        answer = raw.command("PUT", "set", {"path": f"{scene.home}/new", "input_format": "yson"}, body)
+        check_envelope(answer, 400, 1, words)
