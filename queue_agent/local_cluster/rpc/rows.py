@@ -87,9 +87,9 @@ async def _modify_rows(call: Call, request: api.TReqModifyRows, attachments: Seq
         else:
             if kind == api.RMT_MODIFY:
                 await _lock(call, table, common, values, locks)
-                # Rows that say nothing else are there to be locked.
-                width = len(table.codec.key_columns)
-                values = [row for row in values if len(row) > width or not table.schema.is_sorted]
+                # Rows that name nothing but keys are there to be locked.
+                keys = {column.name.encode() for column in table.codec.key_columns}
+                values = [row for row in values if not keys.issuperset(row)]
             if values:
                 await _write(call, table, common, values, aggregate=aggregate, shared="shared_write" in locks)
 
