@@ -222,7 +222,9 @@ def test_without_agents_there_are_only_clusters(tmp_path: Path) -> None:
                 client.get(f"{QUEUE}/@queue_status")
 
 
-@pytest.mark.parametrize("role", ["--cluster=pythia=", "--rpc-port=", "--http-port=", "--webhdfs-port="])
+@pytest.mark.parametrize(
+    "role", ["--cluster=pythia=", "--cluster=pythia=0:", "--rpc-port=", "--http-port=", "--webhdfs-port="]
+)
 def test_a_port_that_is_taken_is_named(role: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -238,6 +240,8 @@ def test_a_port_that_is_taken_is_named(role: str) -> None:
         (["--cluster=pythia=http"], ["--cluster", "'pythia=http'"]),
         (["--cluster=pythia=70000"], ["--cluster", "'pythia=70000'"]),
         (["--cluster=pythia=²"], ["--cluster", "'pythia=²'"]),
+        (["--cluster=pythia=0:70000"], ["--cluster", "'pythia=0:70000'"]),
+        (["--cluster=pythia=0:"], ["--cluster", "'pythia=0:'"]),
         (["--cluster==0"], ["--cluster", "'=0'"]),
         (["--cluster=../pythia=0"], ["--cluster", "'../pythia=0'"]),
         (["--cluster=pythia=0", "--cluster=pythia=0"], ["'pythia' twice"]),
