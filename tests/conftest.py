@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,12 @@ class Together(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
     """Marks of groups would say the same, but pytest-xdist 3.8 does not see them with pytest 9.2."""
     return Together(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many tests wait for what happens in time."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.fixture(autouse=True)

@@ -170,7 +170,7 @@ class OptionReader:
                 any_as_json=self._boolean("any_as_json"),
             ),
             pull=PullOptions(
-                pull_rows=self._count("pull_rows", 100_000),
+                pull_rows=self._count("pull_rows", 50_000),
                 pull_bytes=self._count("pull_bytes", 16 << 20),
                 on_trimmed=cast("OnTrimmed", self._choice("on_trimmed", get_args(OnTrimmed))),
             ),

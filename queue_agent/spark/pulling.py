@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import pyarrow as pa
@@ -109,7 +110,11 @@ class RangeReader:
                 arrays.append(answer.arrays[0])
             else:
                 arrays.append(next(columns))
-        return pa.RecordBatch.from_arrays(arrays, schema=to_arrow_schema(self._schema, timezone="UTC"))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._arrow_schema)
+
+    @cached_property
+    def _arrow_schema(self) -> pa.Schema:
+        return to_arrow_schema(self._schema, timezone="UTC")
 
 
 class _Pull:
