@@ -18,6 +18,8 @@ class Together(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no
     def _split_scope(self, nodeid: str) -> str:
         folder, _, rest = nodeid.removeprefix("tests/").partition("/")
         match folder:
+            case "spark" if rest.startswith("test_driver_killed.py"):
+                return "drivers"  # they have sessions of their own, and take as long as all that share one
             case "spark":
                 return folder  # its session
             case "e2e":

@@ -122,7 +122,8 @@ def test_watch_fills_a_terminal_with_colours_until_it_is_interrupted(agent: tupl
     master, slave = pty.openpty()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "queue_agent", "watch", "--interval", "0.1", *agent],
+            # What runs in the background of a shell ignores the signal, and so would what it starts.
+            ["env", "--default-signal=INT", sys.executable, "-m", "queue_agent", "watch", "--interval", "0.1", *agent],
             stdin=slave,
             stdout=slave,
             stderr=slave,
