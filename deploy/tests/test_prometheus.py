@@ -115,6 +115,15 @@ def consumer_of(queue: str) -> str:
     return queue.replace("queue", "consumer")
 
 
+async def export(user: User, queue: str) -> None:
+    """Ask for a static export, with nothing to be made: no row is flushed."""
+    directory = queue.replace("queue", "exported")
+    await user.run("create", type="map_node", path=directory)
+    queue_id = (await user.run("get", path=f"{queue}/@id"))["value"]
+    await user.set(f"{directory}/@queue_static_export_destination", {"originating_queue_id": queue_id})
+    await user.set(f"{queue}/@static_export_config", {"all": {"export_directory": directory, "export_period": 1000}})
+
+
 async def keep_busy(user: User, reading: set[str]) -> None:
     """Write and read for ever; of one queue only one row of four is read."""
     written = 0
@@ -140,13 +149,14 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
         for queue in QUEUES:
             await user.create_queue(queue, auto_trim_config={"enable": queue == BUSY})
             await user.create_consumer(consumer_of(queue), queue, vital=queue not in (LAGGING, BLOCKED))
+        await export(user, STALLED)
         reading = {BUSY, STALLED}
         agent = await agent_stack.enter_async_context(
             running_agent(
                 session,
                 dict(clusters.addresses),
                 period_milliseconds=500,
-                queue_agent={"controller": {"enable_automatic_trimming": True}},
+                queue_agent={"controller": {"enable_automatic_trimming": True, "queue_exporter": {"enable": True}}},
                 metrics={"period": 500},
             )
         )
