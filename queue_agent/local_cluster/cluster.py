@@ -182,7 +182,8 @@ class Cluster:
             return await command.execute(self, parameters, body)
         if not isinstance(mutation_id, str):
             raise YtError(f"Error reading parameter /mutation_id: it must be a string, got {mutation_id!r}")
-        mutation_id = f"{self.access.user} {mutation_id}"  # nobody is given the answer of somebody else
+        # Nobody is given the answer of somebody else, or of another command.
+        mutation_id = f"{self.access.user} {command.name} {mutation_id}"
         if (known := self._mutations.find(mutation_id)) is not None:
             return known
         answer = await command.execute(self, parameters, body)

@@ -323,6 +323,8 @@ class Cypress(CypressReader):
             node = self._without_attributes(node)
             for name, item in value.items():
                 node = self._with_value(node, name, item)
+            if not value and node == target.node:
+                return  # nothing is locked
         else:
             name, *keys = target.attribute
             if keys:
@@ -334,7 +336,9 @@ class Cypress(CypressReader):
         node = target.node
         self._access.check(node, *(CHANGE_CHILDREN if node.type == "map_node" else ("write",)))
         if target.attribute is not None:
-            self._update(self._without_attributes(node), attributes=True)
+            bare = self._without_attributes(node)
+            if bare != node:
+                self._update(bare, attributes=True)
         elif node.type == "map_node":
             self._access.check_below(node, "remove")
             self._places.check_not_builtin(*self._state.children(node.id))

@@ -101,21 +101,16 @@ class MasterTransactions:
         for pinged_id in self._versions.lineage(transaction_id) if ancestors else [transaction_id]:
             self._versions.last_pings[pinged_id] = now
 
-    def commit(self, transaction_id: str, prerequisite_ids: Iterable[str] = ()) -> int:
+    def commit(self, transaction_id: str) -> int:
         """Make the changes of a transaction part of its parent's, or visible to all; open nested ones are aborted.
 
         Returns:
             The timestamp of the commit.
 
         Raises:
-            YtError: there is no such transaction, or a prerequisite is missing, by which it is aborted.
+            YtError: there is no such transaction.
         """
         transaction = self._versions.transaction(transaction_id)
-        try:
-            self.check_prerequisites(prerequisite_ids)
-        except YtError:
-            self.abort(transaction_id)
-            raise
         with self._state.change():
             for nested_id in self._versions.nested(transaction_id):
                 self._abort(nested_id)

@@ -65,9 +65,9 @@ class LockGroups:
         return tuple(lock if group in locked else LockType.NONE for group in range(len(self.names)))
 
     def named(self, names: Sequence[str], lock: LockType) -> Mask:
-        """The lock on groups by name; YtError if the schema has no such group."""
+        """The lock on groups by name, which may be that of the primary one; YtError if there is no such group."""
         for name in names:
-            if name not in self.names[1:]:
+            if name not in self.names:
                 raise YtError(f'Lock group "{name}" not found in schema')
         return tuple(lock if name in names else LockType.NONE for name in self.names)
 

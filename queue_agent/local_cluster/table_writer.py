@@ -139,16 +139,19 @@ class TableWriter(Guarded):
         for request in requests:
             transaction.add(request, self._state.tablets(request.table.node.id))
 
-    def commit(self, transaction: TabletTransaction) -> None:
+    def commit(self, transaction: TabletTransaction) -> int:
         """Write what the transaction has gathered.
+
+        Returns:
+            The timestamp it is written at.
 
         Raises:
             YtError: something cannot be written; of the causes, 1700 is a conflict with a transaction that was
                 committed since this one started.
         """
-        self._commit(transaction.requests, transaction, transaction.atomicity)
+        return self._commit(transaction.requests, transaction, transaction.atomicity)
 
-    def _commit(self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity) -> None:
+    def _commit(self, requests: Sequence[Request], transaction: TabletTransaction | None, atomicity: Atomicity) -> int:
         try:
             batches = self._prepared(requests, transaction, atomicity)
             with ExitStack() as changes:
@@ -172,6 +175,7 @@ class TableWriter(Guarded):
         for batch in batches:
             for key, lock in batch.locks.items():
                 self._history.record(batch.table.node.id, key, lock.mask, timestamp)
+        return timestamp
 
     def replicate(
         self,

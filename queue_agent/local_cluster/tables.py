@@ -240,7 +240,9 @@ class DynamicTables(OpenTables):
             return
         tablet = self.readable_tablet(table, index)
         arrange = _query_order(table.schema)
-        first, end = max(lower, tablet.trimmed_row_count), _MAX_ROW_INDEX if upper is None else upper
+        # Bounds behind the last number there is are of no use to storage.
+        first = min(max(lower, tablet.trimmed_row_count), _MAX_ROW_INDEX)
+        end = _MAX_ROW_INDEX if upper is None else min(upper, _MAX_ROW_INDEX)
         rows = self._state.storage.ordered_rows(tablet.number, first, end)
         for row_index, timestamp, cumulative_data_weight, value in rows:
             yield arrange((index, row_index, timestamp, cumulative_data_weight, *decode_values(value)))

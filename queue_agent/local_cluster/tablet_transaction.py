@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -93,6 +94,9 @@ class TabletTransaction:
     sequence_numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
     """Last numbers it has pushed, by producer table, queue and session."""
 
+    turns: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Of those who add more than one write at a time."""
+
     def is_expired(self, now: float) -> bool:
         return now >= self.last_ping + self.timeout or (self.deadline is not None and now >= self.deadline)
 
@@ -113,3 +117,8 @@ class TabletTransaction:
         revisions = {tablet.id: tablet.mount_revision for tablet in tablets}
         self.mount_revisions.setdefault(request.table.node.id, revisions)
         self.paths[request.table.node.id] = request.table.path
+
+    def drop_requests(self, count: int) -> None:
+        """Forget the writes that came after so many."""
+        self.row_count -= sum(len(request.rows) for request in self.requests[count:])
+        del self.requests[count:]

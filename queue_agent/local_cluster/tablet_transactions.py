@@ -84,11 +84,15 @@ class TabletTransactions:
         for transaction in [transaction for transaction in self._open.values() if transaction.is_expired(now)]:
             self._close(transaction)
 
-    def commit(self, transaction_id: str) -> None:
-        """Make what the transaction wrote visible, all of it or nothing; it is over in either case."""
+    def commit(self, transaction_id: str) -> int:
+        """Make what the transaction wrote visible, all of it or nothing; it is over in either case.
+
+        Returns:
+            The timestamp of the commit.
+        """
         transaction = self.get(transaction_id)
         try:
-            self._writer.commit(transaction)
+            return self._writer.commit(transaction)
         finally:
             self._close(transaction)
 

@@ -32,22 +32,32 @@ class IncomingStream:
         self._unread = 0
         self._position = 0
         self._is_discarded = False
+        self._failure: YtError | None = None
 
     def feed(self, sequence_number: int, parts: Sequence[Part]) -> None:
-        """Take what has come; YtError 101 if something is missing before it, or nobody could have asked for as much."""
+        """Take what has come; the stream fails if something is missing before it, or nobody could ask for as much."""
+        if self._failure is not None:
+            return
         if sequence_number != self._next_number:
-            raise YtError(
-                f"Invalid attachments stream sequence number: expected {self._next_number}, got {sequence_number}",
-                ErrorCode.PROTOCOL,
+            self._fail(
+                f"Invalid attachments stream sequence number: expected {self._next_number}, got {sequence_number}"
             )
+            return
         self._next_number += 1
         self._parts.extend(parts)
         self._unread += sum(map(_size, parts))
         if self._unread > _MAX_UNREAD_BYTES:
-            raise YtError(f"More than {_MAX_UNREAD_BYTES} bytes of a stream wait to be read", ErrorCode.PROTOCOL)
+            self._fail(f"More than {_MAX_UNREAD_BYTES} bytes of a stream wait to be read")
+            return
         self._arrived.set()
         if self._is_discarded:
             self.discard()
+
+    def _fail(self, reason: str) -> None:
+        """End the stream for whoever reads it; other requests of the connection have no part in it."""
+        self._failure = YtError(reason, ErrorCode.PROTOCOL)
+        self._parts.clear()
+        self._arrived.set()
 
     def discard(self) -> None:
         """Use up whatever comes: callers end streams that nobody reads, too, and wait until that was noticed."""
@@ -56,12 +66,14 @@ class IncomingStream:
             self._take()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces up to the end; YtError 3 if the next one does not come in time."""
+        """The pieces up to the end; YtError 3 if the next one does not come in time, 101 if the stream has failed."""
         while (part := await self._next()) is not None:
             yield part
 
     async def _next(self) -> Part:
         while not self._parts:
+            if self._failure is not None:
+                raise self._failure
             self._arrived.clear()
             await _in_time(self._arrived, self._seconds, "Attachments stream read timed out")
         return self._take()

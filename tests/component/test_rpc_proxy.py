@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from google.protobuf.message import Message
@@ -14,57 +12,14 @@ from queue_agent.local_cluster.faults import Cut, Drop, Hang, HttpStatus, Refuse
 from queue_agent.local_cluster.rpc.services import API_METHODS
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.wire import rpc, yson
-from queue_agent.wire.connection import Connection, ConnectionLimits, random_guid
-from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.connection import random_guid
+from queue_agent.wire.error import ErrorCode
 from queue_agent.wire.proto import api_pb2 as api
-from queue_agent.wire.proto.rpc_pb2 import TCredentialsExt, TReqDiscover, TRequestHeader, TRspDiscover
-from queue_agent.wire.rpc_client import parse_address
-from queue_agent.wire.scope import TaskScope
+from queue_agent.wire.proto.rpc_pb2 import TReqDiscover, TRspDiscover
+from tests.component.rpc_calls import Caller, calling
 
 TOKENS = {"root-token": "root", "guest-token": "guest"}
 GET = api.TReqGetNode(path="//tmp/@key")
-
-
-class Caller:
-    """Calls methods of one proxy over one connection."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    async def call(
-        self,
-        request: Message,
-        *attachments: bytes,
-        service: str = "ApiService",
-        method: str | None = None,
-        user: str | None = None,
-        token: str | None = None,
-    ) -> rpc.Response:
-        header = TRequestHeader(
-            request_id=rpc.to_proto_guid(random_guid()),
-            service=service,
-            method=method or request.DESCRIPTOR.name.removeprefix("TReq"),
-            user=user,
-        )
-        if token is not None:
-            header.Extensions[TCredentialsExt.credentials_ext].token = token
-        async with asyncio.timeout(5):
-            return await self.connection.call(header, request.SerializeToString(), attachments)
-
-    async def refusal(self, request: Message, *attachments: bytes, **options: Any) -> YtError:
-        with pytest.raises(YtError) as caught:
-            await self.call(request, *attachments, **options)
-        return caught.value
-
-
-@asynccontextmanager
-async def calling(address: str) -> AsyncIterator[Caller]:
-    reader, writer = await asyncio.open_connection(*parse_address(address))
-    async with TaskScope() as scope:
-        connection = Connection(reader, writer, random_guid(), None, ConnectionLimits())
-        connection.start(scope)
-        await connection.handshake()
-        yield Caller(connection)
 
 
 @pytest.fixture
@@ -110,7 +65,8 @@ async def test_proxies_are_told_of_by_role(clusters: LocalClusters, caller: Call
 
 
 async def test_what_is_malformed_is_refused_and_the_connection_goes_on(caller: Caller) -> None:
-    transaction_id = rpc.to_proto_guid(random_guid())
+    started = await caller.call(api.TReqStartTransaction(type=api.TT_TABLET))
+    transaction_id = rpc.parse(api.TRspStartTransaction, started.body).id
     rowset, writes = api.TRowsetDescriptor(), [api.RMT_WRITE]
     untyped = api.TReqModifyRows(transaction_id=transaction_id, path="//t", rowset_descriptor=rowset)
     typed = api.TReqModifyRows(

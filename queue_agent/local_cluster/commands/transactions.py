@@ -8,7 +8,15 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.commands.command import Body, Command, Parameters, TransactionId, unsigned, volatile
+from queue_agent.local_cluster.commands.command import (
+    Body,
+    Command,
+    Parameters,
+    Prerequisites,
+    TransactionId,
+    unsigned,
+    volatile,
+)
 from queue_agent.local_cluster.ids import TABLET_TRANSACTION_TYPES
 from queue_agent.local_cluster.tablet_transaction import Atomicity
 from queue_agent.local_cluster.tablet_transactions import DEFAULT_TIMEOUT
@@ -53,8 +61,14 @@ class _Ping(_Transaction):
     ping_ancestor_transactions: bool = False
 
 
-class _Commit(_Transaction):
-    prerequisite_transaction_ids: list[str] = Field(default_factory=list)
+class _Commit(Prerequisites, _Transaction):
+    def check(self, cluster: Cluster) -> None:
+        """As for others; without its prerequisites the transaction is over."""
+        try:
+            super().check(cluster)
+        except YtError:
+            _end(cluster, self.required_id)
+            raise
 
 
 async def _start(cluster: Cluster, parameters: _Start, _: Body) -> Any:
@@ -93,20 +107,24 @@ async def _ping(cluster: Cluster, parameters: _Ping, _: Body) -> Any:
 
 async def _commit(cluster: Cluster, parameters: _Commit, _: Body) -> Any:
     if _is_of_tablets(parameters.required_id):
-        cluster.tablet_transactions.commit(parameters.required_id)
-        return {}
-    _check_owner(cluster, parameters.required_id)
-    timestamp = unsigned(cluster.transactions.commit(parameters.required_id, parameters.prerequisite_transaction_ids))
-    return {"primary_commit_timestamp": timestamp, "commit_timestamps": {}}
+        timestamp = cluster.tablet_transactions.commit(parameters.required_id)
+    else:
+        _check_owner(cluster, parameters.required_id)
+        timestamp = cluster.transactions.commit(parameters.required_id)
+    return {"primary_commit_timestamp": unsigned(timestamp), "commit_timestamps": {}}
 
 
 async def _abort(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
-    if _is_of_tablets(parameters.required_id):
-        cluster.tablet_transactions.abort(parameters.required_id)
-    else:
-        _check_owner(cluster, parameters.required_id)
-        cluster.transactions.abort(parameters.required_id)
+    _end(cluster, parameters.required_id)
     return {}
+
+
+def _end(cluster: Cluster, transaction_id: str) -> None:
+    if _is_of_tablets(transaction_id):
+        cluster.tablet_transactions.abort(transaction_id)
+    else:
+        _check_owner(cluster, transaction_id)
+        cluster.transactions.abort(transaction_id)
 
 
 def _check_owner(cluster: Cluster, transaction_id: str) -> None:

@@ -37,11 +37,10 @@ MANUAL: Final[dict[str, Manual]] = {
     ),
     "commit_transaction": Manual(
         "Makes what was done in a transaction visible to its parent, or to all.",
-        "`{primary_commit_timestamp=uint64; commit_timestamps={}}` of a master transaction, `{}` of "
-        "a tablet transaction",
+        "`{primary_commit_timestamp=uint64; commit_timestamps={}}`",
         {
             **_TRANSACTION,
-            1000: "a prerequisite transaction is not there",
+            1000: "a prerequisite transaction is not there, or a node has another revision; nothing is written",
             1700: "somebody else has written a row since the start of the tablet transaction; nothing is written",
             1701: "a tablet was resharded meanwhile",
             1702: "a tablet is not mounted any more",

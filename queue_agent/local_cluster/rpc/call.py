@@ -101,6 +101,8 @@ class Method:
 
     request_type: type[Message]
     run: Run
+    takes_pieces: bool = False
+    """Whether it reads the stream of its caller."""
 
 
 def reply(message: Message, *attachments: Part) -> Reply:

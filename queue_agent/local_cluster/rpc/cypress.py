@@ -12,6 +12,7 @@ from queue_agent.wire import yson
 from queue_agent.wire.connection import Reply
 from queue_agent.wire.error import YtError
 from queue_agent.wire.proto import api_pb2 as api
+from queue_agent.wire.proto.core_pb2 import TGuid
 
 _SOURCE_AND_DESTINATION: Final = {"src_path": "source_path", "dst_path": "destination_path"}
 _TARGET_AND_LINK: Final = {"src_path": "target_path", "dst_path": "link_path"}
@@ -43,20 +44,20 @@ async def _exists(call: Call, request: api.TReqExistsNode) -> Reply:
 
 
 async def _create(call: Call, request: api.TReqCreateNode) -> Reply:
-    answer = await call.execute("create", {**parameters(request), "type": _type_name(request.type)})
-    return reply(api.TRspCreateNode(node_id=guid(answer["node_id"])))
+    return reply(api.TRspCreateNode(node_id=await _created(call, request)))
 
 
 async def _create_object(call: Call, request: api.TReqCreateObject) -> Reply:
-    answer = await call.execute("create", {**parameters(request), "type": _type_name(request.type)})
-    return reply(api.TRspCreateObject(object_id=guid(answer["object_id"])))
+    return reply(api.TRspCreateObject(object_id=await _created(call, request)))
 
 
-def _type_name(number: int) -> str:
-    name = CREATABLE.get(number)
+async def _created(call: Call, request: api.TReqCreateNode | api.TReqCreateObject) -> TGuid:
+    name = CREATABLE.get(request.type)
     if name is None:
-        raise YtError(f"Cannot create an object of unknown type {number}")
-    return name
+        raise YtError(f"Cannot create an object of unknown type {request.type}")
+    answer = await call.execute("create", {**parameters(request), "type": name})
+    (created_id,) = answer.values()  # of a node or an object, by the type more than by the method
+    return guid(created_id)
 
 
 async def _set(call: Call, request: api.TReqSetNode) -> Reply:

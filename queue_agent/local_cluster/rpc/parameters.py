@@ -94,7 +94,7 @@ def _conversion(field: Any) -> Callable[[Any, Any], Any] | None:
 
 _CONVERSIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "TGuid": lambda _, value: str(rpc.from_proto_guid(value)),
-    "TAttributeDictionary": lambda _, value: rpc.from_proto_attributes(value),
+    "TAttributeDictionary": lambda _, value: {decoded(item.key): yson.loads(item.value) for item in value.attributes},
     "TRegistrationPartitions": lambda _, value: list(value.items),
     "TColumns": lambda _, value: [text(item) for item in value.items],
 }

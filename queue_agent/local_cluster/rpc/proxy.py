@@ -9,7 +9,7 @@ from typing import Final
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, MemoryBudget
-from queue_agent.local_cluster.rpc.services import services
+from queue_agent.local_cluster.rpc.services import API_METHODS, services
 from queue_agent.wire import rpc
 from queue_agent.wire.connection import STREAM_LIMIT, Connection, ConnectionLimits, HangUp, Reply, random_guid
 from queue_agent.wire.error import YtError
@@ -74,6 +74,12 @@ class RpcProxy:
         if self._cluster.faults.is_off:
             raise HangUp
         with self._budget.lease() as lease:
-            parts = (request.body_part, *request.attachments)
-            lease.grow(STREAM_BYTES if request.streams else sum(len(part) for part in parts if part))
+            lease.grow(_held_bytes(request))
             return await answer(self._services, request)
+
+
+def _held_bytes(request: rpc.Request) -> int:
+    method = API_METHODS.get(request.header.method)
+    if method is not None and method.takes_pieces:
+        return STREAM_BYTES
+    return sum(len(part) for part in (request.body_part, *request.attachments) if part)

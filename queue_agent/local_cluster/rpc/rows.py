@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence, Set
+from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +25,9 @@ from queue_agent.wire import rpc, yson
 from queue_agent.wire.bus import Part
 from queue_agent.wire.connection import Reply
 from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.guid import NULL_GUID
 from queue_agent.wire.proto import api_pb2 as api
+from queue_agent.wire.proto.core_pb2 import TGuid
 from queue_agent.wire.ypath import parse_rich
 
 _NULL_TIMESTAMP: Final = 0
@@ -49,24 +53,58 @@ class _Modification(NamedTuple):
 
 
 async def _modify(call: Call, request: api.TReqModifyRows) -> Reply:
-    await _modify_rows(call, request, call.attachments)
+    async with _modifying(call, request.transaction_id):
+        await _modify_rows(call, request, call.attachments)
     return NOTHING
 
 
 async def _batch_modify(call: Call, request: api.TReqBatchModifyRows) -> Reply:
     rest = list(call.attachments)
-    for count in request.part_counts:
-        if count < 0 or len(rest) <= count:
-            raise YtError("A subrequest lacks parts", ErrorCode.PROTOCOL)
-        subrequest = rpc.parse(api.TReqModifyRows, rest[0] or b"")
-        subrequest.transaction_id.CopyFrom(request.transaction_id)
-        await _modify_rows(call, subrequest, rest[1 : 1 + count])
-        del rest[: 1 + count]
+    async with _modifying(call, request.transaction_id):
+        for count in request.part_counts:
+            (message,) = _take(rest, 1)
+            subrequest = rpc.parse(api.TReqModifyRows, message or b"")
+            subrequest.transaction_id.CopyFrom(request.transaction_id)
+            await _modify_rows(call, subrequest, _take(rest, count))
+        _check_all_taken(rest)
     return NOTHING
+
+
+def _take(rest: list[Part], count: int) -> list[Part]:
+    """The next so many attachments, which are of one subrequest; YtError 101 if there are not so many."""
+    if not 0 <= count <= len(rest):
+        raise YtError(f"A subrequest wants {count} attachments, there are {len(rest)} left", ErrorCode.PROTOCOL)
+    taken = rest[:count]
+    del rest[:count]
+    return taken
+
+
+def _check_all_taken(rest: Sequence[Part]) -> None:
+    if rest:
+        raise YtError(f"There are {len(rest)} attachments more than subrequests want", ErrorCode.PROTOCOL)
+
+
+@asynccontextmanager
+async def _modifying(call: Call, transaction_id: TGuid) -> AsyncIterator[None]:
+    """What a request adds to its transaction, all of it or nothing, before the next request adds anything.
+
+    Raises:
+        YtError: 11000 if there is no such transaction: without one there is no place for what is only half done.
+    """
+    transaction = call.cluster.tablet_transactions.get(str(rpc.from_proto_guid(transaction_id)))
+    async with transaction.turns:
+        count = len(transaction.requests)
+        try:
+            yield
+        except (YtError, asyncio.CancelledError):
+            transaction.drop_requests(count)
+            raise
 
 
 async def _modify_rows(call: Call, request: api.TReqModifyRows, attachments: Sequence[Part]) -> None:
     """Do what a request wants in the order of its rows; those of concurrent requests come in the order of arrival."""
+    if rpc.from_proto_guid(request.upstream_replica_id) != NULL_GUID:
+        raise YtError("Rows are not taken from an upstream replica")
     rows = decode_rows(request.rowset_descriptor, attachments)
     kinds = request.row_modification_types
     if len(kinds) != len(rows):
@@ -77,9 +115,10 @@ async def _modify_rows(call: Call, request: api.TReqModifyRows, attachments: Seq
         "transaction_id": str(rpc.from_proto_guid(request.transaction_id)),
         "require_sync_replica": request.require_sync_replica if request.HasField("require_sync_replica") else True,
     }
+    aggregates = {column.name.encode() for column in table.schema.columns if column.aggregate is not None}
     modifications = map(_Modification, kinds, _locks(request, len(rows)), rows)
     for (kind, locks, aggregate), group in groupby(
-        modifications, lambda item: (item.kind, item.locks, item.row.aggregate)
+        modifications, lambda item: (item.kind, item.locks, _is_aggregated(item.row, aggregates))
     ):
         values = [item.row.values for item in group]
         if kind == api.RMT_DELETE:
@@ -94,17 +133,32 @@ async def _modify_rows(call: Call, request: api.TReqModifyRows, attachments: Seq
                 await _write(call, table, common, values, aggregate=aggregate, shared="shared_write" in locks)
 
 
+def _is_aggregated(row: WireRow, aggregates: Set[bytes]) -> bool:
+    """Whether the values of aggregate columns are to be added to those there are.
+
+    Raises:
+        YtError: some are, and others are to take their place: it is all or none of a row.
+    """
+    if not row.aggregated:
+        return False
+    for name in aggregates - row.aggregated:
+        if row.values.get(name) is not None:
+            raise YtError(f'Column "{name.decode()}" is to be replaced in a row that is to be aggregated')
+    return True
+
+
 async def _lock(
     call: Call, table: Table, common: dict[str, Any], rows: list[dict[bytes, Any]], locks: Sequence[LockName]
 ) -> None:
-    """Take the locks on groups of columns; that on those of no group goes without saying."""
-    groups = table.codec.lock_groups
+    """Take the locks on groups of columns."""
+    groups = table.codec.lock_groups.names
+    if len(locks) > len(groups):
+        raise YtError(f"Table {table.path} has {len(groups)} lock groups, number {len(locks) - 1} is to be locked")
     for lock in sorted(set(locks) - {"none"}):
-        names = [name for name, held in zip(groups.names[1:], locks[1:], strict=False) if held == lock]
-        if names:
-            keys = [column.name.encode() for column in table.codec.key_columns if column.expression is None]
-            only_keys = [{name: row[name] for name in keys if name in row} for row in rows]
-            await call.execute("lock_rows", {**common, "locks": names, "lock_type": lock}, Body(rows=only_keys))
+        names = [name for name, held in zip(groups, locks, strict=False) if held == lock]
+        keys = [column.name.encode() for column in table.codec.key_columns if column.expression is None]
+        only_keys = [{name: row[name] for name in keys if name in row} for row in rows]
+        await call.execute("lock_rows", {**common, "locks": names, "lock_type": lock}, Body(rows=only_keys))
 
 
 async def _write(
@@ -174,7 +228,14 @@ async def _looked_up(
     return answer.rows
 
 
+def _check_retention(timestamp: int) -> None:
+    """YtError if an answer is to leave out what is older than a timestamp."""
+    if timestamp != _NULL_TIMESTAMP:
+        raise YtError("Retention timestamps are not supported")
+
+
 async def _lookup(call: Call, request: api.TReqLookupRows) -> Reply:
+    _check_retention(request.retention_timestamp)
     rows = await _looked_up(call, request, request.timestamp, call.attachments)
     return _rowset(api.TRspLookupRows(rowset_descriptor=descriptor(rows.columns)), rows)
 
@@ -184,10 +245,10 @@ async def _multi_lookup(call: Call, request: api.TReqMultiLookup) -> Reply:
     answer = api.TRspMultiLookup()
     attachments = []
     for subrequest in request.subrequests:
-        own, rest = rest[: subrequest.attachment_count], rest[subrequest.attachment_count :]
-        rows = await _looked_up(call, subrequest, request.timestamp, own)
+        rows = await _looked_up(call, subrequest, request.timestamp, _take(rest, subrequest.attachment_count))
         answer.subresponses.add(rowset_descriptor=descriptor(rows.columns), attachment_count=1)
         attachments.append(encode_rows(rows.columns, rows.rows))
+    _check_all_taken(rest)
     return reply(answer, *attachments)
 
 
@@ -210,6 +271,7 @@ async def _lookup_versions(call: Call, request: api.TReqVersionedLookupRows) -> 
 
 
 async def _select(call: Call, request: api.TReqSelectRows) -> Reply:
+    _check_retention(request.retention_timestamp)
     found = {**parameters(request, {"timestamp": ""}), **_at(request.timestamp), "enable_statistics": True}
     answer = await call.execute("select_rows", found)
     statistics = answer.response_parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -30,6 +30,8 @@ from queue_agent.wire.proto.api_pb2 import RF_YT_WIRE, RK_UNVERSIONED, RK_VERSIO
 _WORD: Final = 8
 _NO_ROW: Final = 2**64 - 1
 _AGGREGATE: Final = 1
+_MAX_COLUMN_ID: Final = 2**16 - 1
+_NOTHING: Final[Set[bytes]] = frozenset()
 _COUNT: Final = struct.Struct("<Q")
 _HEADER: Final = struct.Struct("<HBBI")
 _PADDING: Final = [b"", *(bytes(_WORD - rest) for rest in range(1, _WORD))]
@@ -44,8 +46,8 @@ class WireRow:
     values: dict[bytes, Any]
     """By column name, as `yson.loads_rows` would have them."""
 
-    aggregate: bool
-    """Whether a value of it is to be added to what there is."""
+    aggregated: Set[bytes]
+    """Columns whose values are to be added to those there are."""
 
 
 def descriptor(columns: Sequence[Column], *, versioned: bool = False) -> TRowsetDescriptor:
@@ -95,14 +97,15 @@ def decode_named_rows(names: Sequence[bytes], data: bytes) -> list[WireRow]:
             if value_count == _NO_ROW:
                 raise _malformed("a row is null")
             values: dict[bytes, Any] = {}
-            aggregate = False
+            aggregated: Set[bytes] = _NOTHING
             for _ in range(value_count):
                 column, kind, flags, length = _HEADER.unpack_from(data, position)
                 position += _WORD
                 value, position = _decode_value(kind, length, data, position)
                 values[names[column]] = value
-                aggregate = aggregate or bool(flags & _AGGREGATE)
-            rows.append(WireRow(values, aggregate))
+                if flags & _AGGREGATE:
+                    aggregated = aggregated | {names[column]}
+            rows.append(WireRow(values, aggregated))
     except struct.error as error:
         raise _malformed("it ends early") from error
     except IndexError as error:
@@ -248,6 +251,8 @@ class NamedRowEncoder:
 
     def _add(self, name: bytes) -> _Encoder:
         index = len(self._encoders)
+        if index > _MAX_COLUMN_ID:
+            raise YtError(f"Rows of more than {_MAX_COLUMN_ID + 1} columns cannot be read over RPC")
         column = self._columns.get(name)
         if column is None:
             encode = _untyped_encoder(index)
@@ -262,22 +267,36 @@ class NamedRowEncoder:
         return encode
 
 
+_COLUMNS_BY_TYPE: Final[Mapping[type, Column]] = {
+    type(None): Column("", "null"),
+    bool: Column("", "boolean"),
+    int: Column("", "int64"),
+    yson.Uint64: Column("", "uint64"),
+    float: Column("", "double"),
+    bytes: Column("", "string"),
+}
+_STRUCTURED: Final = Column("", "any")
+
+
 def _untyped_encoder(index: int) -> _Encoder:
-    by_type = {
-        type(None): _encoder(index, Column("", "null")),
-        bool: _encoder(index, Column("", "boolean")),
-        int: _encoder(index, Column("", "int64")),
-        yson.Uint64: _encoder(index, Column("", "uint64")),
-        float: _encoder(index, Column("", "double")),
-        bytes: _encoder(index, Column("", "string")),
-    }
-    structured = _encoder(index, Column("", "any"))
+    """Writes values of a column as what they are; most columns have values of one type only."""
+    by_type: dict[type, _Encoder] = {}
 
     def encode(value: Any) -> bytes:
         known = by_type.get(type(value))
-        return structured(yson.dumps(value)) if known is None else known(value)
+        if known is None:
+            known = by_type[type(value)] = _encoder_by_type(index, type(value))
+        return known(value)
 
     return encode
+
+
+def _encoder_by_type(index: int, kind: type) -> _Encoder:
+    column = _COLUMNS_BY_TYPE.get(kind)
+    if column is not None:
+        return _encoder(index, column)
+    encode_any = _encoder(index, _STRUCTURED)
+    return lambda value: encode_any(yson.dumps(value))
 
 
 def serialized_key(columns: Sequence[Column], values: Row) -> bytes:

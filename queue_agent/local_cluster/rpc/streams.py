@@ -16,7 +16,7 @@ from queue_agent.local_cluster.rpc.schemas import schema_message
 from queue_agent.local_cluster.schema import Column, parse_schema
 from queue_agent.wire import rpc, yson
 from queue_agent.wire.connection import Reply
-from queue_agent.wire.error import YtError
+from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.proto import api_pb2 as api
 from queue_agent.wire.ypath import parse_rich
 
@@ -83,7 +83,7 @@ async def _write_table(call: Call, request: api.TReqWriteTable) -> Reply:
     found = parameters(request, {"config": "table_writer", "format": ""})
     if request.HasField("format"):
         raise YtError("Rows are taken in wire format only")
-    node = _node(call, found)
+    node = _node(call, found, "write")  # others are not told the schema
     if node.table is None:
         raise YtError(f'Invalid type of {found["path"]}: expected "table", "{node.type}" found')
     schema = node.table.schema
@@ -102,7 +102,7 @@ async def _batches(blocks: AsyncIterable[bytes]) -> AsyncIterator[list[dict[byte
     async for block in blocks:
         parts = unpack_refs(block)
         if len(parts) != 2:
-            raise YtError(f"A block of rows has {len(parts)} parts")
+            raise YtError(f"A block of rows has {len(parts)} parts", ErrorCode.PROTOCOL)
         message = rpc.parse(api.TRowsetDescriptor, parts[0])
         names += [entry.name for entry in message.name_table_entries]
         yield [row.values for row in decode_named_rows(names, parts[1])]
@@ -134,9 +134,13 @@ async def _write_file(call: Call, request: api.TReqWriteFile) -> Reply:
     return NOTHING
 
 
-def _node(call: Call, found: dict[str, Any]) -> Node:
-    """The node a request is about, as its transaction sees it."""
-    return call.cluster.view(found.get("transaction_id")).resolver.node(parse_rich(found["path"]).bare)
+def _node(call: Call, found: dict[str, Any], *permissions: str) -> Node:
+    """The node a request is about, as its transaction sees it; YtError 901 if the user has none of the permissions."""
+    view = call.cluster.view(found.get("transaction_id"))
+    node = view.resolver.node(parse_rich(found["path"]).bare)
+    if permissions:
+        view.access.check(node, *permissions)
+    return node
 
 
 async def _partition_tables(call: Call, request: api.TReqPartitionTables) -> Reply:
@@ -153,7 +157,7 @@ async def _partition_tables(call: Call, request: api.TReqPartitionTables) -> Rep
 METHODS: Final = (
     Method(api.TReqPartitionTables, _partition_tables),
     Method(api.TReqReadTable, _read_table),
-    Method(api.TReqWriteTable, _write_table),
+    Method(api.TReqWriteTable, _write_table, takes_pieces=True),
     Method(api.TReqReadFile, _read_file),
-    Method(api.TReqWriteFile, _write_file),
+    Method(api.TReqWriteFile, _write_file, takes_pieces=True),
 )

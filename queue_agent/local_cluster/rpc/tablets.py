@@ -42,6 +42,13 @@ async def _mount(call: Call, request: api.TReqMountTable) -> Reply:
     return NOTHING
 
 
+async def _alter(call: Call, request: api.TReqAlterTable) -> Reply:
+    if rpc.from_proto_guid(request.schema_id) != NULL_GUID:
+        raise YtError("Schemas are given as such, not by their ids")
+    await call.execute("alter_table", parameters(request))
+    return NOTHING
+
+
 async def _reshard(call: Call, request: api.TReqReshardTable) -> Reply:
     found = parameters(request)
     data = b"".join(part for part in call.attachments if part)
@@ -150,7 +157,7 @@ METHODS: Final = (
     _simple(api.TReqRemountTable, "remount_table"),
     _simple(api.TReqFreezeTable, "freeze_table"),
     _simple(api.TReqUnfreezeTable, "unfreeze_table"),
-    _simple(api.TReqAlterTable, "alter_table"),
+    Method(api.TReqAlterTable, _alter),
     _simple(api.TReqAlterTableReplica, "alter_table_replica"),
     _simple(api.TReqTrimTable, "trim_rows"),
     Method(api.TReqReshardTable, _reshard),

@@ -11,7 +11,7 @@ from queue_agent.local_cluster.rpc.parameters import parameters
 from queue_agent.wire import rpc
 from queue_agent.wire.connection import Reply
 from queue_agent.wire.error import YtError
-from queue_agent.wire.guid import Guid
+from queue_agent.wire.guid import NULL_GUID, Guid
 from queue_agent.wire.proto import api_pb2 as api
 
 _MICROSECONDS: Final = 1000
@@ -21,6 +21,8 @@ _MAX_TIMESTAMPS: Final = 1_000_000
 
 
 async def _start(call: Call, request: api.TReqStartTransaction) -> Reply:
+    if request.start_timestamp or rpc.from_proto_guid(request.id) != NULL_GUID:
+        raise YtError("Transactions have ids and start timestamps of the cluster's own choice")
     found = parameters(request, {"parent_id": "transaction_id", "id": "", "start_timestamp": ""})
     if "timeout" in found:
         found["timeout"] = max(request.timeout // _MICROSECONDS, 1)
@@ -71,8 +73,7 @@ async def _ping(call: Call, request: api.TReqPingTransaction) -> Reply:
 
 async def _commit(call: Call, request: api.TReqCommitTransaction) -> Reply:
     answer = await call.execute("commit_transaction", parameters(request))
-    # Of a tablet transaction the command does not tell. Nobody has had a turn since: it is the last one.
-    timestamp = answer.get("primary_commit_timestamp", call.cluster.state.timestamps.last)
+    timestamp = answer["primary_commit_timestamp"]
     cell_tag = rpc.from_proto_guid(request.transaction_id).first >> 48
     return reply(
         api.TRspCommitTransaction(
@@ -88,7 +89,8 @@ async def _abort(call: Call, request: api.TReqAbortTransaction) -> Reply:
 
 
 async def _flush(_: Call, __: api.TReqFlushTransaction) -> Reply:
-    return reply(api.TRspFlushTransaction())
+    # Whoever asks is going to commit it as a part of another cluster's: its writes would be lost.
+    raise YtError("Transactions cannot be part of those of other clusters")
 
 
 async def _generate_timestamps(call: Call, request: api.TReqGenerateTimestamps) -> Reply:

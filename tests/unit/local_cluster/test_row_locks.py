@@ -32,8 +32,9 @@ def test_columns_without_a_lock_are_in_the_primary_group() -> None:
     assert GROUPS.of_columns([2, 3], SHARED) == (SHARED, NONE, SHARED)
     assert GROUPS.of_row(EXCLUSIVE) == (EXCLUSIVE, NONE, NONE)
     assert GROUPS.named(["two"], WEAK) == (NONE, NONE, WEAK)
-    with pytest.raises(YtError, match="<primary>"):
-        GROUPS.named(["<primary>"], WEAK)
+    assert GROUPS.named(["<primary>"], WEAK) == (WEAK, NONE, NONE)
+    with pytest.raises(YtError, match='"three" not found'):
+        GROUPS.named(["three"], WEAK)
 
 
 def test_of_two_locks_of_one_transaction_the_stronger_counts() -> None:

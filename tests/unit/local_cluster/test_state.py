@@ -307,37 +307,62 @@ def attempt(world: World, step: Step) -> None:
         step(world)
 
 
+def make_ready() -> World:
+    """A world in which every step is possible."""
+    world = World()
+    for step in READY:
+        attempt(world, step)
+    return world
+
+
+def abandon(world: World, step: Step) -> None:
+    """A step that leaves no trace, and then the same in earnest."""
+    before = world.seen()
+    with pytest.raises((Abandoned, *REFUSALS)), world.state.change():
+        step(world)
+        raise Abandoned
+    assert world.seen() == before
+    attempt(world, step)
+
+
+def attempt_and_compare(world: World, step: Step) -> None:
+    """A step that is refused without a trace, or is in memory as it is stored."""
+    before = world.seen()
+    try:
+        step(world)
+    except REFUSALS:
+        assert world.seen() == before
+    assert in_memory(ClusterState(world.storage, world.state.clock, 1001)) == in_memory(world.state)
+
+
+@pytest.mark.parametrize("take", [abandon, attempt_and_compare])
+def test_what_makes_a_world_ready_is_done_wholly_or_not_at_all(take: Callable[[World, Step], None]) -> None:
+    world = World()
+    for step in READY:
+        take(world, step)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(steps, max_size=12))
 def test_an_abandoned_change_leaves_no_trace(chosen: list[Step]) -> None:
-    world = World()
-    for step in [*READY, *chosen]:
-        before = world.seen()
-        with pytest.raises((Abandoned, *REFUSALS)), world.state.change():
-            step(world)
-            raise Abandoned
-        assert world.seen() == before
-        attempt(world, step)
+    world = make_ready()
+    for step in chosen:
+        abandon(world, step)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(steps, max_size=15))
 def test_a_refused_command_changes_nothing_and_memory_is_what_is_stored(chosen: list[Step]) -> None:
-    world = World()
-    for step in [*READY, *chosen]:
-        before = world.seen()
-        try:
-            step(world)
-        except REFUSALS:
-            assert world.seen() == before
-        assert in_memory(ClusterState(world.storage, world.state.clock, 1001)) == in_memory(world.state)
+    world = make_ready()
+    for step in chosen:
+        attempt_and_compare(world, step)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(steps, max_size=5), steps, st.integers(1, 20))
 def test_a_storage_that_fails_in_the_middle_leaves_all_as_it_was(chosen: list[Step], last: Step, patience: int) -> None:
-    world = World()
-    for step in [*READY, *chosen]:
+    world = make_ready()
+    for step in chosen:
         attempt(world, step)
     before = world.seen()
     world.storage.patience = patience
@@ -353,8 +378,8 @@ def test_a_storage_that_fails_in_the_middle_leaves_all_as_it_was(chosen: list[St
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(transaction_steps, tree_steps), max_size=15))
 def test_nothing_is_left_of_transactions_that_are_over(chosen: list[Step]) -> None:
-    world = World()
-    for step in [*READY, *chosen]:
+    world = make_ready()
+    for step in chosen:
         attempt(world, step)
     for transaction in list(world.state.versions.transactions):
         if world.state.versions.find_transaction(transaction.id):

@@ -254,10 +254,10 @@ class Transactions(RuleBasedStateMachine):
     def snapshot_paths(self, transaction: Open | None) -> Sequence[str]:
         """Leaves of which the transaction sees an old version."""
         lineage = list(transaction.lineage) if transaction else []
-        if not lineage:
+        frozen = {node_id for each in lineage for node_id in each.snapshots}
+        if not frozen:
             return ()
         resolver = self.view(transaction).resolver
-        frozen = {node_id for each in lineage for node_id in each.snapshots}
         paths = [f"{directory}/{leaf}" for directory in DIRECTORIES for leaf in LEAVES]
         targets = {path: resolver.resolve("//" + path) for path in paths}
         return [path for path, target in targets.items() if not target.missing and target.node.id in frozen]

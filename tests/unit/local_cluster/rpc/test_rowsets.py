@@ -63,7 +63,7 @@ def test_structured_values_are_yson() -> None:
 def test_values_that_are_to_be_added_are_marked() -> None:
     value = struct.pack("<HBBIq", 0, 0x03, 1, 0, 5)
     (row,) = decode_named_rows([b"sum"], struct.pack("<QQ", 1, 1) + value)
-    assert row.aggregate and row.values == {b"sum": 5}
+    assert row.aggregated == {b"sum"} and row.values == {b"sum": 5}
 
 
 ONE_VALUE = struct.pack("<QQ", 1, 1)
@@ -148,3 +148,11 @@ def test_keys_are_serialized_as_single_values_are() -> None:
 @given(st.lists(st.binary(max_size=20), max_size=5))
 def test_pieces_are_packed_and_unpacked(parts: list[bytes]) -> None:
     assert unpack_refs(pack_refs(parts)) == parts
+
+
+def test_columns_are_told_by_numbers_of_two_bytes() -> None:
+    encoder = NamedRowEncoder([])
+    encoder.encode([{b"%d" % number: number for number in range(2**16)}])
+    encoder.encode([{b"0": 0}])
+    with pytest.raises(YtError, match="more than 65536 columns"):
+        encoder.encode([{b"one more": 0}])
