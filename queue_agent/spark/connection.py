@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,10 @@ from yt.wrapper.http_driver import HeavyProxyProvider
 from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.options import ConnectionOptions
+
+# With every request ytsaurus-client tries to import this, in vain. In Python 3.11 that fails with a KeyError if garbage
+# is collected meanwhile whose end imports something (gh-91351). What is None here is not looked for.
+sys.modules.setdefault("library.python.svn_version", None)  # type: ignore[arg-type] # typeshed knows modules only
 
 _FIRST_PAUSE: Final = 500
 """Milliseconds before the second attempt; every further pause is twice as long."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 import pyarrow as pa
@@ -80,6 +81,7 @@ class RangeReader:
             QueueUnavailable: nothing comes although there should be something.
             ColumnError: a value has no equal in Spark.
         """
+        _freeze_imports()
         pull = _Pull(self._options, self._columns, rows.partition_index, rows.end)
         pull.check_object(rows.object_id)
         with ThreadPoolExecutor(1, "pull") as executor:
@@ -115,6 +117,12 @@ class RangeReader:
     @cached_property
     def _arrow_schema(self) -> pa.Schema:
         return to_arrow_schema(self._schema, timezone="UTC")
+
+
+@cache
+def _freeze_imports() -> None:
+    """Spark's worker collects garbage after every task, and would look at all that was ever imported each time."""
+    gc.freeze()
 
 
 class _Pull:

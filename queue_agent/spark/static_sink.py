@@ -29,6 +29,9 @@ _PART_LIFETIME: Final = 6 * 3600 * 1000
 _LOCK_WAIT: Final = 120_000
 """Milliseconds: several queries may add to one table, each in its turn."""
 
+_TRANSACTION_TIMEOUT: Final = 30_000
+"""Milliseconds for which the lock of a driver that was killed keeps others waiting; ytsaurus-client takes 120,000."""
+
 _REQUEST_ROWS: Final = 100_000
 """Written together: each request makes chunks of its own, and takes a transaction."""
 
@@ -81,7 +84,7 @@ class StaticTarget:
         )
         paths = [part.path for part in parts if part.path is not None]
         client = client_of(self.options.connection)
-        with client.Transaction():
+        with client.Transaction(timeout=_TRANSACTION_TIMEOUT):
             if not client.exists(self.options.path):
                 client.create("table", self.options.path, attributes={"schema": self.schema}, recursive=True)
             client.lock(self.options.path, mode="exclusive", waitable=True, wait_for=_LOCK_WAIT)

@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -32,8 +33,25 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """The first query of a session starts a dozen processes; on a busy machine that takes a minute."""
-    item.add_marker(pytest.mark.timeout(300))
+    """The first query of a session starts a dozen processes; on a busy machine that takes more than a minute."""
+    if item.get_closest_marker("timeout") is None:
+        item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """PySpark's own without its archive of Python modules.
+
+    From that every Python process of Spark would compile them again, for a second; so they import what is installed.
+    """
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    home = tmp_path_factory.mktemp("spark-home")
+    for name in ("bin", "jars"):
+        (home / name).symlink_to(Path(spec.origin).parent / name)
+    os.environ["SPARK_HOME"] = str(home)
+    return home
 
 
 @pytest.fixture(scope="session")

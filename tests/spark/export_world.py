@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from queue_agent.spark.export.documents import Manifest
-from queue_agent.spark.export.exporter import Exporter, ExportOptions
+from queue_agent.spark.export.exporter import Exporter
 from queue_agent.spark.export.parquet_sink import SparkWriter
 from queue_agent.spark.export.planning import BatchLimits
+from queue_agent.spark.export.ports import ExportOptions
 from queue_agent.spark.export.source import ExportSource, SourceOptions
 from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.export.table_exporter import TableExporter, TableOptions
@@ -64,7 +65,7 @@ class World:
         self.queue = f"{folder}/queue"
         self.consumer = f"{folder}/exporter"
         self.target = target
-        self.options = ExportOptions(lock_timeout=timedelta(seconds=5), lock_wait=timedelta(seconds=20))
+        self.options = ExportOptions()
         self.now = datetime(2026, 1, 31, 7, 30, tzinfo=UTC)
         self._numbers = itertools.count()
         self.create_queue(partition_count)
@@ -105,11 +106,7 @@ class World:
 
     def table_exporter(self, spark: SparkSession, **changes: Any) -> TableExporter:
         """A run that exports to tables beside the queue."""
-        options = TableOptions(
-            f"{self.queue}.part-exports",
-            lock_timeout=timedelta(seconds=5),
-            lock_wait=timedelta(seconds=20),
-        )
+        options = TableOptions(f"{self.queue}.part-exports")
         source = self.source(**{name: changes.pop(name) for name in ("read_options",) if name in changes})
         if "transform" in changes:
             changes = {"transformation": "changed", **changes}

@@ -1,7 +1,7 @@
 """Streams from queues into tables, in this process or in one that a test can kill.
 
-`python -m tests.spark.streaming_driver SETTINGS STREAMS` runs streams until it is killed; both arguments are JSON. It
-begins the next one with every line of standard input: on a busy machine, many that begin at once wait too long for
+`python -m tests.spark.streaming_driver SETTINGS STREAMS` runs streams until it is killed; both arguments are JSON.
+Every line of standard input is a list of those that are to begin: on a busy machine, many at once wait too long for
 each other.
 """
 
@@ -12,21 +12,26 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 ENDED = "a stream has ended:"
 """Begins the line that says so, and why."""
+
+WAITING = "a stream looks for its next batch:"
+"""Begins the line that says so, once for every stream, and into which table."""
+
+_NOT_UP = "Python worker failed to connect back"
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Stream:
         """Rows with service columns, as they are."""
         frame = (
             spark.readStream.format("yt")
-            .options(consumer_path=self.consumer, include_service_columns=True, poll_interval=0.2)
+            .options(consumer_path=self.consumer, include_service_columns=True, poll_interval=1)
             .load(self.queue)
         )
         return (
@@ -58,12 +63,12 @@ class Stream:
 
     def start(self, spark: SparkSession) -> StreamingQuery:
         """Run for ever."""
-        return self.writer(spark).trigger(processingTime="200 milliseconds").start()
+        return self.writer(spark).trigger(processingTime="1 second").start()
 
 
 @contextmanager
 def driver(settings: Mapping[str, str], streams: Sequence[Stream], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that runs streams, see `start_next`; in the end it is killed, with its JVM and all its workers.
+    """A process that runs streams, see `begin`; in the end it is killed, with its JVM and all its workers.
 
     Args:
         settings: of its session.
@@ -89,10 +94,10 @@ def driver(settings: Mapping[str, str], streams: Sequence[Stream], log: Path) ->
         process.stdin.close()
 
 
-def start_next(process: subprocess.Popen[bytes]) -> None:
-    """Let a driver begin the next of its streams, once it is there."""
+def begin(process: subprocess.Popen[bytes], numbers: Sequence[int]) -> None:
+    """Let a driver begin some of its streams, once it is there."""
     assert process.stdin is not None
-    process.stdin.write(b"\n")
+    process.stdin.write(f"{json.dumps(numbers)}\n".encode())
     process.stdin.flush()
 
 
@@ -105,33 +110,52 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def run(settings: Mapping[str, str], streams: Sequence[Stream]) -> None:
     """Run streams until this process is killed."""
-    from pyspark.errors import StreamingQueryException
-
     from queue_agent.spark import spark_session
 
-    lines: SimpleQueue[str] = SimpleQueue()
-    Thread(target=_read_input, args=(lines,), daemon=True).start()
-    # Room for two tasks of each stream: one that is held up keeps no other from running.
-    with spark_session("killed", master=f"local[{2 * len(streams)}]", spark_conf_args=settings) as spark:
+    # Room for tasks that are held up, two of some streams, and for those of others beside them.
+    with spark_session("killed", master=f"local[{len(streams)}]", spark_conf_args=settings) as spark:
         spark.sparkContext.setLogLevel("ERROR")
-        for stream in streams:
-            lines.get()
-            stream.start(spark)
-        while True:
-            try:
-                spark.streams.awaitAnyTermination()
-            except StreamingQueryException as error:
-                # In one piece: somebody is reading along.
-                sys.stdout.write(f"{ENDED} {' '.join(str(error)[:1000].split())}\n")
-                sys.stdout.flush()
-            spark.streams.resetTerminated()
+        Thread(target=_tell_what_ends, args=(spark.streams,), daemon=True).start()
+        for line in sys.stdin:
+            begun = [(streams[number], streams[number].start(spark)) for number in json.loads(line)]
+            for stream, query in begun:
+                _wait_until_up(stream, query, spark)
+                _tell(f"{WAITING} {stream.result}")
+        # With whoever writes there, all ends: a test may be killed, too.
+        os.killpg(0, signal.SIGKILL)
 
 
-def _read_input(lines: SimpleQueue[str]) -> None:
-    """Pass lines on; with whoever writes them, all ends: a test may be killed, too."""
-    for line in sys.stdin:
-        lines.put(line)
-    os.killpg(0, signal.SIGKILL)
+def _wait_until_up(stream: Stream, query: StreamingQuery, spark: SparkSession) -> None:
+    """Until it looks for a batch or has ended; it is started again if Spark did not wait for its Python process.
+
+    Ten seconds are all that Spark gives it, however busy the machine is.
+    """
+    while True:
+        while query.isActive:
+            if query.status["message"].startswith(("Getting offsets", "Waiting for")):
+                return
+            time.sleep(0.1)
+        if _NOT_UP not in str(query.exception()):
+            return
+        query = stream.start(spark)
+
+
+def _tell_what_ends(streams: StreamingQueryManager) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    while True:
+        try:
+            streams.awaitAnyTermination()
+        except StreamingQueryException as error:
+            if _NOT_UP not in str(error):
+                _tell(f"{ENDED} {' '.join(str(error)[:1000].split())}")
+        streams.resetTerminated()
+
+
+def _tell(line: str) -> None:
+    """In one piece: somebody is reading along."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-DEADLINE = 150
-"""Seconds; the first query of a session takes a minute where others want the processor, too."""
+DEADLINE = 240
+"""Seconds; the first query of a session takes more than a minute where others want the processor, too."""
 
 
 @contextmanager

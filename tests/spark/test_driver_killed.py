@@ -1,25 +1,23 @@
-"""Streams into tables whose driver is killed, or has a rival, in a process of its own."""
+"""Streams into tables whose driver is killed, or has a rival; drivers are processes of their own."""
 
 from __future__ import annotations
 
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, get_args
 
 import pytest
 
 from queue_agent.testing import FaultSwitch, LocalCluster, LocalClusterSet
 from tests.spark.queues import DATA, create_consumer, create_queue, create_sorted, offsets, rows_of
-from tests.spark.streaming_driver import ENDED, Stream, driver, kill, start_next
+from tests.spark.streaming_driver import ENDED, WAITING, Stream, begin, driver, kill
 from tests.spark.streams import DEADLINE
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SERVICE = ("__spyt_streaming_src_tablet_index", "__spyt_streaming_src_row_index")
 KEYS = [{"name": name, "type": "int64"} for name in SERVICE]
@@ -35,13 +33,14 @@ Stage = Literal["planned", "written", "committed"]
 
 @dataclass(frozen=True)
 class Case:
-    """A stream into one kind of table."""
+    """A stream into one kind of table, whose driver is killed at one stage of its second batch."""
 
     sink: Sink
+    stage: Stage
 
     @property
     def stream(self) -> Stream:
-        folder = f"{FOLDER}/{self.sink}"
+        folder = f"{FOLDER}/{self.sink}-{self.stage}"
         ledger = {
             "write_mode": "transaction",
             "ledger_path": f"{folder}/ledger",
@@ -64,10 +63,10 @@ class Case:
         path = self.stream.result
         return counted(home.client.read_table(path) if self.sink == "static" else rows_of(home, path))
 
-    def hold(self, home: LocalCluster, stage: Stage) -> FaultSwitch:
-        """Let the next batch get as far as a stage, and no further; what is hit by then."""
+    def hold(self, home: LocalCluster) -> FaultSwitch:
+        """Let the next batch get as far as the stage, and no further; what is hit by then."""
         faults, stream = home.faults, self.stream
-        match stage, self.sink:
+        match self.stage, self.sink:
             case "planned", _:
                 return faults.hang("pull_queue_consumer", path=stream.consumer)
             case "written", "keyed":
@@ -85,9 +84,10 @@ class Case:
         """Rows of the batch after the first one, which had two of each partition."""
         return (self.written(home) - each_once(2)).total()
 
-    def row_count(self, stage: Stage) -> int:
-        """How many of the held batch, which has three of each partition, are to be seen at a stage."""
-        match stage, self.sink:
+    @property
+    def held_row_count(self) -> int:
+        """How many of the held batch, which has three of each partition, are to be seen."""
+        match self.stage, self.sink:
             case "committed", _:
                 return 6
             case "written", "keyed":
@@ -96,7 +96,20 @@ class Case:
                 return 0
 
 
-CASES = [Case("keyed"), Case("ledger"), Case("static")]
+def is_held(case: Case, fault: FaultSwitch, home: LocalCluster) -> bool:
+    return fault.hits > 0 and case.seen(home) == case.held_row_count
+
+
+CASES = [
+    Case("ledger", "planned"),  # no other sink sees that anything was
+    *(Case(sink, stage) for sink in get_args(Sink) for stage in ("written", "committed")),
+]
+
+
+def pairs_of_cases() -> list[list[Stream]]:
+    """Their streams: two at once begin sooner than one after the other, and do not wait for each other."""
+    streams = [case.stream for case in CASES]
+    return [streams[index : index + 2] for index in range(0, len(streams), 2)]
 
 
 def stream_in(folder: str, options: Mapping[str, str]) -> Stream:
@@ -135,56 +148,27 @@ class Driver:
     """A process that runs streams."""
 
     home: LocalCluster
+    streams: Sequence[Stream]
     process: subprocess.Popen[bytes]
     log: Path
+
+    def begin(self, *streams: Stream) -> None:
+        begin(self.process, [self.streams.index(stream) for stream in streams])
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + DEADLINE
         while not condition():
             assert self.process.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < deadline, self.log.read_text()[-3000:]
-            time.sleep(0.1)
+            time.sleep(0.3)
 
     def wait_for_batch(self, stream: Stream, number: int) -> None:
         """Wait until the checkpoint says that it is done."""
         self.wait_for(lambda: bool(self.home.client.exists(f"{stream.checkpoint}/commits/{number}")))
 
-    def wait_until_held(self, case: Case, stage: Stage, fault: FaultSwitch) -> None:
-        self.wait_for(lambda: fault.hits > 0 and case.seen(self.home) == case.row_count(stage))
-
-    def kill_at(self, stage: Stage, held: Mapping[Case, FaultSwitch]) -> None:
-        """Kill it once all streams are held at a stage."""
-        for case in held:
-            self.wait_until_held(case, stage, held[case])
-        kill(self.process)
-        assert {case: case.seen(self.home) for case in held} == {case: case.row_count(stage) for case in held}
-        for case in held:
-            assert logged(self.home, case.stream, "offsets") == ["0", "1"], case
-            assert logged(self.home, case.stream, "commits") == ["0"], case
-        self.home.faults.clear()
-        self.home.clock.advance(60)  # what transactions of the dead have locked becomes free
-
-
-@dataclass(frozen=True)
-class Drivers:
-    """Starts such processes."""
-
-    home: LocalCluster
-    settings: Mapping[str, str]
-    folder: Path
-
-    @contextmanager
-    def start(self, *streams: Stream) -> Iterator[Driver]:
-        log = self.folder / "log"
-        with driver(self.settings, streams, log) as process:
-            yield Driver(self.home, process, log)
-
-
-@pytest.fixture(scope="module")
-def drivers(
-    clusters: LocalClusterSet, spark_settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Drivers:
-    return Drivers(clusters["home"], spark_settings, tmp_path_factory.mktemp("driver"))
+    def has_said(self, *words: str) -> bool:
+        """Whether they are all in one line."""
+        return any(all(word in line for word in words) for line in self.log.read_text().splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -196,67 +180,100 @@ def rivalled(clusters: LocalClusterSet) -> Stream:
     return stream
 
 
+Drivers = Callable[[str], AbstractContextManager[Driver]]
+
+
 @pytest.fixture(scope="module")
-def streaming(drivers: Drivers, rivalled: Stream) -> Iterator[Driver]:
-    """All streams have done a batch of two rows of each partition, and wait for more."""
-    home = drivers.home
+def drivers(
+    clusters: LocalClusterSet,
+    spark_settings: dict[str, str],
+    rivalled: Stream,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Drivers:
+    """Starts a driver with a name, for the stream that has a rival and for all cases."""
+    folder = tmp_path_factory.mktemp("drivers")
+    streams = [rivalled, *(case.stream for case in CASES)]
+
+    @contextmanager
+    def start(name: str) -> Iterator[Driver]:
+        log = folder / name
+        with driver(spark_settings, streams, log) as process:
+            yield Driver(clusters["home"], streams, process, log)
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def second(drivers: Drivers) -> Iterator[Driver]:
+    """A driver that has begun nothing yet."""
+    with drivers("second") as second:
+        yield second
+
+
+@pytest.fixture(scope="module")
+def first(clusters: LocalClusterSet, drivers: Drivers, rivalled: Stream, second: Driver) -> Iterator[Driver]:
+    """A driver whose streams have done a batch of two rows of each partition, and wait for more.
+
+    The other one starts beside it: that takes both as long as one.
+    """
+    home = clusters["home"]
     for case in CASES:
         case.create(home)
-    streams = [*(case.stream for case in CASES), rivalled]
-    for stream in streams:
-        write(home, stream, 2)
-    with drivers.start(*streams) as running:
-        for stream in streams:
-            start_next(running.process)
-            running.wait_for_batch(stream, 0)
-        yield running
+    with drivers("first") as first:
+        for streams in [[rivalled], *pairs_of_cases()]:
+            for stream in streams:
+                write(home, stream, 2)
+            first.begin(*streams)
+            for stream in streams:
+                first.wait_for_batch(stream, 0)
+        yield first
 
 
+@pytest.mark.timeout(600)
 def test_of_two_drivers_with_one_checkpoint_one_goes_on_and_the_other_writes_nothing(
-    spark: SparkSession, streaming: Driver, rivalled: Stream, home: LocalCluster
+    first: Driver, second: Driver, rivalled: Stream, home: LocalCluster
 ) -> None:
-    rival = rivalled.start(spark)
-    try:
-        streaming.wait_for(lambda: rival.status["message"] == "Waiting for next trigger")
+    second.begin(rivalled)
+    second.wait_for(lambda: second.has_said(WAITING, rivalled.result))
 
-        write(home, rivalled, 1)
+    write(home, rivalled, 1)
 
-        streaming.wait_for(lambda: not rival.isActive or ENDED in streaming.log.read_text())
-        loser = str(rival.exception()) if not rival.isActive else streaming.log.read_text().partition(ENDED)[2]
-        assert any(words in loser for words in TAKEN), loser
-        streaming.wait_for_batch(rivalled, 1)
-        write(home, rivalled, 1)
-        streaming.wait_for_batch(rivalled, 2)
-        assert rival.isActive == (ENDED in streaming.log.read_text()), "one of the two goes on"
-    finally:
-        rival.stop()
+    second.wait_for(lambda: first.has_said(ENDED) or second.has_said(ENDED))
+    second.wait_for_batch(rivalled, 1)
+    write(home, rivalled, 1)
+    second.wait_for_batch(rivalled, 2)
+    assert first.has_said(ENDED) != second.has_said(ENDED), "one of the two goes on"
+    loser = first if first.has_said(ENDED) else second
+    assert any(loser.has_said(ENDED, words) for words in TAKEN), loser.log.read_text()
     assert counted(rows_of(home, rivalled.result)) == each_once(4)
 
 
 @pytest.mark.timeout(600)
-def test_a_driver_that_is_killed_at_every_stage_of_a_batch_leaves_every_row_once(
-    spark: SparkSession, streaming: Driver, drivers: Drivers, home: LocalCluster
+def test_a_driver_that_is_killed_at_any_stage_of_a_batch_leaves_every_row_once(
+    first: Driver, second: Driver, home: LocalCluster
 ) -> None:
-    planned = {case: case.hold(home, "planned") for case in CASES}
+    held = {case: case.hold(home) for case in CASES}
     for case in CASES:
         write(home, case.stream, 3)
-    streaming.kill_at("planned", planned)
-    stages: tuple[Stage, Stage] = ("written", "committed")
-    for stage in stages:
-        held = {case: case.hold(home, stage) for case in CASES}
-        with drivers.start(*(case.stream for case in CASES)) as restarted:
-            for case, fault in held.items():
-                start_next(restarted.process)
-                restarted.wait_until_held(case, stage, fault)
-            restarted.kill_at(stage, held)
-    for case in CASES:
-        write(home, case.stream, 1)
+    for case, fault in held.items():
+        first.wait_for(partial(is_held, case, fault, home))
 
-    queries = [case.stream.writer(spark).trigger(availableNow=True).start() for case in CASES]
+    kill(first.process)
 
-    for query in queries:
-        assert query.awaitTermination(DEADLINE), f"a query goes on: {query.lastProgress}"
+    assert {case: case.seen(home) for case in CASES} == {case: case.held_row_count for case in CASES}
     for case in CASES:
+        assert logged(home, case.stream, "offsets") == ["0", "1"], case
+        assert logged(home, case.stream, "commits") == ["0"], case
+    home.faults.clear()
+    home.clock.advance(60)  # what transactions of the dead have locked becomes free
+    for streams in pairs_of_cases():
+        second.begin(*streams)
+        for stream in streams:
+            second.wait_for_batch(stream, 1)
+            write(home, stream, 1)
+    for case in CASES:
+        second.wait_for_batch(case.stream, 2)
         assert case.written(home) == each_once(6), case
         assert logged(home, case.stream, "commits") == ["0", "1", "2"], case
-    assert offsets(home, Case("ledger").stream.consumer) == {0: 6, 1: 6}, "with the rows, not one batch behind"
+        if case.sink == "ledger":
+            assert offsets(home, case.stream.consumer) == {0: 6, 1: 6}, "with the rows, not one batch behind"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from enum import Enum, IntEnum
+from enum import IntEnum
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import structlog
 import typer
@@ -21,6 +20,21 @@ from yt.wrapper.errors import YtError
 
 from queue_agent.spark.errors import ConnectorError, OptionError
 from queue_agent.spark.export.archive import Archive
+from queue_agent.spark.export.arguments import (
+    Consumer,
+    Generation,
+    Mode,
+    PartitionBy,
+    Proxy,
+    Queue,
+    SchemaVersion,
+    Target,
+    Trimmed,
+    pairs,
+    transform_of,
+    transformation_of,
+    wanted_ranges,
+)
 from queue_agent.spark.export.compaction import Compactor
 from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.errors import ExportError, RangeRefused, SourceChanged, TargetDamaged, TargetTaken
@@ -37,7 +51,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from queue_agent.spark.export.exporter import Exporter
-    from queue_agent.spark.export.parquet_sink import Transform
 
 
 class ExitCode(IntEnum):
@@ -61,43 +74,12 @@ class ExitCode(IntEnum):
     RANGE_REFUSED = 7
 
 
-class Mode(Enum):
-    """How far a run goes."""
-
-    CATCH_UP = "catch-up"
-    CONTINUOUS = "continuous"
-    BACKFILL = "backfill"
-    REPLACE = "replace"
-
-
-class PartitionBy(Enum):
-    """Which directories there are."""
-
-    HOUR = "hour"
-    DAY = "day"
-    NONE = "none"
-
-
-class Trimmed(Enum):
-    """What is done about rows that are gone."""
-
-    FAIL = "fail"
-    SKIP = "skip"
-
-
 application = typer.Typer(
     name="python -m queue_agent.spark.export",
     help="Keep the rows of queues in Parquet files: each row once, and provably all of them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-Queue = Annotated[str, typer.Option(help="Path of the queue; <cluster=...>//path if it is not the consumer's cluster.")]
-Target = Annotated[str, typer.Option(help="A directory, or s3://bucket/prefix?endpoint_override=...&region=...")]
-Proxy = Annotated[str | None, typer.Option(help="HTTP proxy of the cluster; YT_PROXY by default.")]
-Consumer = Annotated[str | None, typer.Option(help="Consumer of this export alone; made and registered if missing.")]
-SchemaVersion = Annotated[int, typer.Option(min=1, help="Next one after a change that old files can not follow.")]
-Generation = Annotated[int, typer.Option(min=1, help="Next one after the queue was created anew.")]
 
 
 @application.command()
@@ -140,13 +122,14 @@ def parquet(
     stop = Event()
 
     def run() -> ExitCode:
-        from queue_agent.spark.export.exporter import Exporter, ExportOptions
+        from queue_agent.spark.export.exporter import Exporter
         from queue_agent.spark.export.parquet_sink import SparkWriter
+        from queue_agent.spark.export.ports import ExportOptions
 
-        source = ExportSource(SourceOptions(queue, consumer, proxy, _pairs(read_option or [])))
+        source = ExportSource(SourceOptions(queue, consumer, proxy, pairs(read_option or [])))
         if consumer is None and mode in (Mode.CATCH_UP, Mode.CONTINUOUS):
             raise OptionError("--consumer is missing: without one rows could be trimmed that are not exported")
-        change = _transform(where, transform)
+        change = transform_of(where, transform)
         options = ExportOptions(
             schema_version=schema_version,
             generation=generation,
@@ -156,9 +139,9 @@ def parquet(
             slack=timedelta(seconds=slack),
             lock_timeout=timedelta(seconds=lock_timeout),
             lock_wait=timedelta(seconds=lock_wait),
-            transformation=_transformation(where, transform),
+            transformation=transformation_of(where, transform),
         )
-        wanted = _wanted_ranges(source, mode, ranges, from_time, to_time)
+        wanted = wanted_ranges(source, mode, ranges, from_time, to_time)
         with _session(master, proxy) as spark:
             writer = SparkWriter(spark, source, target, change)
             reporter = reporter_for(sys.stderr, _logger().info)
@@ -205,7 +188,7 @@ def tables(
     def run() -> ExitCode:
         from queue_agent.spark.export.table_exporter import TableExporter, TableOptions
 
-        source = ExportSource(SourceOptions(queue, consumer, proxy, _pairs(read_option or [])))
+        source = ExportSource(SourceOptions(queue, consumer, proxy, pairs(read_option or [])))
         options = TableOptions(
             directory,
             period=timedelta(seconds=period),
@@ -216,8 +199,8 @@ def tables(
             on_trimmed=on_trimmed.value,
             lock_timeout=timedelta(seconds=lock_timeout),
             lock_wait=timedelta(seconds=lock_wait),
-            transform=_transform(where, transform),
-            transformation=_transformation(where, transform),
+            transform=transform_of(where, transform),
+            transformation=transformation_of(where, transform),
         )
         with _session(master, proxy) as spark:
             exporter = TableExporter(spark, source, options, _now)
@@ -316,53 +299,6 @@ def _run_mode(exporter: Exporter, mode: Mode, ranges: list[Range], interval: tim
             exporter.backfill(ranges)
         case Mode.REPLACE:
             exporter.replace(ranges)
-
-
-def _wanted_ranges(
-    source: ExportSource, mode: Mode, ranges: str | None, from_time: str | None, to_time: str | None
-) -> list[Range]:
-    given = ranges is not None or from_time is not None or to_time is not None
-    if mode in (Mode.CATCH_UP, Mode.CONTINUOUS):
-        if given:
-            raise OptionError("--ranges, --from-time and --to-time go with --mode backfill or replace")
-        return []
-    if not given:
-        raise OptionError("--ranges, --from-time or --to-time says which rows to backfill or replace")
-    return source.ranges(ranges, from_time, to_time)
-
-
-def _transform(where: str | None, name: str | None) -> Transform | None:
-    if where is not None and name is not None:
-        raise OptionError("--where and --transform do not go together: filter in the function")
-    if where is not None:
-        return lambda frame: frame.where(where)
-    if name is None:
-        return None
-    module, colon, function = name.partition(":")
-    if not colon:
-        raise OptionError(f"--transform is MODULE:FUNCTION, got {name!r}")
-    try:
-        found: Any = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise OptionError(f"--transform {name} can not be found: {error}") from error
-    return cast("Transform", found)
-
-
-def _transformation(where: str | None, name: str | None) -> str:
-    """What is kept of it with an export: what is said, not what a function does."""
-    if where is not None:
-        return f"--where {where}"
-    return "" if name is None else f"--transform {name}"
-
-
-def _pairs(options: list[str]) -> dict[str, str]:
-    pairs = {}
-    for option in options:
-        name, equals, value = option.partition("=")
-        if not equals:
-            raise OptionError(f"--read-option is NAME=VALUE, got {option!r}")
-        pairs[name] = value
-    return pairs
 
 
 def _directory(queue: str, proxy: str | None, cluster: str | None, schema_version: int, generation: int) -> str:

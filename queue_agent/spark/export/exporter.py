@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Event
-from typing import Any, Protocol
 from uuid import uuid4
 
-from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.compaction import abandon
 from queue_agent.spark.export.completeness import close, watermark
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, schema_hash
-from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetTaken
-from queue_agent.spark.export.layout import export_directory, version_name
-from queue_agent.spark.export.parquet_writer import TIMESTAMP, FileSettings
+from queue_agent.spark.export.errors import ExportError, TargetTaken
+from queue_agent.spark.export.identity import check_identity
+from queue_agent.spark.export.layout import export_directory
+from queue_agent.spark.export.parquet_writer import TIMESTAMP
 from queue_agent.spark.export.planning import (
-    BatchLimits,
-    OnTrimmed,
     check_source,
     is_lost,
     plan_again,
@@ -29,87 +26,12 @@ from queue_agent.spark.export.planning import (
     plan_export,
     plan_replacement,
 )
+from queue_agent.spark.export.ports import BatchWriter, ExportOptions, Right, Source
 from queue_agent.spark.export.reporting import Reporter, RunSummary
-from queue_agent.spark.export.row_options import find_difference, row_options
-from queue_agent.spark.export.schemas import find_incompatibility
-from queue_agent.spark.export.source import SourceInfo
+from queue_agent.spark.export.row_options import row_options
 from queue_agent.spark.export.state import ExportState, late_rows, live_files
 from queue_agent.spark.export.storage import Storage
 from queue_agent.spark.offsets import PartitionBounds
-from queue_agent.spark.options import ReadOptions
-
-
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """Where to, and how."""
-
-    schema_version: int = 1
-    """Goes up when the schema changes in a way that files of one directory can not follow."""
-
-    generation: int = 1
-    """Goes up when the queue has been created anew."""
-
-    files: FileSettings = field(default_factory=FileSettings)
-    limits: BatchLimits = field(default_factory=BatchLimits)
-    on_trimmed: OnTrimmed = "fail"
-    slack: timedelta = timedelta(minutes=5)
-    """How long after its end a period of time is complete in an idle partition."""
-
-    lock_timeout: timedelta = timedelta(seconds=30)
-    """After which others may go on when this exporter has died."""
-
-    lock_wait: timedelta = timedelta(seconds=60)
-    """How long to wait for another exporter to end."""
-
-    transformation: str = ""
-    """What the writer does to rows, in words that are the same in all runs; empty: nothing, none is left out."""
-
-
-class Source(Protocol):
-    """The queue, and the consumer of the export; `ExportSource` is one."""
-
-    @property
-    def consumer_path(self) -> str | None:
-        """Of the consumer; None if there is none."""
-
-    @property
-    def read(self) -> ReadOptions:
-        """How rows are read."""
-
-    def info(self) -> SourceInfo:
-        """Look at the queue."""
-
-    def bounds(self, tablet_count: int) -> Mapping[int, PartitionBounds | None]:
-        """Rows that partitions have; None for one that can not be read."""
-
-    def ensure_consumer(self) -> None:
-        """Make and register the consumer if it is missing."""
-
-    def exclusively(self, timeout: timedelta, wait: timedelta) -> AbstractContextManager[Right]:
-        """The right to publish, for as long as the context is open; TargetTaken if somebody else has it."""
-
-    def consumed(self) -> Mapping[int, int]:
-        """Next rows of the consumer by partition."""
-
-    def rewind(self, starts: Mapping[int, int]) -> None:
-        """Move the consumer back where it is ahead of these rows, or else of the lowest."""
-
-    def advance(self, next_row_indexes: Mapping[int, int]) -> None:
-        """Let rows below these go."""
-
-
-class Right(Protocol):
-    """To publish."""
-
-    def check(self) -> None:
-        """TargetTaken if it is lost."""
-
-
-class BatchWriter(Protocol):
-    """Writes the files of a batch; `SparkWriter` is one."""
-
-    def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
-        """Write all rows of the plan's ranges into files below a directory of the target."""
 
 
 class Exporter:
@@ -364,7 +286,10 @@ class _Run:
     def _look(self) -> None:
         """See whether the queue still is what it was."""
         self._info = self._source.info()
-        _check_identity(self._identity, self._info, self._options, self._source)
+        self._check_identity(self._identity)
+
+    def _check_identity(self, identity: Identity) -> None:
+        check_identity(identity, self._info, self._options, self._source.consumer_path, self._source.read)
 
     def _find_or_create_identity(self) -> Identity:
         identity = self._archive.find_identity()
@@ -375,7 +300,7 @@ class _Run:
             self._archive.create(identity)
             identity = self._archive.find_identity()
             assert identity is not None
-        _check_identity(identity, self._info, self._options, self._source)
+        self._check_identity(identity)
         return identity
 
     def _new_identity(self) -> Identity:
@@ -398,45 +323,4 @@ class _Run:
             time_column=options.files.time_column,
             rows=row_options(self._source.read, options.transformation),
             continues=continues,
-        )
-
-
-def _check_identity(identity: Identity, info: SourceInfo, options: ExportOptions, source: Source) -> None:
-    """Whether the directory is for what is to be exported.
-
-    Raises:
-        SourceChanged: the queue is another one, or its schema can not be followed.
-        TargetTaken: it belongs to another consumer.
-        OptionError: it was begun with other options.
-    """
-    if identity.queue_id != info.object_id:
-        raise SourceChanged(
-            f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
-            f"{identity.queue_id}; export it as generation {options.generation + 1}"
-        )
-    version = version_name(options.schema_version, options.generation)
-    reason = find_incompatibility(identity.schema, info.schema)
-    if reason is not None:
-        raise SourceChanged(
-            f"the schema of {info.path} has changed: {reason}; export it as schema version "
-            f"{options.schema_version + 1}, which goes on where {version} ends"
-        )
-    consumer = source.consumer_path
-    if consumer is not None and identity.consumer not in ("", consumer):
-        raise TargetTaken(f"the export belongs to the consumer {identity.consumer}, not to {consumer}")
-    given: dict[str, Any] = {
-        "partitioning": options.files.partitioning,
-        "time column": options.files.time_column,
-        **row_options(source.read, options.transformation),
-    }
-    kept: dict[str, Any] = {
-        "partitioning": identity.partitioning,
-        "time column": identity.time_column,
-        **identity.rows,
-    }
-    difference = find_difference(kept, given)
-    if difference is not None:
-        raise OptionError(
-            f"the export was begun with {difference}, and rows of one directory are alike; export it as schema version "
-            f"{options.schema_version + 1}, which goes on where {version} ends"
         )

@@ -29,6 +29,9 @@ _DAY_SECONDS: Final = 86400
 _ROW_GROUP_ROWS: Final = 1 << 17
 """Just so many, however rows arrive: an attempt that comes too late then writes the very bytes that are published."""
 
+_PIECE_ROWS: Final = 1 << 13
+"""For the same reason they are written in pieces of so many; those that came together are not copied for it."""
+
 _ASCENDING: Final = (ROW_INDEX, *SYSTEM_COLUMNS)
 """Numbers that grow from row to row: their differences are small, and none comes twice."""
 
@@ -195,9 +198,16 @@ class _OpenFile:
         table = pa.Table.from_batches(self._buffer)
         if self._writer is None:
             self._writer = new_parquet(self._local, table.schema, self._settings.compression)
-        self._writer.write_table(table.slice(0, _ROW_GROUP_ROWS).combine_chunks(), row_group_size=_ROW_GROUP_ROWS)
+        group = pa.Table.from_batches(_pieces(table.slice(0, _ROW_GROUP_ROWS)))
+        self._writer.write_table(group, row_group_size=_ROW_GROUP_ROWS)
         self._buffer = table.slice(_ROW_GROUP_ROWS).to_batches()
         self._buffered_rows = sum(batch.num_rows for batch in self._buffer)
+
+
+def _pieces(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Its rows in batches of equal size."""
+    for begin in range(0, len(table), _PIECE_ROWS):
+        yield from table.slice(begin, _PIECE_ROWS).combine_chunks().to_batches()
 
 
 def new_parquet(path: Path, schema: pa.Schema, compression: str) -> pq.ParquetWriter:

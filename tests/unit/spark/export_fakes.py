@@ -15,11 +15,13 @@ import pyarrow as pa
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.documents import ExportFile, Manifest, Plan
 from queue_agent.spark.export.errors import TargetTaken
-from queue_agent.spark.export.exporter import Exporter, ExportOptions
+from queue_agent.spark.export.exporter import Exporter
 from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask
 from queue_agent.spark.export.planning import split
+from queue_agent.spark.export.ports import ExportOptions
 from queue_agent.spark.export.source import SourceInfo
 from queue_agent.spark.export.storage import Storage, StoredFile
+from queue_agent.spark.export.verification import Verdict, verify
 from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import OptionReader
 from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
@@ -231,3 +233,8 @@ class ExportWorld:
 
     def archive(self, version: str = "v1") -> Archive:
         return Archive(self.target.below(f"alpha/home/queue/{version}"))
+
+
+def verdict(world: ExportWorld, version: str = "v1") -> Verdict:
+    """What verification says of an export, having read all of it."""
+    return verify(world.archive(version), version, consumed=world.queue.offsets, deep=True)

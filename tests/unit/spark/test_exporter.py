@@ -22,21 +22,11 @@ from queue_agent.spark.export.parquet_writer import FileSettings
 from queue_agent.spark.export.planning import BatchLimits
 from queue_agent.spark.export.reporting import Bar, Lines, RunSummary, reporter_for
 from queue_agent.spark.export.state import live_files
-from queue_agent.spark.export.verification import Verdict, verify
 from queue_agent.spark.options import TypeOptions
-from tests.unit.spark.export_fakes import SCHEMA, START, Crash, ExportWorld
+from tests.unit.spark.export_fakes import SCHEMA, START, Crash, ExportWorld, verdict
 
 FOUR = BatchLimits(4, 4)
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def world() -> ExportWorld:
-    return ExportWorld()
-
-
-def verdict(world: ExportWorld, version: str = "v1") -> Verdict:
-    return verify(world.archive(version), version, consumed=world.queue.offsets, deep=True)
 
 
 def live_rows(world: ExportWorld, version: str = "v1") -> Counter[tuple[int, int]]:
@@ -321,93 +311,6 @@ def during_writes(exporter: Exporter, action: Callable[[], object]) -> None:
             return inner.write(plan, directory, settings)
 
     exporter._writer = Busy()
-
-
-Damage = Callable[[dict[str, bytes], str], None]
-
-
-def remove_file(contents: dict[str, bytes], file: str) -> None:
-    del contents[file]
-
-
-def cut_file(contents: dict[str, bytes], file: str) -> None:
-    contents[file] = contents[file][:-1]
-
-
-def change_file(contents: dict[str, bytes], file: str) -> None:
-    contents[file] = contents[file][:40] + b"?" + contents[file][41:]
-
-
-def swap_files(contents: dict[str, bytes], file: str) -> None:
-    other = next(path for path in contents if path.endswith(".parquet") and path != file)
-    contents[file] = contents[other]
-
-
-def remove_manifest(contents: dict[str, bytes], file: str) -> None:
-    del contents["alpha/home/queue/v1/_manifest/000000000000.json"]
-
-
-def edit(contents: dict[str, bytes], name: str, change: Callable[[dict[str, object]], object]) -> None:
-    path = f"alpha/home/queue/v1/{name}"
-    document = json.loads(contents[path])
-    change(document)
-    contents[path] = json.dumps(document).encode()
-
-
-def claim_more(contents: dict[str, bytes], file: str) -> None:
-    edit(
-        contents,
-        "_manifest/000000000001.json",
-        lambda document: document.update(ranges=[{"partition": 0, "begin": 3, "end": 8}]),
-    )
-
-
-def claim_less(contents: dict[str, bytes], file: str) -> None:
-    edit(
-        contents,
-        "_manifest/000000000001.json",
-        lambda document: document.update(ranges=[{"partition": 0, "begin": 5, "end": 8}]),
-    )
-
-
-def run_ahead(contents: dict[str, bytes], file: str) -> None:
-    edit(contents, "_progress.json", lambda document: document.update(next_row_indexes={"0": 9}))
-
-
-def say_complete(contents: dict[str, bytes], file: str) -> None:
-    contents["alpha/home/queue/v1/_complete/dt=2026-01-31/hour=07.json"] = (
-        b'{"generation":1,"manifest":1,"rows":7,"ends":{}}'
-    )
-
-
-@pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (remove_file, "is missing: rows 0 to 3 of partition 0 are lost"),
-        (cut_file, "bytes"),
-        (change_file, "another content"),
-        (swap_files, "beyond its range"),
-        (remove_manifest, "manifest 0 is missing"),
-        (claim_more, "rows 3 to 3 of partition 0 are in more than one manifest"),
-        (claim_less, "rows 4 to 4 of partition 0 are in no manifest"),
-        (run_ahead, "exported up to row 9"),
-        (say_complete, "complete with 7 rows and has 8"),
-    ],
-)
-def test_verification_names_what_is_wrong(world: ExportWorld, damage: Damage, words: str) -> None:
-    world.queue.write(0, 8)
-    world.exporter(limits=FOUR).catch_up()
-    assert verdict(world).faults == []
-    first = min(path for path in world.storage.contents if path.endswith(".parquet"))
-    damage(world.storage.contents, first)
-    assert any(words in fault for fault in verdict(world).faults), verdict(world).faults
-
-
-def test_verification_sees_a_consumer_that_lets_rows_go(world: ExportWorld) -> None:
-    world.queue.write(0, 8)
-    world.exporter().catch_up()
-    world.queue.offsets = {0: 9}
-    assert verdict(world).faults == ["the consumer is at row 9 of partition 0, but only rows below 8 are exported"]
 
 
 def test_a_document_that_can_not_be_read_is_named(world: ExportWorld) -> None:

@@ -57,8 +57,9 @@ def test_a_range_is_cut_where_the_hour_ends(tmp_path: Path) -> None:
 def test_a_file_has_the_same_bytes_however_its_rows_arrive(tmp_path: Path) -> None:
     rows = batch(0, 0, [SEVEN] * 150_000, text=[f"row {number}" for number in range(150_000)])
     [at_once] = write(tmp_path, FileSettings(), rows)
-    [in_parts] = write(tmp_path, FileSettings(), rows.slice(0, 140_000), rows.slice(140_000))
-    assert in_parts == at_once
+    for part in (140_000, 7_777):
+        parts = [rows.slice(begin, part) for begin in range(0, 150_000, part)]
+        assert write(tmp_path, FileSettings(), *parts) == [at_once]
     groups = pq.ParquetFile(tmp_path / at_once.path).metadata
     assert [groups.row_group(number).num_rows for number in range(groups.num_row_groups)] == [131_072, 18_928]
 

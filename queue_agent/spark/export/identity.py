@@ -1,0 +1,64 @@
+"""Whether a directory of exports is for what is to be exported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queue_agent.spark.errors import OptionError
+from queue_agent.spark.export.documents import Identity
+from queue_agent.spark.export.errors import SourceChanged, TargetTaken
+from queue_agent.spark.export.layout import version_name
+from queue_agent.spark.export.ports import ExportOptions
+from queue_agent.spark.export.row_options import find_difference, row_options
+from queue_agent.spark.export.schemas import find_incompatibility
+from queue_agent.spark.export.source import SourceInfo
+from queue_agent.spark.options import ReadOptions
+
+
+def check_identity(
+    identity: Identity, info: SourceInfo, options: ExportOptions, consumer: str | None, read: ReadOptions
+) -> None:
+    """Look whether rows may be added.
+
+    Args:
+        identity: of the directory.
+        info: of the queue.
+        options: of the exporter.
+        consumer: of the exporter; None if it has none.
+        read: how rows are read.
+
+    Raises:
+        SourceChanged: the queue is another one, or its schema can not be followed.
+        TargetTaken: it belongs to another consumer.
+        OptionError: it was begun with other options.
+    """
+    if identity.queue_id != info.object_id:
+        raise SourceChanged(
+            f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
+            f"{identity.queue_id}; export it as generation {options.generation + 1}"
+        )
+    version = version_name(options.schema_version, options.generation)
+    reason = find_incompatibility(identity.schema, info.schema)
+    if reason is not None:
+        raise SourceChanged(
+            f"the schema of {info.path} has changed: {reason}; export it as schema version "
+            f"{options.schema_version + 1}, which goes on where {version} ends"
+        )
+    if consumer is not None and identity.consumer not in ("", consumer):
+        raise TargetTaken(f"the export belongs to the consumer {identity.consumer}, not to {consumer}")
+    given: dict[str, Any] = {
+        "partitioning": options.files.partitioning,
+        "time column": options.files.time_column,
+        **row_options(read, options.transformation),
+    }
+    kept: dict[str, Any] = {
+        "partitioning": identity.partitioning,
+        "time column": identity.time_column,
+        **identity.rows,
+    }
+    difference = find_difference(kept, given)
+    if difference is not None:
+        raise OptionError(
+            f"the export was begun with {difference}, and rows of one directory are alike; export it as schema version "
+            f"{options.schema_version + 1}, which goes on where {version} ends"
+        )
