@@ -12,6 +12,9 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
+# Tests and checks start hundreds of processes, each of which would compile anew all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +12,16 @@ import pytest
 import structlog
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from yt.wrapper import default_config
+
+# With every request ytsaurus-client tries to import these, in vain. In Python 3.11 that fails with a KeyError if
+# garbage is collected meanwhile whose end imports something (gh-91351), as the end of answers does that nobody has
+# closed; and it takes time. What is None here is not looked for.
+for name in ("library.python.svn_version", "library.python.oauth"):
+    sys.modules.setdefault(name, None)  # type: ignore[arg-type] # typeshed knows modules only
+
+# Every client looks through the types of all its options anew, which takes most of the time until it is made.
+default_config.get_type_hints = functools.cache(default_config.get_type_hints)
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no types
@@ -19,10 +31,10 @@ class Together(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no
         folder, _, rest = nodeid.removeprefix("tests/").partition("/")
         match folder:
             case "spark" if rest.startswith("test_driver_killed.py"):
-                return "drivers"  # they have sessions of their own, and take as long as all that share one
+                return "drivers"  # the only sessions are those of the processes that it kills
             case "spark":
                 return folder  # its session
-            case "e2e":
+            case "e2e" | "fuzz":
                 return rest.partition("::")[0]  # a module's playground
             case _:
                 return nodeid
@@ -36,7 +48,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: many tests wait for what happens in time."""
+    """One more than there are processors: some tests wait for what happens in time."""
     return len(os.sched_getaffinity(0)) + 1
 
 

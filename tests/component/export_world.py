@@ -138,7 +138,8 @@ async def export_world(tablet_count: int = 1, **attributes: Any) -> AsyncIterato
     ):
         address = clusters.addresses["hume"]
         user = User(session, "hume", address)
-        client = YtClient(proxy=f"http://{address}", config={**CLIENT_CONFIG, "read_retries": {"enable": False}})
+        only_proxy = {**CLIENT_CONFIG["proxy"], "enable_proxy_discovery": False}
+        client = YtClient(address, config={**CLIENT_CONFIG, "proxy": only_proxy, "read_retries": {"enable": False}})
         world = ExportWorld(user, proxy, client, cluster_clock, clock, session, stack)
         await user.create_queue(QUEUE, tablet_count=tablet_count, **attributes)
         yield world

@@ -6,7 +6,7 @@ import asyncio
 import enum
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
@@ -23,6 +23,9 @@ class Kind(enum.Enum):
 
     SLOW = "slow"
     """The right answer, after a while."""
+
+    HELD = "held"
+    """The right answer, once the fault is over."""
 
     ERROR = "error"
     """HTTP status 500, without an error document."""
@@ -50,6 +53,8 @@ class Fault:
 
     seconds: float = 0.0
     """Of delay, for slow ones."""
+
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def concerns(self, command: str, content: bytes) -> bool:
         return self.command in ("", command) and self.about.encode() in content
@@ -105,6 +110,7 @@ class FaultyProxy:
             yield
         finally:
             self._faults.remove(fault)
+            fault.over.set()
 
     @asynccontextmanager
     async def dying(self, requests: int) -> AsyncIterator[None]:
@@ -140,6 +146,9 @@ class FaultyProxy:
         match fault.kind:
             case Kind.SLOW:
                 await asyncio.sleep(fault.seconds)
+                return await self._pass_on(request, body)
+            case Kind.HELD:
+                await fault.over.wait()
                 return await self._pass_on(request, body)
             case Kind.ERROR:
                 return web.Response(status=500, text="Internal server error")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
-
-import pytest
 
 from queue_agent.core import status
 from queue_agent.core.error_info import ErrorInfo
@@ -73,6 +72,6 @@ def assert_same(cheap: Any, full: Any, place: str) -> None:
         for index, (left, right) in enumerate(zip(cheap, full, strict=True)):
             assert_same(left, right, f"{place}/{index}")
     elif isinstance(cheap, float):
-        assert cheap == pytest.approx(full, rel=1e-9, abs=1e-12), place
+        assert math.isclose(cheap, full, rel_tol=1e-9, abs_tol=1e-12), (place, cheap, full)
     else:
         assert cheap == full, place

@@ -18,8 +18,11 @@ from queue_agent.config.agent import AgentConfig
 from queue_agent.local_cluster.commands import COMMANDS
 from queue_agent.ports.passes import Clock
 
-DEADLINE_SECONDS: Final = 40.0
-_POLL_SECONDS: Final = 0.02
+DEADLINE_SECONDS: Final = 60.0
+PERIOD_MILLISECONDS: Final = 100
+"""Of all passes of an agent, unless a test says something else."""
+
+_POLL_SECONDS: Final = 0.05
 _QUEUE_SCHEMA: Final = [
     {"name": "data", "type": "string"},
     {"name": "$timestamp", "type": "uint64"},
@@ -145,7 +148,7 @@ async def running_agent(
     proxies: Mapping[str, str],
     *,
     clock: Clock | None = None,
-    period_milliseconds: int = 50,
+    period_milliseconds: int = PERIOD_MILLISECONDS,
     request_timeout_milliseconds: int = 5000,
     **options: Any,
 ) -> AsyncIterator[RunningAgent]:

@@ -29,12 +29,6 @@ Group = Callable[..., CypressGroup]
 
 
 @pytest.fixture
-async def clusters() -> AsyncIterator[LocalClusters]:
-    async with LocalClusters({"pythia": 0}) as clusters:
-        yield clusters
-
-
-@pytest.fixture
 async def cluster(clusters: LocalClusters) -> AsyncIterator[YtCluster]:
     async with AsyncExitStack() as stack:
         config = ClusterConfig(proxy=clusters.addresses["pythia"], discover_proxies=False)

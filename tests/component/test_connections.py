@@ -24,7 +24,7 @@ LINGERING = 1.0
 """Seconds in which the rest of a refused body may still come."""
 
 BUDGET = 2 * 2**20
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

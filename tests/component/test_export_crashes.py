@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -23,7 +23,7 @@ from queue_agent.errors import ActionRefused
 from queue_agent.ports.cluster import Permit
 from queue_agent.wire.error import ErrorCode, YtError
 from tests.component.export_world import PERIOD, ExportWorld, export_world
-from tests.component.faulty_proxy import Kind
+from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import eventually
 
 ORIGIN = Origin("agent-1", 481, 7, "Exports:0", 8, "1-2-3-4", 9, datetime(2025, 1, 23, tzinfo=UTC))
@@ -152,10 +152,25 @@ async def test_who_does_not_lead_any_more_makes_nothing(exporters: Exporters) ->
 async def test_a_table_may_take_longer_than_a_transaction_lives_without_a_ping(
     exporters: Exporters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(yt_exports, "_TIMEOUT_SECONDS", 1.0)
-    monkeypatch.setattr(yt_exports, "_PING_SECONDS", 0.2)
+    monkeypatch.setattr(yt_exports, "_PING_SECONDS", 0.05)
+    world, proxy = exporters.world, exporters.world.proxy
     await exporters.make(0)
-    async with exporters.world.proxy.fault(Kind.SLOW, command="write_table", seconds=1.5):
-        outcome = await exporters.export(0)
+    async with asyncio.TaskGroup() as group, proxy.fault(Kind.HELD, command="write_table"):
+        task = group.create_task(exporters.export(0))
+        await reached(proxy, 1)
+        async with proxy.fault(Kind.SLOW, about="ping_transaction"):
+            for _ in range(9):  # in steps, for several transactions may be pinged, and the last ping be on its way
+                world.cluster_clock.advance(timedelta(seconds=LEASE / 6))
+                await reached(proxy, proxy.hits + 2)
+    outcome = task.result()
     assert outcome.error is None
     assert await exporters.tables(0) == ALL
+
+
+async def reached(proxy: FaultyProxy, hits: int) -> None:
+    """Wait until faults have befallen so many requests."""
+
+    async def find() -> int:
+        return proxy.hits
+
+    await eventually(find, lambda found: found >= hits)

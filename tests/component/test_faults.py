@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -45,13 +45,20 @@ class World:
     async def consumer(self) -> Any:
         return await self.agent.find_consumer("hume", "//tmp/consumer")
 
-    async def goes_on(self, path: str, cluster: str = "hume", passes: int = PASSES) -> None:
-        """Wait until a healthy queue has been looked at so many times more."""
-        start = (await self.queue(path, cluster))["pass_index"]
-        await eventually(
-            lambda: self.queue(path, cluster),
-            lambda queue: queue["pass_index"] >= start + passes and queue["error"] is None,
-        )
+    async def go_on(self, *paths: str, cluster: str = "hume", passes: int = PASSES) -> None:
+        """Wait until healthy queues have been looked at so many times more, all in the same time."""
+
+        async def find(paths: Sequence[str]) -> dict[str, Any]:
+            return {path: await self.queue(path, cluster) for path in paths}
+
+        starts = {path: queue["pass_index"] for path, queue in (await find(paths)).items()}
+
+        def have_gone_on(found: Mapping[str, Any]) -> bool:
+            return all(
+                queue["pass_index"] >= starts[path] + passes and queue["error"] is None for path, queue in found.items()
+            )
+
+        await eventually(lambda: find(paths), have_gone_on)
 
     async def is_well(self, path: str, cluster: str = "hume") -> Any:
         return await eventually(lambda: self.queue(path, cluster), lambda queue: queue["error"] is None)
@@ -103,9 +110,8 @@ async def test_a_queue_that_can_not_be_asked_about_is_the_only_one_concerned(wor
         assert "on cluster hume failed" in sick["status"]["error"]["message"]
         for path in HEALTHY:
             await world.is_well(path)
-        for path in HEALTHY:
-            await world.goes_on(path)
-        await world.goes_on("//tmp/other", "pythia")
+        await world.go_on(*HEALTHY)
+        await world.go_on("//tmp/other", cluster="pythia")
         # The first failure may have been everybody's in the batch; it does not stay.
         await eventually(world.consumer, lambda one: queues_in_error(one) == {f"hume:{SICK}"})
     await world.is_well(SICK)
@@ -117,13 +123,12 @@ async def test_a_queue_that_is_slow_slows_down_no_other(world: World) -> None:
     async with world.hume.fault(Kind.SLOW, about=SICK, seconds=2.6):
         await eventually(lambda: world.queue(HEALTHY[0]), lambda _: world.hume.hits >= 3)
         start, started = (await world.queue(SICK))["pass_index"], time.monotonic()
-        for path in HEALTHY:
-            await world.goes_on(path, passes=20)
+        await world.go_on(*HEALTHY, passes=25)  # at the pace of the slow one, that takes longer than is waited for
         sick = await world.queue(SICK)
         most = (time.monotonic() - started) / 2.6 + 2
         assert sick["pass_index"] <= start + most, "its own passes take as long as its answers"
         assert sick["error"] is None
-    await world.goes_on(SICK)
+    await world.go_on(SICK)
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -137,8 +142,7 @@ async def test_a_consumer_table_that_does_not_answer_is_an_error_of_that_consume
                 in str(one["status"]["queues"][f"hume:{HEALTHY[0]}"].get("error"))
             ),
         )
-        for path in HEALTHY:
-            await world.goes_on(path)
+        await world.go_on(*HEALTHY)
         await eventually(
             lambda: world.agent.find_consumer("hume", "//tmp/neighbour"),
             lambda one: one["error"] is None and len(one["status"]["queues"]) == len(HEALTHY),
@@ -151,7 +155,7 @@ async def test_a_cluster_that_does_not_answer_leaves_the_other_alone(world: Worl
     async with world.hume.fault(kind):
         for path in [SICK, *HEALTHY]:
             await world.is_ill(path)
-        await world.goes_on("//tmp/other", "pythia")
+        await world.go_on("//tmp/other", cluster="pythia")
         alerts = await eventually(
             world.agent.alerts, lambda alerts: "cypress_synchronizer_unable_to_fetch_object_revisions" in alerts
         )
@@ -171,8 +175,7 @@ async def test_without_its_state_an_agent_goes_on_with_what_it_knows(world: Worl
         assert (alert["code"], alert["message"]) == (3025, "Error in Queue Agent pass")
         assert alert["inner_errors"][0]["message"] == "Error while reading dynamic state"
         await eventually(world.agent.alerts, lambda alerts: "cypress_synchronizer_pass_failed" in alerts)
-        for path in [SICK, *HEALTHY]:
-            await world.goes_on(path)
+        await world.go_on(SICK, *HEALTHY)
     await eventually(world.agent.alerts, lambda alerts: alerts == {})
     assert (await world.agent.orchid("queue_agent", "pass_error"))["code"] == 0
 
@@ -196,7 +199,7 @@ async def test_a_dynamic_config_that_can_not_be_read_is_an_alert_for_as_long(wor
     async with world.pythia.fault(Kind.SILENT, about="//sys/queue_agents/config"):
         alerts = await eventually(world.agent.alerts, lambda alerts: "failed_to_fetch_dynamic_config" in alerts)
         assert alerts["failed_to_fetch_dynamic_config"]["code"] == 2600
-        await world.goes_on(HEALTHY[0])
+        await world.go_on(HEALTHY[0])
     await eventually(world.agent.alerts, lambda alerts: alerts == {})
 
 
@@ -204,11 +207,11 @@ async def test_a_dynamic_config_that_can_not_be_read_is_an_alert_for_as_long(wor
 async def test_a_clock_that_jumps_breaks_no_rate_and_no_age(world: World, jump: timedelta) -> None:
     for move in (jump, -jump):
         world.agent_clock.offset += move
-        await world.goes_on(HEALTHY[0])
+        await world.go_on(HEALTHY[0])
         await world.user.insert(HEALTHY[0], [{"data": "y"}])
         world.cluster_clock.advance(move * 2)
         await world.user.insert(HEALTHY[0], [{"data": "y"}])
-        await world.goes_on(HEALTHY[0])
+        await world.go_on(HEALTHY[0])
         queue, consumer = await world.queue(HEALTHY[0]), await world.consumer()
         rates = [
             *queue["status"]["write_row_count_rate"].values(),
@@ -223,9 +226,9 @@ async def test_a_clock_that_jumps_breaks_no_rate_and_no_age(world: World, jump: 
 
 async def test_rates_move_again_after_the_clock_went_back(world: World) -> None:
     world.agent_clock.offset = timedelta(seconds=2)
-    await world.goes_on(HEALTHY[0])
+    await world.go_on(HEALTHY[0])
     world.agent_clock.offset = timedelta(0)
-    await world.goes_on(HEALTHY[0])
+    await world.go_on(HEALTHY[0])
     await world.user.insert(HEALTHY[0], [{"data": "y"}] * 100)
     await eventually(
         lambda: world.queue(HEALTHY[0]), lambda queue: queue["status"]["write_row_count_rate"]["1m_raw"] > 0

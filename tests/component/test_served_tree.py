@@ -15,7 +15,7 @@ from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from queue_agent.wire.orchid import join_path
-from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from tests.component.running_agent import PERIOD_MILLISECONDS, RunningAgent, User, eventually, running_agent
 
 QUEUE, CONSUMER = "//tmp/q", "//tmp/c"
 QUEUE_KEY, CONSUMER_KEY = f"hume:{QUEUE}", f"hume:{CONSUMER}"
@@ -113,7 +113,7 @@ async def test_the_configuration_is_shown_unless_that_is_not_wanted(stack: Async
     world = await start(stack)
     config = await world.get("config")
     assert config["stage"] == "production"
-    assert config["queue_agent"]["controller"]["pass_period"] == 50
+    assert config["queue_agent"]["controller"]["pass_period"] == PERIOD_MILLISECONDS
     hidden = await start(stack, expose_config_in_orchid=False)
     assert not {"config", "dynamic_config_manager"} & set(await hidden.list())
 
@@ -316,7 +316,7 @@ async def test_a_document_on_the_cluster_turns_trimming_on_and_off(stack: AsyncE
     node = await world.get("dynamic_config_manager")
     assert node["applied_config"] == operators_document()
     assert node["effective_config"]["queue_agent"]["controller"]["enable_automatic_trimming"] is True
-    assert node["effective_config"]["queue_agent"]["controller"]["pass_period"] == 50
+    assert node["effective_config"]["queue_agent"]["controller"]["pass_period"] == PERIOD_MILLISECONDS
     assert node["errors"] == []
 
     await world.user.run("unregister_queue_consumer", queue_path=QUEUE, consumer_path=CONSUMER)

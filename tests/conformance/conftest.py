@@ -18,13 +18,18 @@ import pytest
 from yt.wrapper import YtClient
 
 from tests.conformance.access import User
-from tests.conformance.harness import BACKEND, NAMES, REAL_PROXY, Cli, Clients, ClusterThread, RawHttp
+from tests.conformance.harness import BACKEND, NAMES, REAL_PROXY, Cli, Clients, ClusterThread, RawHttp, environment_of
 from tests.conformance.over_rpc import reason_to_leave_out
+from tests.conformance.yt_command import YtCommand
+
+
+def _is_ours(item: pytest.Item) -> bool:
+    return item.path.is_relative_to(Path(__file__).parent)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if not item.path.is_relative_to(Path(__file__).parent):
+        if not _is_ours(item):
             continue
         # Ytsaurus-client leaves the body of a streamed answer that failed unread, and its connection to the collector.
         item.add_marker(pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket"))
@@ -34,13 +39,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="needs a local cluster: its clock, its faults, or its insides"))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _collected() -> Iterator[None]:
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """Such connections are not to be found by the tests of others."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+    if nextitem is None or not _is_ours(nextitem):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
 
 @pytest.fixture
@@ -128,9 +132,10 @@ def other_home(other: YtClient) -> Iterator[str]:
     other.remove(path, recursive=True)
 
 
-@pytest.fixture
-def cli(proxy: str) -> Cli:
-    return Cli(proxy)
+@pytest.fixture(scope="session")
+def cli(proxy: str) -> Iterator[Cli]:
+    with YtCommand(environment_of(proxy)) as loaded:
+        yield Cli(proxy, loaded)
 
 
 @pytest.fixture

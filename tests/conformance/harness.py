@@ -24,6 +24,7 @@ from queue_agent.testing import CLIENT_CONFIG
 from queue_agent.wire import http, yson
 from queue_agent.wire.error import YtError
 from tests.conformance.rpc_driver import RPC_CONFIG
+from tests.conformance.yt_command import YtCommand
 
 NAMES = ("pythia", "hume")
 REAL_PROXY = os.environ.get("YT_CONFORMANCE_PROXY")
@@ -117,6 +118,11 @@ class RawHttp:
         )
 
 
+def _discovery() -> dict[str, Any]:
+    """A local cluster has one proxy: to ask it for others before whatever is written or read only takes time."""
+    return {} if REAL_PROXY else {"proxy": {**CLIENT_CONFIG["proxy"], "enable_proxy_discovery": False}}
+
+
 @dataclass
 class Clients:
     """Makes clients and closes them."""
@@ -126,7 +132,7 @@ class Clients:
     def make(self, address: str, /, **config: Any) -> YtClient:
         """A client without retries, unless its configuration has them."""
         token = {} if REAL_TOKEN is None else {"token": REAL_TOKEN}
-        client = YtClient(address, config={**CLIENT_CONFIG, **BACKEND, **token, **config})
+        client = YtClient(address, config={**CLIENT_CONFIG, **_discovery(), **BACKEND, **token, **config})
         self._made.append(client)
         return client
 
@@ -139,22 +145,30 @@ class Clients:
 
 @dataclass(frozen=True)
 class Cli:
-    """The `yt` executable against the cluster under test."""
+    """The `yt` command against the cluster under test."""
 
     proxy: str
+    _loaded: YtCommand
 
     def run(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return self._loaded.run(arguments, stdin)
+
+    def run_executable(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """The same as a shell does it, which takes longer."""
+        executable = Path(sys.executable).with_name("yt")
         return subprocess.run(
-            [Path(sys.executable).with_name("yt"), *arguments],
-            input=stdin,
-            capture_output=True,
-            check=False,
-            env={
-                **os.environ,
-                "YT_PROXY": self.proxy,
-                "YT_CONFIG_PATCHES": "{proxy={retries={enable=%false}};dynamic_table_retries={enable=%false}}",
-            },
+            [executable, *arguments], capture_output=True, check=False, env=environment_of(self.proxy)
         )
+
+
+def environment_of(proxy: str) -> Mapping[str, str]:
+    """What the `yt` command is told by its environment."""
+    return {
+        **os.environ,
+        "YT_PROXY": proxy,
+        "YT_CONFIG_PATCHES": "{proxy={retries={enable=%false}};dynamic_table_retries={enable=%false}}",
+        "LANGUAGE": "C",  # else it looks for translations of all its hundreds of options
+    }
 
 
 def make_queue(client: YtClient, path: str, **attributes: Any) -> str:
@@ -176,17 +190,23 @@ def inside(client: YtClient, transaction_id: str) -> Any:
     return client.Transaction(transaction_id=transaction_id, acquire=False, ping=False)
 
 
+def lock(client: YtClient, transaction_id: str, path: str, mode: str = "exclusive", **options: Any) -> str:
+    """Lock for a transaction; the id of the lock."""
+    with inside(client, transaction_id):
+        return str(client.lock(path, mode=mode, **options)["lock_id"])
+
+
 def start(client: YtClient, parent: str | None = None, **options: Any) -> str:
     """The id of a new transaction that nobody pings."""
     return str(client.start_transaction(parent_transaction=parent, timeout=60_000, **options))
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 10) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
     """Wait until something is so; AssertionError if it does not become so."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 @contextmanager

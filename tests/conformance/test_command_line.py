@@ -17,6 +17,13 @@ def typed(cli: Cli, line: str, home: str, stdin: bytes = b"") -> str:
     return done.stdout.decode().strip()
 
 
+def test_the_executable_does_what_is_done_without_it(cli: Cli, home: str) -> None:
+    for arguments in (["exists", home], ["list", f"{home}/nothing"]):
+        done, by_executable = cli.run(*arguments), cli.run_executable(*arguments)
+        assert (done.returncode, done.stdout) == (by_executable.returncode, by_executable.stdout)
+        assert (b"Error resolving path" in done.stderr) == (b"Error resolving path" in by_executable.stderr)
+
+
 def test_a_tree_is_walked_and_changed(cli: Cli, client: YtClient, home: str) -> None:
     client.create("document", f"{home}/a/d", recursive=True)
     assert typed(cli, "exists ~/a/d", home) == "true"

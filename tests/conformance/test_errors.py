@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Mapping
+import uuid
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,14 @@ METHODS = dict.fromkeys(("advance_queue_consumer", "create", "execute_batch", "r
 """Of the commands that are asked here by hand; the others read."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scene:
     """A queue with rows, a consumer that stands somewhere, a producer with a session: wrong input must harm none."""
 
     client: YtClient
     home: str
+    seen: Any = None
+    """All that could have changed, as it was last looked at."""
 
     @property
     def queue(self) -> str:
@@ -39,30 +42,38 @@ class Scene:
     def producer(self) -> str:
         return f"{self.home}/p"
 
-    def everything(self) -> Any:
-        """All that could have changed."""
+    def look(self) -> None:
         tables = [rows_of(self.client, f"* from [{path}]") for path in (self.queue, self.consumer, self.producer)]
         tree = self.client.get(self.home, attributes=["type", "revision", "tablet_state", "user_attributes"])
         registrations = self.client.list_queue_consumer_registrations(queue_path=self.queue)
-        return tables, yson.dumps(tree), yson.dumps(registrations)
+        self.seen = tables, yson.dumps(tree), yson.dumps(registrations)
+
+
+@pytest.fixture(scope="module")
+def _scene(_client: YtClient) -> Iterator[Scene]:
+    scene = Scene(_client, f"//tmp/{uuid.uuid4().hex}")
+    _client.create("map_node", scene.home)
+    make_queue(_client, scene.queue)
+    _client.insert_rows(scene.queue, [{"data": "foo"}, {"data": "bar"}])
+    _client.create("queue_consumer", scene.consumer)
+    _client.register_queue_consumer(scene.queue, scene.consumer, vital=True)
+    _client.advance_queue_consumer(scene.consumer, scene.queue, 0, old_offset=0, new_offset=1, client_side=False)
+    _client.create("queue_producer", scene.producer)
+    _client.create_queue_producer_session(scene.producer, scene.queue, "s")
+    scene.look()
+    yield scene
+    _client.insert_rows(scene.queue, [{"data": "still works"}])
+    assert len(rows_of(_client, f"* from [{scene.queue}]")) == 3
+    _client.unregister_queue_consumer(scene.queue, scene.consumer)
+    _client.remove(scene.home, recursive=True)
 
 
 @pytest.fixture
-def scene(client: YtClient, home: str) -> Any:
-    scene = Scene(client, home)
-    make_queue(client, scene.queue)
-    client.insert_rows(scene.queue, [{"data": "foo"}, {"data": "bar"}])
-    client.create("queue_consumer", scene.consumer)
-    client.register_queue_consumer(scene.queue, scene.consumer, vital=True)
-    client.advance_queue_consumer(scene.consumer, scene.queue, 0, old_offset=0, new_offset=1, client_side=False)
-    client.create("queue_producer", scene.producer)
-    client.create_queue_producer_session(scene.producer, scene.queue, "s")
-    before = scene.everything()
-    yield scene
-    assert scene.everything() == before
-    client.insert_rows(scene.queue, [{"data": "still works"}])
-    assert len(rows_of(client, f"* from [{scene.queue}]")) == 3
-    client.unregister_queue_consumer(scene.queue, scene.consumer)
+def scene(_scene: Scene) -> Iterator[Scene]:
+    before = _scene.seen
+    yield _scene
+    _scene.look()
+    assert _scene.seen == before
 
 
 def check_envelope(answer: Answer, status: int, code: int, *culprits: str) -> None:

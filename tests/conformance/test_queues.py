@@ -130,7 +130,7 @@ def test_a_conflict_tells_the_facts(client: YtClient, consumer: str, queue: str)
 
 
 def test_an_offset_may_go_anywhere(client: YtClient, consumer: str, queue: str) -> None:
-    for new in (5, 1, 10**12, 0):
+    for new in (5, 1, 10**12, 2**63 - 1, 0):
         advance(client, consumer, queue, new)
         assert rows_of(client, f"[offset] from [{consumer}]") == [{"offset": new}]
     advance(client, consumer, queue, 1, partition_index=77)

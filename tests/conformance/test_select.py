@@ -30,6 +30,8 @@ def queue(client: YtClient, home: str) -> str:
         ('data in ("0-3", "1-2", "no")', ["0-3", "1-2"]),
         ("[$row_index] = 1 or [$tablet_index] = 1 and [$row_index] = 2", ["0-1", "1-1", "1-2"]),
         ("[$row_index] > 1 and not [$row_index] != 2", ["0-2", "1-2"]),
+        ("[$tablet_index] = 0 and [$row_index] between 4 and 9223372036854775807", ["0-4"]),
+        ("[$tablet_index] = 0 and [$row_index] > 9223372036854775807", []),
         ("[$tablet_index] = 7", []),
     ],
 )

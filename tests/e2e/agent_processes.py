@@ -27,7 +27,15 @@ from tests.e2e.playground import environment, free_ports
 CLUSTER: Final = "pythia"
 LEASE: Final = 6.0
 CONSUMER: Final = "//tmp/consumer"
+PASS_MILLISECONDS: Final = 2000
+"""The period of all queues' passes; what agents ask in them is most of what such tests cost."""
+
+END_SECONDS: Final = 60.0
+"""For an agent that was told to leave."""
+
 _ASK_SECONDS: Final = 3.0
+_ASK_PERIOD: Final = 1.0
+_POLL_SECONDS: Final = 0.2
 _ASKED_AT_ONCE: Final = 80
 """More than a dead agent has led: those who wait for it keep nobody else from asking."""
 
@@ -62,7 +70,9 @@ class AgentProcess:
                     "rpc": {"host": "127.0.0.1", "port": rpc_port, "advertised_host": "127.0.0.1"},
                     "http": {"host": "127.0.0.1", "port": http_port},
                     "cypress_synchronizer": {"policy": "watching"},
-                    "queue_agent": {"controller": {"enable_automatic_trimming": True}},
+                    "queue_agent": {
+                        "controller": {"pass_period": PASS_MILLISECONDS, "enable_automatic_trimming": True}
+                    },
                     "logging": {"format": "console"},
                 }
             )
@@ -89,7 +99,7 @@ class AgentProcess:
         deadline = time.monotonic() + seconds
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"{self.user} does not end"
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(_POLL_SECONDS)
         return self.process.returncode
 
     def kill(self) -> None:
@@ -141,6 +151,8 @@ class Stage:
             ]
             taken = time.monotonic() - started
             assert taken < seconds, f"after {after}: {agent.user} took {taken:.1f} s, {missing[:5]} are missing"
+            if missing:
+                await asyncio.sleep(_ASK_PERIOD)
 
     async def members(self) -> Any:
         """Locks of the agents, once there is anything to be locked."""
@@ -166,8 +178,8 @@ class Stage:
                 read = self.written[queue] - 1
                 self.read[queue].append((time.monotonic(), read))
                 await self.user.advance(CONSUMER, queue, 0, read)
-                self.note_trims()
                 await asyncio.sleep(period)
+            self.note_trims()
 
 
 async def _all_of(questions: list[Any]) -> list[Any]:
@@ -210,7 +222,7 @@ async def running_stage(
             agent.start()
         await eventually(stage.members, lambda members: len(members) == agent_count)
         for agent in stage.agents:
-            await stage.all_served(agent, 40)
+            await stage.all_served(agent, 60)
         yield stage
 
 

@@ -25,8 +25,10 @@ from yt.wrapper import YtClient, http_helpers
 SOURCES: Final = Path(__file__).parents[2]
 CLUSTERS: Final = ("pythia", "hume")
 
-START_SECONDS: Final = 30
-STOP_SECONDS: Final = 20
+START_SECONDS: Final = 60
+STOP_SECONDS: Final = 60
+
+_POLL_SECONDS: Final = 0.2
 
 _READY: Final = re.compile(r"ready: (.+)\n")
 _CLUSTER: Final = re.compile(r"(\S+) (http://127\.0\.0\.1:\d+) \(rpc (127\.0\.0\.1:\d+)\)")
@@ -49,6 +51,7 @@ class Playground:
     """
 
     def __init__(self, directory: Path, *options: str, clusters: tuple[str, ...] = CLUSTERS) -> None:
+        self.directory = directory
         self._temporary = Path(tempfile.mkdtemp(prefix="tmp-", dir=directory))
         self._log = directory / "stderr"
         self._home = directory / "home"
@@ -168,6 +171,7 @@ class Playground:
         aliases = "".join(f'{name}="{url}";' for name, url in self.clusters.items())
         return subprocess.run(
             ["bash", "-eo", "pipefail", "-c", script],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=100,
@@ -249,12 +253,13 @@ def free_ports(count: int) -> list[int]:
     pytest.fail("no free ports")
 
 
-def eventually(check: Callable[[], Any], seconds: float = 15) -> Any:
+def eventually(check: Callable[[], Any], seconds: float = 60, pause: float = _POLL_SECONDS) -> Any:
     """Do a check until it does not fail any more; its last failure if it has failed for so long.
 
     Args:
         check: fails by AssertionError.
         seconds: for how long.
+        pause: seconds between two checks.
 
     Returns:
         What the check returned.
@@ -266,4 +271,4 @@ def eventually(check: Callable[[], Any], seconds: float = 15) -> Any:
         except AssertionError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(0.05)
+            time.sleep(pause)

@@ -46,9 +46,9 @@ def queue_agent(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def done(*arguments: str) -> str:
-    """Standard output of a command that must succeed."""
-    result = queue_agent(*arguments)
-    assert (result.returncode, result.stderr) == (0, "")
+    """Standard output of a command that must succeed; it is run in this process."""
+    result = CliRunner().invoke(application, arguments)
+    assert (result.exit_code, result.stderr) == (0, ""), result
     return result.stdout
 
 
@@ -82,7 +82,9 @@ def agent(playground: Playground, clients: dict[str, YtClient]) -> tuple[str, st
 
 
 def test_the_status_of_everything_is_a_table_without_colours_in_a_pipe(agent: tuple[str, str]) -> None:
-    output = done("status", *agent)
+    result = queue_agent("status", *agent)
+    assert (result.returncode, result.stderr) == (0, "")
+    output = result.stdout
     assert "\x1b" not in output
     lines = [line.split() for line in output.splitlines()]
     assert ["queue", "partitions", "rows", "size"] in [line[:4] for line in lines]
@@ -176,10 +178,10 @@ def test_doctor_finds_nothing_wrong_with_a_playground(
     assert {finding["grade"] for finding in findings} == {"ok"}, findings
     assert ["master of pythia", "answers"] in [[finding["subject"], finding["check"]] for finding in findings]
     config.write_text(json.dumps({**document, "stage": "nobodys"}))
-    result = queue_agent("doctor", "--config", str(config))
-    assert (result.returncode, "FAIL  addresses" in result.stdout) == (1, True)
+    result = CliRunner().invoke(application, ["doctor", "--config", str(config)])
+    assert (result.exit_code, "FAIL  addresses" in result.stdout) == (1, True)
     assert f"queue-agent register-addresses --config {config}" in result.stdout
-    assert queue_agent("doctor", "--config", "nowhere.yaml").returncode == 2
+    assert CliRunner().invoke(application, ["doctor", "--config", "nowhere.yaml"]).exit_code == 2
 
 
 def test_shells_complete_the_names_of_commands() -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from yt.packages.urllib3.exceptions import HTTPError
 from yt.wrapper import YtClient, YtError
 
 from tests.e2e.playground import connected, eventually, running, started
@@ -61,12 +62,12 @@ def test_additions_are_in_all_replicas_once_after_a_crash(tmp_path: Path) -> Non
                         acknowledged += 1
                         if acknowledged >= goal:
                             enough.set()
-                except (YtError, OSError):
+                except (YtError, OSError, HTTPError):
                     return
 
             thread = threading.Thread(target=write, args=(meta, acknowledged + 30 + 7 * number, enough))
             thread.start()
-            assert enough.wait(30)
+            assert enough.wait(60)
             playground.process.kill()
             thread.join()
     with running(tmp_path, *options) as playground, ExitStack() as stack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -14,15 +15,23 @@ from yt.wrapper import YtClient, YtError
 from yt.wrapper.errors import YtTokenError
 
 from tests.e2e.playground import Playground, connected, eventually, running
-from tests.e2e.test_local_command import assert_refused, create_queue, insert, run_to_its_end
+from tests.e2e.test_local_command import assert_refused, create_queue, insert
 
 QUEUE: Final = "//home/closed/queue"
 CONSUMER: Final = "//home/consumer"
 
 
-def test_the_agent_does_its_whole_work_with_a_token_of_its_own(tmp_path: Path) -> None:
-    with running(tmp_path, "--require-token") as playground, ExitStack() as stack:
-        pythia, hume = (stack.enter_context(as_root(playground, name)) for name in ("pythia", "hume"))
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
+    """Asks everybody for a token, and may therefore be served to other machines."""
+    options = ("--require-token", "--test-controls", "--host=0.0.0.0")
+    with running(tmp_path_factory.mktemp("guarded"), *options) as playground:
+        yield playground
+
+
+def test_the_agent_does_its_whole_work_with_a_token_of_its_own(guarded: Playground) -> None:
+    with ExitStack() as stack:
+        pythia, hume = (stack.enter_context(as_root(guarded, name)) for name in ("pythia", "hume"))
         pythia.create("map_node", "//home/closed", attributes={"inherit_acl": False})
         create_queue(pythia, QUEUE, 10)
         hume.create("queue_consumer", CONSUMER)
@@ -37,63 +46,63 @@ def test_the_agent_does_its_whole_work_with_a_token_of_its_own(tmp_path: Path) -
         insert(pythia, QUEUE, 5)
         hume.advance_queue_consumer(CONSUMER, f"<cluster=pythia>{QUEUE}", 0, 4, 12)
         eventually(lambda: assert_trimmed(pythia, 12))
-        assert playground.ask_agent("/orchid/alerts") == {}
+        assert guarded.ask_agent("/orchid/alerts") == {}
 
 
-def test_nobody_gets_in_without_a_token(tmp_path: Path) -> None:
-    options = ("--require-token", "--test-controls", "--agents=0")
-    with running(tmp_path, *options, clusters=("alone",)) as playground:
-        assert playground.token_file is not None
-        assert stat.S_IMODE(playground.token_file.stat().st_mode) == 0o600
-        for token in (None, "guessed"):
-            with connected(playground.clusters["alone"], token) as stranger, pytest.raises(YtTokenError):
-                stranger.list("/")
-        with pytest.raises(HTTPError) as refused:
-            urlopen(f"{playground.clusters['alone']}/test/clock", timeout=10)
-        with refused.value as answer:
-            assert answer.code == 401
-        assert playground.webhdfs_secret_file is not None
-        assert stat.S_IMODE(playground.webhdfs_secret_file.stat().st_mode) == 0o600
-        served = f"http://{playground.webhdfs}/webhdfs/v1/{{}}alone/?op=LISTSTATUS"
-        with pytest.raises(HTTPError) as missing:
-            urlopen(served.format(""), timeout=10)
-        missing.value.close()
-        with urlopen(served.format(f"{playground.webhdfs_secret_file.read_text().strip()}/"), timeout=10) as answer:
-            assert b"tmp" in answer.read()
-        listed = f"YT_PROXY={playground.clusters['alone']} YT_TOKEN_PATH={playground.token_file} yt list //sys/users"
-        assert "root" in playground.shell(listed).stdout.split()
+def test_nobody_gets_in_without_a_token(guarded: Playground) -> None:
+    pythia = guarded.clusters["pythia"]
+    assert guarded.token_file is not None
+    assert stat.S_IMODE(guarded.token_file.stat().st_mode) == 0o600
+    for token in (None, "guessed"):
+        with connected(pythia, token) as stranger, pytest.raises(YtTokenError):
+            stranger.list("/")
+    with pytest.raises(HTTPError) as refused:
+        urlopen(f"{pythia}/test/clock", timeout=10)
+    with refused.value as answer:
+        assert answer.code == 401
+    assert guarded.webhdfs_secret_file is not None
+    assert stat.S_IMODE(guarded.webhdfs_secret_file.stat().st_mode) == 0o600
+    served = f"http://{guarded.webhdfs}/webhdfs/v1/{{}}pythia/?op=LISTSTATUS"
+    with pytest.raises(HTTPError) as missing:
+        urlopen(served.format(""), timeout=10)
+    missing.value.close()
+    with urlopen(served.format(f"{guarded.webhdfs_secret_file.read_text().strip()}/"), timeout=10) as answer:
+        assert b"tmp" in answer.read()
+    listed = f"YT_PROXY={pythia} YT_TOKEN_PATH={guarded.token_file} yt list //sys/users"
+    assert "root" in guarded.shell(listed).stdout.split()
+
+
+def test_other_machines_are_only_served_with_tokens(guarded: Playground) -> None:
+    for host in ("0.0.0.0", "::", "example.net"):
+        assert_refused(["--agents=0", "--cluster=a=0", f"--host={host}"], host, "--require-token")
+    assert guarded.clusters["pythia"].startswith("http://127.0.0.1:")
+    with as_root(guarded, "pythia") as client:
+        create_queue(client, "//tmp/queue", 3)
+        assert len(list(client.pull_queue("//tmp/queue", 0, 0))) == 3
+        eventually(lambda: assert_status(client, "//tmp/queue"))
 
 
 def test_tokens_stay_what_they_are_in_a_data_directory(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+    data = f"--data-dir={tmp_path / 'data'}"
     tokens = []
-    for _ in range(2):
-        with running(tmp_path, "--require-token", f"--data-dir={data}") as playground:
-            assert playground.token_file == data / "root.token"
+    for agents in ("--agents=0", "--agents=1"):  # an agent is ready once it was let in with its own
+        with running(tmp_path, "--require-token", agents, data, clusters=("pythia",)) as playground:
+            assert playground.token_file == tmp_path / "data" / "root.token"
             tokens.append(playground.token())
             with as_root(playground, "pythia") as client:
                 assert client.get("//sys/cypress_tokens/@count") == 2
-                assert_served(client)
     assert tokens[0] == tokens[1]
     # Without the option the same data are open again.
-    with running(tmp_path, f"--data-dir={data}") as playground, connected(playground.clusters["pythia"]) as client:
+    with (
+        running(tmp_path, "--agents=0", data, clusters=("pythia",)) as playground,
+        connected(playground.clusters["pythia"]) as client,
+    ):
         assert client.exists("//sys/users/root")
 
 
-def test_other_machines_are_only_served_with_tokens(tmp_path: Path) -> None:
-    for host in ("0.0.0.0", "::", "example.net"):
-        assert_refused(run_to_its_end("--agents=0", "--cluster=a=0", f"--host={host}"), host, "--require-token")
-    with running(tmp_path, "--require-token", "--host=0.0.0.0") as playground:
-        assert playground.clusters["pythia"].startswith("http://127.0.0.1:")
-        with as_root(playground, "pythia") as client:
-            create_queue(client, "//tmp/queue", 3)
-            assert len(list(client.pull_queue("//tmp/queue", 0, 0))) == 3
-            eventually(lambda: assert_status(client, "//tmp/queue"))
-
-
 def test_an_address_that_is_not_here_is_named() -> None:
-    result = run_to_its_end("--require-token", "--agents=0", "--cluster=a=0", "--host=192.0.2.1")
-    assert_refused(result, "cannot listen on 192.0.2.1:0")
+    arguments = ["--require-token", "--agents=0", "--cluster=a=0", "--host=192.0.2.1"]
+    assert_refused(arguments, "cannot listen on 192.0.2.1:0")
 
 
 def as_root(playground: Playground, name: str) -> Any:
@@ -109,11 +118,6 @@ def assert_status(client: YtClient, path: str) -> Any:
         return client.get(f"{path}/@queue_partitions")
     except YtError as error:
         raise AssertionError(str(error)) from error
-
-
-def assert_served(client: YtClient) -> None:
-    addresses = client.get("//sys/@cluster_connection/queue_agent/stages/production/addresses")
-    assert len(addresses) == 1
 
 
 def assert_journalled(client: YtClient) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 from yarl import URL
 
-from queue_agent.testing import LocalCluster
+from queue_agent.testing import LocalCluster, local_clusters
 from tests.examples.comment_world import (
     TABLES,
     Service,
@@ -17,11 +18,29 @@ from tests.examples.comment_world import (
     Time,
     ask,
     check_nothing_is_half_there,
+    create,
     new_guid,
+    rows_of,
     serving,
 )
 
 GUID = "1-2-3-4"
+
+
+@pytest.fixture(scope="module")
+def empty_cluster() -> Iterator[LocalCluster]:
+    """A cluster with the tables, for tests that write nothing."""
+    with local_clusters("local") as clusters:
+        create(clusters["local"])
+        yield clusters["local"]
+        check_nothing_is_half_there(clusters["local"])
+        assert rows_of(clusters["local"], TABLES.topics) == []
+
+
+@pytest.fixture
+async def empty_service(empty_cluster: LocalCluster, time: Time) -> AsyncIterator[Service]:
+    async with serving(empty_cluster, time) as service:
+        yield service
 
 
 @pytest.mark.parametrize(
@@ -40,22 +59,22 @@ GUID = "1-2-3-4"
     ],
 )
 async def test_a_document_that_makes_no_sense_is_refused(
-    service: Service, method: str, parameters: dict[str, Any], culprit: str
+    empty_service: Service, method: str, parameters: dict[str, Any], culprit: str
 ) -> None:
-    status, document = await service.post(method, **parameters)
+    status, document = await empty_service.post(method, **parameters)
     assert status == 400
     assert culprit in document["error"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"content": "\\ud800", "user": "ann"}', b"\xff"])
-async def test_what_is_not_a_document_is_refused(service: Service, body: bytes) -> None:
-    async with service.http.post("/post_comment", data=body) as response:
+async def test_what_is_not_a_document_is_refused(empty_service: Service, body: bytes) -> None:
+    async with empty_service.http.post("/post_comment", data=body) as response:
         assert response.status == 400
         assert list(await response.json()) == ["error"]
 
 
-async def test_a_document_that_is_too_large_is_refused(service: Service) -> None:
-    async with service.http.post("/post_comment", data=io.BytesIO(b" " * (5 << 20))) as response:
+async def test_a_document_that_is_too_large_is_refused(empty_service: Service) -> None:
+    async with empty_service.http.post("/post_comment", data=io.BytesIO(b" " * (5 << 20))) as response:
         assert response.status == 400
         assert "error" in await response.json()
 
@@ -74,9 +93,9 @@ async def test_a_document_that_is_too_large_is_refused(service: Service) -> None
     ],
 )
 async def test_an_address_that_makes_no_sense_is_refused(
-    service: Service, method: str, parameters: dict[str, Any], culprit: str
+    empty_service: Service, method: str, parameters: dict[str, Any], culprit: str
 ) -> None:
-    status, document = await service.get(method, **parameters)
+    status, document = await empty_service.get(method, **parameters)
     assert status == 400
     assert culprit in document["error"]
 
@@ -99,8 +118,8 @@ async def test_an_address_that_makes_no_sense_is_refused(
         "static/../web.py",
     ],
 )
-async def test_whatever_the_address_the_answer_is_a_document(service: Service, address: str) -> None:
-    async with service.http.get(URL(f"{service.url}{address}", encoded=True)) as response:
+async def test_whatever_the_address_the_answer_is_a_document(empty_service: Service, address: str) -> None:
+    async with empty_service.http.get(URL(f"{empty_service.url}{address}", encoded=True)) as response:
         assert response.status in (200, 400, 404)
         document = await response.json()
         assert document == [] if response.status == 200 else list(document) == ["error"]

@@ -133,7 +133,7 @@ async def test_two_hundred_who_post_at_once_into_a_large_topic_all_get_a_number_
     posted: dict[int, str] = {}
     conflicts = 0
     # Two instances: within one, writers of a topic take turns; between two it is the cluster that says who was first.
-    async with serving(cluster, time, "one", 60) as one, serving(cluster, time, "two", 60) as two:
+    async with serving(cluster, time, "one", 100) as one, serving(cluster, time, "two", 100) as two:
 
         async def poster(number: int) -> None:
             nonlocal conflicts

@@ -141,9 +141,11 @@ def bombs() -> Sequence[Attack]:
 
 
 def _deflate_zeros(size: int) -> bytes:
-    compressor = zlib.compressobj(9)
     block = b"\0" * 2**20
-    return b"".join([*(compressor.compress(block) for _ in range(size // len(block))), compressor.flush()])
+    compressor = zlib.compressobj(9)
+    first, next_ = (compressor.compress(block) + compressor.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    # Behind such a flush equal blocks have equal bytes, and need not be compressed again.
+    return first + next_ * (size // len(block) - 1) + compressor.flush()
 
 
 def _noise(choices: random.Random) -> Attack:

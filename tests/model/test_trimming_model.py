@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from copy import copy
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +10,20 @@ from hypothesis import strategies as st
 
 from queue_agent.core.lease import LeaseTerms, Tenure
 from tests.model.search import Outcome, search
-from tests.model.trimming import NONE, START, Agent, Rules, State, aged, canonical, is_bad, looked, may_trim, received
-from tests.model.trimming import steps as all_steps
+from tests.model.trimming import (
+    NONE,
+    START,
+    Agent,
+    Rules,
+    State,
+    aged,
+    canonical,
+    is_bad,
+    looked,
+    may_trim,
+    received,
+    stepper,
+)
 
 STEADY = Rules(wait=4, clocks_slip=False)
 """With clocks that go equally fast a shorter wait is enough, and there is less to be searched."""
@@ -29,7 +41,7 @@ BROKEN = {
 
 
 def look_for_two(rules: Rules) -> Outcome[State]:
-    return search(START, partial(all_steps, rules=rules), is_bad, canonical)
+    return search(START, stepper(rules), is_bad, canonical)
 
 
 @pytest.mark.parametrize("rules", [Rules(answer=0), STEADY], ids=["clocks slip", "answers take their time"])
@@ -94,6 +106,7 @@ def test_the_agent_of_the_model_does_what_agents_do(events: list[str]) -> None:
             assert may_trim(model, rules)
         elif may_trim(model, rules):
             assert model.alone  # what is asked in the tick of an answer counts as asked before it
-            tenure.saw_alone(now + 0.5)
-            assert tenure.find_hold("q", now) is None
+            looked_later = copy(tenure)
+            looked_later.saw_alone(now + 0.5)
+            assert looked_later.find_hold("q", now) is None
     assert model.trim == NONE

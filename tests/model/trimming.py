@@ -11,8 +11,9 @@ one sent later. Nothing else is left out, and all states there are get searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Final, NamedTuple
 
 NONE: Final = -1
@@ -85,7 +86,8 @@ START: Final = State(0, (Agent(), Agent()), slipped=False)
 
 def is_bad(state: State) -> bool:
     """Two trim at once."""
-    return all(agent.trim != NONE for agent in state.agents)
+    first, second = state.agents
+    return first.trim != NONE != second.trim
 
 
 def canonical(state: State) -> State:
@@ -151,33 +153,44 @@ def aged(agent: Agent, rules: Rules) -> Agent | None:
     return agent
 
 
-def steps(state: State, rules: Rules) -> Iterator[tuple[str, State]]:
-    """Everything that can happen next."""
-    owner, agents, slipped = state
-    yield "mapping changes", State(1 - owner, (written(agents[0]), written(agents[1])), slipped)
-    for index, agent in enumerate(agents):
-        for name, following in _agent_steps(index, agent, state, rules):
-            changed = (following, agents[1]) if index == 0 else (agents[0], following)
-            yield f"{name} of {index}", state._replace(agents=changed)
-    first, second = (aged(agent, rules) for agent in agents)
-    if first is not None and second is not None:
-        yield "tick", State(owner, (first, second), slipped)
-    if rules.clocks_slip and not slipped:
-        if first is not None:
-            yield "slip of 0", State(owner, (first, agents[1]), slipped=True)
-        if second is not None:
-            yield "slip of 1", State(owner, (agents[0], second), slipped=True)
+def stepper(rules: Rules) -> Callable[[State], Iterator[tuple[str, State]]]:
+    """Say what can happen next in a state; an agent has so few states of its own that what it does is remembered."""
+    agent_aged = cache(partial(aged, rules=rules))
+    agent_written = cache(written)
+
+    @cache
+    def agent_steps(index: int, agent: Agent, is_named: bool, is_alone: bool) -> list[tuple[str, Agent]]:
+        return [(f"{name} of {index}", after) for name, after in _agent_steps(agent, is_named, is_alone, rules)]
+
+    def steps(state: State) -> Iterator[tuple[str, State]]:
+        owner, (first, second), slipped = state
+        yield "mapping changes", State(1 - owner, (agent_written(first), agent_written(second)), slipped)
+        for name, after in agent_steps(0, first, owner == 0, not second.registered):
+            yield name, State(owner, (after, second), slipped)
+        for name, after in agent_steps(1, second, owner == 1, not first.registered):
+            yield name, State(owner, (first, after), slipped)
+        older_first, older_second = agent_aged(first), agent_aged(second)
+        if older_first is not None and older_second is not None:
+            yield "tick", State(owner, (older_first, older_second), slipped)
+        if rules.clocks_slip and not slipped:
+            if older_first is not None:
+                yield "slip of 0", State(owner, (older_first, second), slipped=True)
+            if older_second is not None:
+                yield "slip of 1", State(owner, (first, older_second), slipped=True)
+
+    return steps
 
 
-def _agent_steps(index: int, agent: Agent, state: State, rules: Rules) -> Iterator[tuple[str, Agent]]:
+def _agent_steps(agent: Agent, is_named: bool, is_alone: bool, rules: Rules) -> Iterator[tuple[str, Agent]]:
+    """What one agent may do, which the mapping names or not, and which is the only one so far or not."""
     if not agent.registered:
         yield "registration", agent._replace(registered=True, asked=rules.freshness + 1)
         return
     if agent.reading == NONE:
-        yield "request", agent._replace(reading=0, named=state.owner == index)
+        yield "request", agent._replace(reading=0, named=is_named)
     else:
         yield "answer", received(agent, rules)
-    if not state.agents[1 - index].registered:
+    if is_alone:
         yield "look", looked(agent, True, rules)
     if agent.trim != NONE:
         yield "end of trim", agent._replace(trim=NONE)

@@ -8,6 +8,8 @@ import pytest
 from queue_agent.controllers import lane as lane_module
 from queue_agent.controllers.lane import LEAST_WIDTH, Lane
 
+PATIENCE = 0.01
+
 
 class Works:
     """Pieces of work that end when they are told to."""
@@ -34,7 +36,7 @@ class Works:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - conditions of all kinds, over fakes that know no events
             await asyncio.sleep(0)
 
@@ -48,6 +50,12 @@ async def tasks() -> AsyncIterator[asyncio.TaskGroup]:
 async def put_all(lane: Lane, works: Works, *names: str) -> None:
     for name in names:
         lane.put(works.make(name))
+    await settle()
+
+
+async def run_out_of_patience() -> None:
+    """Wait until what is under way has taken too long: timers of equal length end in the order they began in."""
+    await asyncio.sleep(PATIENCE)
     await settle()
 
 
@@ -113,10 +121,10 @@ async def test_it_has_caught_up_when_nothing_waits(tasks: asyncio.TaskGroup) -> 
 
 
 async def test_there_is_a_limit_to_what_takes_long(tasks: asyncio.TaskGroup) -> None:
-    lane, works = Lane(tasks, width=1, patience=0.01, overflow=1), Works()
+    lane, works = Lane(tasks, width=1, patience=PATIENCE, overflow=1), Works()
     await put_all(lane, works, "a", "b", "c")
     await until(lambda: works.begun == ["a", "b"])
-    await asyncio.sleep(0.05)  # more than patience, and nothing is to come of it
+    await run_out_of_patience()
     assert works.begun == ["a", "b"]
     await works.end("b")
     await until(lambda: "c" in works.begun)
@@ -124,10 +132,10 @@ async def test_there_is_a_limit_to_what_takes_long(tasks: asyncio.TaskGroup) -> 
 
 
 async def test_when_what_takes_long_ends_its_room_goes_to_another_that_takes_long(tasks: asyncio.TaskGroup) -> None:
-    lane, works = Lane(tasks, width=1, patience=0.01, overflow=1), Works()
+    lane, works = Lane(tasks, width=1, patience=PATIENCE, overflow=1), Works()
     await put_all(lane, works, "a", "b", "c")
     await until(lambda: works.begun == ["a", "b"])
-    await asyncio.sleep(0.05)  # b takes long, too
+    await run_out_of_patience()
     await works.end("a")
     await settle()
     assert works.begun == ["a", "b", "c"]

@@ -23,6 +23,7 @@ from queue_agent.ports.cluster import Cluster
 from tests.unit.controllers.still_rounds import StandingClock
 
 CLUSTER = "hume"
+PERIOD = timedelta(milliseconds=10)
 
 
 @dataclass
@@ -122,7 +123,7 @@ class World:
 @asynccontextmanager
 async def running_world() -> AsyncIterator[World]:
     cluster = FakeCluster()
-    schedule = Schedule(timedelta(milliseconds=10), timedelta(seconds=5))
+    schedule = Schedule(PERIOD, timedelta(seconds=5))
     clusters: dict[str, Cluster] = {CLUSTER: cluster}  # type: ignore[dict-item] # it has what is asked
     async with Rounds.running(clusters, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
         yield World(cluster, rounds)
@@ -132,6 +133,11 @@ async def running_world() -> AsyncIterator[World]:
 async def world() -> AsyncIterator[World]:
     async with running_world() as world:
         yield world
+
+
+async def some_periods() -> None:
+    """Let several pass: what sleeps for one meanwhile goes on before this ends, for timers end in their order."""
+    await asyncio.sleep(5 * PERIOD.total_seconds())
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -227,7 +233,7 @@ async def test_who_was_slow_looks_alone_until_it_is_quick_again(world: World, mo
     slow.holding = asyncio.Event()
     world.cluster.touched["//slow"] = 1
     await until(lambda: slow.inside > 0)
-    await asyncio.sleep(0.06)  # longer than a pass may take in company
+    await asyncio.sleep(1.2 * cluster_rounds.SLOW_SECONDS)  # so long is the pass that is held
     slow.holding.set()
     await until(lambda: "//slow" in world.cluster.alone)
     together = len(world.cluster.together)
@@ -293,7 +299,7 @@ async def test_a_burst_of_passes_comes_a_few_at_a_time_and_later_ones_look_anew(
         world.cluster.touched[one.path] = 1
     await until(lambda: sum(one.inside for one in controllers) >= LEAST_WIDTH)
     begun = sum(one.inside for one in controllers)
-    await asyncio.sleep(0.05)  # several periods, in which no other may begin
+    await some_periods()
     waiting = [one for one in controllers if len(one.own_passes) == 1]
     assert len(waiting) == 60 - begun > 0
     hold.set()
@@ -313,9 +319,9 @@ async def test_while_there_is_too_much_to_do_idle_objects_wait_with_the_others(m
             one.holding = hold
             world.cluster.touched[one.path] = 1
         await until(lambda: any(one.inside for one in moving))
-        await asyncio.sleep(0.05)  # a round that had begun comes to its end
+        await some_periods()  # a round that had begun comes to its end
         quiet = len(idle[0].quiet_passes)
-        await asyncio.sleep(0.05)  # several periods, in which no round may begin
+        await some_periods()
         assert len(idle[0].quiet_passes) == quiet
         hold.set()
         await until(lambda: len(idle[0].quiet_passes) > quiet)
@@ -345,7 +351,7 @@ async def test_one_that_is_removed_before_its_first_pass_has_none(world: World) 
 
 
 async def test_at_the_end_all_that_is_under_way_is_cancelled() -> None:
-    schedule = Schedule(timedelta(milliseconds=10), timedelta(seconds=5))
+    schedule = Schedule(PERIOD, timedelta(seconds=5))
     async with Rounds.running({}, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
         controllers = [FakeController(f"//{number}") for number in range(100)]
         for one in controllers:
@@ -356,7 +362,7 @@ async def test_at_the_end_all_that_is_under_way_is_cancelled() -> None:
 
 
 async def test_a_cluster_nobody_knows_is_an_error_of_its_objects() -> None:
-    schedule = Schedule(timedelta(milliseconds=10), timedelta(seconds=5))
+    schedule = Schedule(PERIOD, timedelta(seconds=5))
     async with Rounds.running({}, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
         controller = FakeController("//a")
         rounds.add(CrossClusterRef("nowhere", "//a"), controller)
