@@ -23,10 +23,10 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def world(home: LocalCluster, folder: str, tmp_path: Path) -> World:
-    """The exporter goes by the time of the cluster."""
-    now = home.clock.now()
+    """The exporter goes by the time of the cluster, where an hour has just begun: all that a test writes is of that hour."""
+    home.clock.advance(HOUR.total_seconds() - home.clock.seconds() % HOUR.total_seconds())
     world = World(home, folder, tmp_path)
-    world.now = now
+    world.now = home.clock.now()
     return world
 
 
