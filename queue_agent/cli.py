@@ -13,9 +13,9 @@ import typer
 
 from queue_agent.agents_cli import add_agent_commands
 from queue_agent.errors import ConfigError
-from queue_agent.export_cli import add_export_commands
 from queue_agent.local import LOOPBACK, LocalError, LocalOptions, run_local
 from queue_agent.operator_cli import DEFAULT_AGENT, add_commands, fail
+from queue_agent.plan_cli import add_plan_commands
 
 DEFAULT_CLUSTERS: Final = ("pythia=8001", "hume=8002")
 MAX_LOCAL_AGENTS: Final = 16
@@ -45,10 +45,6 @@ def common(
     ] = False,
 ) -> None:
     """Queue Agent for YTsaurus: watches queues and consumers, and trims what has been read."""
-
-
-trim_application = typer.Typer(help="Look at trimming.", no_args_is_help=True)
-application.add_typer(trim_application, name="trim")
 
 
 @application.command()
@@ -339,41 +335,9 @@ def install_dashboards(
         raise typer.Exit(1) from error
 
 
-@trim_application.command("plan")
-def plan_trim(
-    queue: Annotated[str, typer.Argument(help="The queue: cluster://path or <cluster=...>//path.")],
-    config: Annotated[
-        str | None,
-        typer.Option(help="Policy in the form of @auto_trim_config, JSON or YSON; by default the queue's own."),
-    ] = None,
-    agent: Annotated[str | None, typer.Option(help=f"HTTP address of an agent; {DEFAULT_AGENT} by default.")] = None,
-    config_file: Annotated[
-        Path | None, typer.Option(help="Ask the agent with this configuration file on this machine.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
-) -> None:
-    """Show what trimming by a policy would do to a queue, without doing it."""
-    import json
-
-    from queue_agent.commands.agent_api import address_in
-    from queue_agent.commands.errors import CommandError
-    from queue_agent.commands.references import parse_table
-    from queue_agent.trim_command import fetch_plan, parse_policy, render_plan
-
-    if agent is not None and config_file is not None:
-        fail("--agent and --config-file both say which agent to ask")
-    try:
-        address = address_in(config_file) if config_file is not None else agent or DEFAULT_AGENT
-        policy = None if config is None else parse_policy(config)
-        plan = asyncio.run(fetch_plan(address, parse_table(queue, "QUEUE"), policy))
-    except (ConfigError, CommandError) as error:
-        fail(str(error))
-    typer.echo(json.dumps(plan, indent=2) if as_json else render_plan(plan))
-
-
 add_commands(application)
 add_agent_commands(application)
-add_export_commands(application)
+add_plan_commands(application)
 
 
 def main() -> None:
