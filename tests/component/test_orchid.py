@@ -222,7 +222,6 @@ async def test_a_call_out_of_time_fails_with_code_3_and_is_called_off_at_the_ser
         assert error.message == "Error executing Orchid request"
         assert error.inner_errors[0].code == ErrorCode.TIMEOUT
         await until(lambda: not tree.waiting)
-        assert await gateway.get([server.address], "//numbers/2") == 2
 
 
 async def test_closing_the_gateway_ends_calls_and_refuses_later_ones(server: OrchidServer, tree: Tree) -> None:

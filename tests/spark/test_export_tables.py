@@ -23,7 +23,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def world(home: LocalCluster, folder: str, tmp_path: Path) -> World:
-    """The exporter goes by the time of the cluster, where an hour has just begun: all that a test writes is of that hour."""
+    """The exporter goes by the cluster's time, where an hour has just begun: all rows of a test are of that hour."""
     home.clock.advance(HOUR.total_seconds() - home.clock.seconds() % HOUR.total_seconds())
     world = World(home, folder, tmp_path)
     world.now = home.clock.now()

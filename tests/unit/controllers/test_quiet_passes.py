@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -183,9 +184,9 @@ async def test_trimming_that_does_not_end_in_time_is_an_alert_beside_what_was_se
     queue.pass_finished(PASS_INDEX, 0.1, None)
     world.hume.offsets[CONSUMER.path, QUEUE][0] = 50
     await world.consumer_controller().do_pass(PASS_INDEX)
-    world.pythia.trim_rows = keep_silent  # type: ignore[method-assign] # as a tablet may
     with pytest.raises(TimeoutError) as caught:
-        async with asyncio.timeout(0.05):
+        async with asyncio.timeout(None) as deadline:
+            world.pythia.trim_rows = partial(keep_silent, deadline)  # type: ignore[method-assign] # as a tablet may
             await do_pass(world, queue)
     queue.pass_finished(PASS_INDEX, 60.0, caught.value)
     assert node(world)["partitions"][0]["upper_row_index"] == 100
@@ -195,8 +196,14 @@ async def test_trimming_that_does_not_end_in_time_is_an_alert_beside_what_was_se
 
 
 async def keep_silent(
-    object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
+    deadline: asyncio.Timeout,
+    object_id: str,
+    partition_index: int,
+    trimmed_row_count: int,
+    permit: Permit | None = None,
 ) -> None:
+    """Until the deadline, which is as soon as somebody waits for this."""
+    deadline.reschedule(asyncio.get_running_loop().time())
     await asyncio.Event().wait()
 
 
