@@ -17,7 +17,7 @@ from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, Replaced
 from queue_agent.spark.export.errors import ExportError, TargetDamaged
 from queue_agent.spark.export.layout import FileName
-from queue_agent.spark.export.parquet_writer import measure, new_parquet
+from queue_agent.spark.export.parquet_writer import checksum_of, measure, new_parquet
 from queue_agent.spark.export.state import ExportState, live_files
 from queue_agent.spark.export.storage import Storage, StoredFile
 
@@ -177,8 +177,14 @@ class Compactor:
 
 
 def merge(storage: Storage, group: Group, path: str) -> ExportFile:
-    """Write the rows of some files into a new one, in their order; columns that a file lacks are null in its rows."""
+    """Write the rows of some files into a new one, in their order; columns that a file lacks are null in its rows.
+
+    Raises:
+        TargetDamaged: a file is not what was written: the merged one would hide that, and the others go.
+    """
     rows = Range(group[0].rows.partition_index, group[0].rows.begin, group[-1].rows.end)
+    for file in group:
+        _check_file(storage, file)
     schema, compression = _schema_of(storage, group)
     with storage.writing(path, "compact") as local:
         with new_parquet(local, schema, compression) as writer:
@@ -198,6 +204,19 @@ def merge(storage: Storage, group: Group, path: str) -> ExportFile:
         min((file.min_timestamp for file in group if file.min_timestamp is not None), default=None),
         max((file.max_timestamp for file in group if file.max_timestamp is not None), default=None),
     )
+
+
+def _check_file(storage: Storage, file: ExportFile) -> None:
+    try:
+        with storage.open(file.path) as opened:
+            found = checksum_of(opened)
+    except FileNotFoundError as error:
+        raise TargetDamaged(f"{file.path} is missing; nothing is merged with it") from error
+    if found != file.checksum:
+        raise TargetDamaged(
+            f"{file.path} has another content than was written, and is not merged; if the queue still has its rows, "
+            "--mode replace writes them anew"
+        )
 
 
 def _schema_of(storage: Storage, group: Group) -> tuple[pa.Schema, str]:

@@ -38,6 +38,8 @@ _ASCENDING: Final = (ROW_INDEX, *SYSTEM_COLUMNS)
 _DICTIONARY_BYTES: Final = 1 << 18
 """Columns whose distinct values take more are soon written as they are: most of what writing costs is in vain there."""
 
+_READ_SIZE: Final = 8 << 20
+
 _MAX_OPEN_FILES: Final = 32
 """Of one task; rows whose times jump to and fro would otherwise take memory without limit."""
 
@@ -243,6 +245,14 @@ def measure(file: Path) -> tuple[int, str]:
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256")
         return opened.tell(), f"sha256:{digest.hexdigest()}"
+
+
+def checksum_of(opened: pa.NativeFile) -> str:
+    """The checksum of a file of an export, which is read from where it stands to its end."""
+    digest = hashlib.sha256()
+    while chunk := opened.read(_READ_SIZE):
+        digest.update(chunk)
+    return f"sha256:{digest.hexdigest()}"
 
 
 def check_columns(names: list[str], settings: FileSettings) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +17,12 @@ from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.completeness import Completion
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Range
 from queue_agent.spark.export.errors import TargetDamaged
-from queue_agent.spark.export.state import ExportState, Tally, live_files
+from queue_agent.spark.export.parquet_writer import checksum_of
+from queue_agent.spark.export.state import ExportState, live_files
 from queue_agent.spark.export.storage import Storage, StoredFile
 from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
 
 _THREADS: Final = 8
-_READ_SIZE: Final = 8 << 20
 
 
 @dataclass(slots=True)
@@ -79,6 +78,9 @@ def verify(archive: Archive, export: str, *, consumed: Mapping[int, int] | None 
     identity = archive.find_identity()
     if identity is None:
         raise TargetDamaged(f"there is no export at {export}")
+    # An exporter may be at work: what is derived from manifests is read before them, so they say all that it knows of.
+    state = archive.find_state()
+    completions = list(archive.completions())
     numbers = archive.manifest_numbers()
     manifests = list(archive.manifests())
     live = live_files(manifests)
@@ -101,10 +103,9 @@ def verify(archive: Archive, export: str, *, consumed: Mapping[int, int] | None 
     verdict.faults += check_stored(live, stored)
     verdict.notes += find_strangers(live, manifests, stored)
     verdict.faults += _check_contents(archive.storage, live.values(), identity, deep=deep)
-    completions = list(archive.completions())
     verdict.closed_periods = len(completions)
-    verdict.faults += check_completions(completions, live.values())
-    verdict.faults += check_progress(archive.find_state(), verdict.ranges)
+    verdict.faults += check_completions(completions, manifests, state)
+    verdict.faults += check_progress(state, verdict.ranges)
     verdict.faults += check_consumer(consumed or {}, verdict.ranges)
     return verdict
 
@@ -235,17 +236,39 @@ def find_strangers(
     return notes
 
 
-def check_completions(completions: Iterable[Completion], files: Iterable[ExportFile]) -> list[str]:
-    """Whether what is said of complete periods is so."""
-    tallies: dict[str, Tally] = {}
-    for file in files:
-        tallies[file.label] = tallies.get(file.label, Tally()).plus(Tally(file.row_count))
-    return [
-        f"{completion.label} is said to be complete with {completion.tally.row_count} rows and has "
-        f"{tallies.get(completion.label, Tally()).row_count}"
-        for completion in completions
-        if completion.tally.row_count != tallies.get(completion.label, Tally()).row_count
-    ]
+def check_completions(
+    completions: Sequence[Completion], manifests: Sequence[Manifest], state: ExportState | None
+) -> list[str]:
+    """Whether what is said of complete periods is so, and said of all of them.
+
+    Args:
+        completions: what is said; read after the state.
+        manifests: all of them; read after both.
+        state: how far the exporter has drawn its conclusions; None if that is not known.
+    """
+    settled = -1 if state is None else state.last_number
+    counts: dict[int, Counter[str]] = {}
+
+    def counted(last_number: int) -> Counter[str]:
+        """Rows by directory once manifests up to this one were there."""
+        if last_number not in counts:
+            counts[last_number] = Counter()
+            for file in live_files(one for one in manifests if one.number <= last_number).values():
+                counts[last_number][file.label] += file.row_count
+        return counts[last_number]
+
+    faults = []
+    for completion in completions:
+        have = counted(max(settled, completion.last_number))[completion.label]
+        if completion.tally.row_count != have:
+            faults.append(
+                f"{completion.label} is said to be complete with {completion.tally.row_count} rows and has {have}"
+            )
+    said = {completion.label for completion in completions}
+    for label in sorted(counted(settled)):
+        if state is not None and state.is_closed(label) and label not in said:
+            faults.append(f"{label} is complete by the progress, and its document is missing")
+    return faults
 
 
 def check_progress(state: ExportState | None, ranges: Mapping[int, tuple[int, int]]) -> list[str]:
@@ -295,11 +318,8 @@ def _check_content(storage: Storage, file: ExportFile, *, deep: bool) -> list[st
 
 
 def _check_checksum(opened: pa.NativeFile, file: ExportFile) -> list[str]:
-    digest = hashlib.sha256()
-    while chunk := opened.read(_READ_SIZE):
-        digest.update(chunk)
+    checksum = checksum_of(opened)
     opened.seek(0)
-    checksum = f"sha256:{digest.hexdigest()}"
     return [] if checksum == file.checksum else [f"{file.path} has another content than was written"]
 
 

@@ -237,4 +237,4 @@ class ExportWorld:
 
 def verdict(world: ExportWorld, version: str = "v1") -> Verdict:
     """What verification says of an export, having read all of it."""
-    return verify(world.archive(version), version, consumed=world.queue.offsets, deep=True)
+    return verify(world.archive(version), version, consumed=dict(world.queue.offsets), deep=True)

@@ -284,6 +284,20 @@ def test_files_of_complete_hours_are_merged_and_the_old_ones_removed_after_a_whi
     assert verdict(world).faults == []
 
 
+def test_a_file_that_is_not_what_was_written_is_not_merged(world: ExportWorld) -> None:
+    world.queue.write(0, 12)
+    world.queue.now += 2 * HOUR
+    world.exporter(limits=FOUR).catch_up()
+    damaged = next(path for path in world.storage.contents if path.endswith(".parquet"))
+    content = world.storage.contents[damaged]
+    world.storage.contents[damaged] = content[:40] + bytes([content[40] ^ 1]) + content[41:]
+    with pytest.raises(TargetDamaged, match="another content than was written"):
+        compact(world)
+    assert any("another content than was written" in fault for fault in verdict(world).faults)
+    world.exporter().replace([Range(0, 0, 12)])
+    assert (verdict(world).faults, live_rows(world)) == ([], rows((0, 0, 12)))
+
+
 def test_there_is_nothing_to_compact_where_there_is_no_export(world: ExportWorld) -> None:
     with pytest.raises(TargetDamaged):
         compact(world)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 
+import pyarrow as pa
 import pytest
 
 from queue_agent.spark.export.planning import BatchLimits
-from tests.unit.spark.export_fakes import ExportWorld, verdict
+from tests.unit.spark.export_fakes import START, ExportWorld, MemoryStorage, verdict
 
 Damage = Callable[[dict[str, bytes], str], None]
 
@@ -95,3 +97,37 @@ def test_verification_sees_a_consumer_that_lets_rows_go(world: ExportWorld) -> N
     world.exporter().catch_up()
     world.queue.offsets = {0: 9}
     assert verdict(world).faults == ["the consumer is at row 9 of partition 0, but only rows below 8 are exported"]
+
+
+def test_verification_misses_the_document_of_a_complete_hour(world: ExportWorld) -> None:
+    world.queue.write(0, 8)
+    world.queue.now += timedelta(hours=2)
+    world.exporter().catch_up()
+    assert (verdict(world).faults, verdict(world).closed_periods) == ([], 1)
+    del world.storage.contents["alpha/home/queue/v1/_complete/dt=2026-01-31/hour=07.json"]
+    assert verdict(world).faults == [
+        "dt=2026-01-31/hour=07 is complete by the progress, and its document is missing"
+    ]
+
+
+def test_an_export_that_goes_on_while_it_is_verified_is_at_no_fault(
+    world: ExportWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.queue.write(0, 8)
+    world.exporter().catch_up()
+    open_file = MemoryStorage.open
+
+    def export_meanwhile(storage: MemoryStorage, path: str) -> pa.NativeFile:
+        monkeypatch.undo()
+        world.queue.write(0, 2)
+        world.queue.now += timedelta(hours=2)
+        world.queue.write(0, 2)
+        world.exporter().catch_up()
+        world.queue.timestamps[0] += [int(START.timestamp()) << 30]
+        world.exporter().catch_up()
+        return open_file(storage, path)
+
+    monkeypatch.setattr(MemoryStorage, "open", export_meanwhile)
+    found = verdict(world)
+    assert (found.faults, found.rows) == ([], 8)
+    assert (verdict(world).faults, verdict(world).rows) == ([], 13)
