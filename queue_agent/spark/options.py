@@ -337,10 +337,17 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _ranges(text: str) -> dict[int, tuple[int | None, int | None]]:
     ranges: dict[int, tuple[int | None, int | None]] = {}
-    for partition, bounds in json.loads(text).items():
+    given = json.loads(text)
+    if not isinstance(given, dict):
+        raise ValueError('expected {"PARTITION": [BEGIN, END]}')
+    for partition, bounds in given.items():
+        if not isinstance(bounds, list) or len(bounds) != 2:
+            raise ValueError(f"a range is [begin, end) of row indexes, not {bounds}")
         begin, end = bounds
         if any(bound is not None and (not isinstance(bound, int) or bound < 0) for bound in (begin, end)):
             raise ValueError(f"a range is [begin, end) of row indexes, not {bounds}")
+        if begin is not None and end is not None and end < begin:
+            raise ValueError(f"the range {bounds} of partition {partition} ends before it begins")
         ranges[int(partition)] = (begin, end)
     return ranges
 
@@ -348,5 +355,5 @@ def _ranges(text: str) -> dict[int, tuple[int | None, int | None]]:
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        raise ValueError(f"{text} says no time zone; in UTC write {text}Z")
+        raise ValueError(f"{text} says no time zone; in UTC write {moment.isoformat()}Z")
     return moment

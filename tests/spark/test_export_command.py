@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -135,8 +136,6 @@ def test_the_command_exports_verifies_and_compacts(spark: SparkSession, world: W
     assert "queue_export_rows" in textfile.read_text()
     assert json.loads(run(world, "verify", "--json").output)["whole"]
     assert json.loads(run(world, "compact").output) == {"merged_files": 0, "new_files": 0, "removed_files": 0}
-    misspelt = run(world, "parquet", "--where=nubmer > 0", "--generation=2")
-    assert (misspelt.exit_code, "nubmer" in misspelt.output) == (2, True), misspelt.output
     refused = run(world, "parquet", "--mode=backfill", '--ranges={"0":[5,8]}')
     assert (refused.exit_code, "overlap" in refused.output) == (7, True)
     next(world.path().rglob("*.parquet")).unlink()
@@ -155,8 +154,81 @@ def test_the_command_exports_verifies_and_compacts(spark: SparkSession, world: W
         (["--transform=json:none"], "can not be found"),
         (["--where=a", "--transform=json:dumps"], "do not go together"),
         (["--target=ftp://host/dir"], "neither a directory nor s3"),
+        (["--compression=lzma"], "lzma"),
+        (["--mode=backfill", '--ranges={"0":[5,2]}'], "ends before it begins"),
+        (["--mode=backfill", "--ranges=[[5,2]]"], '{"PARTITION": [BEGIN, END]}'),
+        (["--mode=backfill", "--from-time=2026-01-31"], "in UTC write 2026-01-31T00:00:00Z"),
     ],
 )
 def test_wrong_arguments_are_named(world: World, more: list[str], words: str) -> None:
     result = run(world, "parquet", *more)
     assert (result.exit_code, words in result.output) == (2, True), result.output
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--time-column=tetx"], '"tetx" is missing'),
+        (["--time-column=text"], '"text" is string, which is no time'),
+        (["--where=nubmer > 0"], "nubmer"),
+        (["--transform=builtins:len"], "no len()"),
+        (["--transform=builtins:type"], "no DataFrame"),
+    ],
+)
+def test_what_does_not_go_with_the_columns_leaves_nothing_behind(
+    spark: SparkSession, world: World, more: list[str], words: str
+) -> None:
+    result = run(world, "parquet", *more)
+    assert (result.exit_code, words in result.output) == (2, True), result.output
+    assert (world.target.exists(), world.client.exists(world.consumer)) == (False, False)
+
+
+def test_a_table_that_is_no_consumer_is_not_registered(spark: SparkSession, world: World) -> None:
+    world.consumer = world.queue
+    result = run(world, "parquet")
+    assert (result.exit_code, "is no consumer but a table" in result.output) == (2, True), result.output
+    assert list(world.client.list_queue_consumer_registrations(queue_path=world.queue)) == []
+
+
+def test_a_period_is_not_taken_from_some_partitions_alone(world: World) -> None:
+    world.write(0, 1)
+    world.client.unmount_table(world.queue, first_tablet_index=1, last_tablet_index=1, sync=True)
+    result = run(world, "parquet", "--mode=backfill", "--from-time=2020-01-01T00:00Z")
+    assert (result.exit_code, "partitions [1] can not be read now" in result.output) == (7, True), result.output
+
+
+def test_an_export_is_looked_after_by_its_own_consumer(spark: SparkSession, world: World) -> None:
+    world.write(0, 1)
+    world.exporter(spark).catch_up()
+    own = world.consumer
+    world.consumer += "_2"
+    for command in ("parquet", "verify", "compact"):
+        result = run(world, command)
+        assert (result.exit_code, f"belongs to the consumer {own}" in result.output) == (5, True), result.output
+    assert not world.client.exists(world.consumer)
+
+
+def test_an_interrupt_ends_a_run_after_its_batch(
+    spark: SparkSession, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which a session that is made for the run would prevent: a new one lets interrupts raise KeyboardInterrupt."""
+
+    @contextmanager
+    def session(master: str | None, proxy: str | None) -> Iterator[SparkSession]:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield spark
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not list(world.path().glob("_manifest/*.json")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("queue_agent.spark.export.__main__._session", session)
+    world.write(0, 1)
+    thread = Thread(target=interrupt)
+    thread.start()
+    result = run(world, "parquet", "--mode=continuous", "--interval=60")
+    thread.join()
+    summary = json.loads(next(line for line in result.output.splitlines() if line.startswith("{")))
+    assert (result.exit_code, summary["stopped"], summary["rows"]) == (0, True, 20)

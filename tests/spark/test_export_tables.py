@@ -10,7 +10,7 @@ import pytest
 from yt.wrapper.errors import YtError as ClientError
 
 from queue_agent.spark.errors import OptionError
-from queue_agent.spark.export.errors import ExportError, SourceChanged
+from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetTaken
 from queue_agent.testing import LocalCluster, YtError
 from tests.spark.export_world import World
 
@@ -131,4 +131,28 @@ def test_directories_of_native_exports_and_unmounted_partitions_are_refused(spar
     world.client.remove(f"{world.queue}.part-exports")
     world.client.unmount_table(world.queue, sync=True)
     with pytest.raises(ExportError, match=r"partitions \[0, 1\]"):
+        world.table_exporter(spark).run()
+
+
+def test_a_directory_is_for_one_queue_and_one_consumer(spark: SparkSession, world: World, home: LocalCluster) -> None:
+    world.write(0, 1, count=5)
+    world.now += HOUR + timedelta(minutes=1)
+    assert world.table_exporter(spark).run() is not None
+    directory = f"{world.queue}.part-exports"
+    own, world.consumer = world.consumer, f"{world.consumer}_2"
+    with pytest.raises(TargetTaken, match="belongs to the consumer"):
+        world.table_exporter(spark).run()
+    assert not world.client.exists(world.consumer)
+    world.queue, world.consumer = f"{world.queue}_2", own
+    world.create_queue(1)
+    with pytest.raises(TargetTaken, match="has the export of"):
+        world.table_exporter(spark, directory=directory).run()
+
+
+def test_a_clock_that_was_wrong_once_does_not_stop_an_export_silently(spark: SparkSession, world: World) -> None:
+    world.write(0, 1, count=5)
+    now, world.now = world.now, world.now + timedelta(days=365)
+    assert world.table_exporter(spark).run() is not None
+    world.now = now + 2 * HOUR
+    with pytest.raises(ExportError, match="one of the clocks was wrong"):
         world.table_exporter(spark).run()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,9 +17,11 @@ import typer
 from pyspark.errors import PySparkException
 from yt.wrapper.errors import YtError
 
-from queue_agent.spark.errors import ConnectorError, OptionError
+from queue_agent.spark.connection import cluster_of
+from queue_agent.spark.errors import ColumnError, ConnectorError, OptionError
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.arguments import (
+    Compression,
     Consumer,
     Generation,
     Mode,
@@ -37,13 +38,22 @@ from queue_agent.spark.export.arguments import (
 )
 from queue_agent.spark.export.compaction import Compactor
 from queue_agent.spark.export.documents import Range
-from queue_agent.spark.export.errors import ExportError, RangeRefused, SourceChanged, TargetDamaged, TargetTaken
+from queue_agent.spark.export.errors import (
+    ExportError,
+    RangeRefused,
+    SourceChanged,
+    TargetDamaged,
+    TargetTaken,
+    words_of,
+)
+from queue_agent.spark.export.identity import check_consumer
 from queue_agent.spark.export.layout import export_directory
 from queue_agent.spark.export.lease import lease
 from queue_agent.spark.export.parquet_writer import TIMESTAMP, FileSettings
 from queue_agent.spark.export.planning import BatchLimits
 from queue_agent.spark.export.reporting import RunSummary, reporter_for
 from queue_agent.spark.export.source import ExportSource, SourceOptions
+from queue_agent.spark.export.stopping import stopping
 from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.export.verification import Verdict, verify
 
@@ -99,7 +109,7 @@ def parquet(
     time_column: Annotated[str, typer.Option(help="Whose time it is.")] = TIMESTAMP,
     max_rows_per_partition: Annotated[int, typer.Option(min=1, help="In one batch.")] = 5_000_000,
     rows_per_task: Annotated[int, typer.Option(min=1, help="Which is also the most of a file.")] = 1_000_000,
-    compression: Annotated[str, typer.Option(help="zstd, snappy, gzip or none.")] = "zstd",
+    compression: Annotated[Compression, typer.Option(help="Of Parquet files.")] = Compression.ZSTD,
     on_trimmed: Annotated[Trimmed, typer.Option(help="Stop at rows that are gone, or leave a gap.")] = Trimmed.FAIL,
     slack: Annotated[float, typer.Option(min=0, help="Seconds after which an idle hour is complete.")] = 300,
     lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
@@ -133,7 +143,7 @@ def parquet(
         options = ExportOptions(
             schema_version=schema_version,
             generation=generation,
-            files=FileSettings(partition_by.value, time_column, compression),
+            files=FileSettings(partition_by.value, time_column, compression.value),
             limits=BatchLimits(max_rows_per_partition, rows_per_task),
             on_trimmed=on_trimmed.value,
             slack=timedelta(seconds=slack),
@@ -142,19 +152,20 @@ def parquet(
             transformation=transformation_of(where, transform),
         )
         wanted = wanted_ranges(source, mode, ranges, from_time, to_time)
-        with _session(master, proxy) as spark:
+        storage = storage_of(target)
+        # The session lets an interrupt end it at once, which is not what is wanted here.
+        with _session(master, proxy) as spark, stopping(stop, _logger().info):
             writer = SparkWriter(spark, source, target, change)
             reporter = reporter_for(sys.stderr, _logger().info)
-            exporter = Exporter(source, writer, storage_of(target), options, _now, reporter, stop)
+            exporter = Exporter(source, writer, storage, options, _now, reporter, stop)
             try:
                 _run_mode(exporter, mode, wanted, timedelta(seconds=interval))
             finally:
                 _report(exporter.summary, textfile)
         return ExitCode.DONE
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: _stop_once(stop))
-    _finish(run)
+    with stopping(stop, _logger().info):
+        _finish(run)
 
 
 @application.command()
@@ -232,8 +243,9 @@ def verify_export(
 
     def run() -> ExitCode:
         directory = _directory(queue, proxy, cluster, schema_version, generation)
-        consumed = {} if consumer is None else ExportSource(SourceOptions(queue, consumer, proxy)).consumed()
         archive = Archive(storage_of(target).below(directory))
+        _check_consumer(archive, consumer)
+        consumed = {} if consumer is None else ExportSource(SourceOptions(queue, consumer, proxy)).consumed()
         verdict = verify(archive, directory, consumed=consumed, deep=deep)
         typer.echo(json.dumps(verdict.to_json(), indent=2) if as_json else render(verdict))
         return ExitCode.DONE if verdict.is_whole else ExitCode.NOT_WHOLE
@@ -259,8 +271,9 @@ def compact(
     def run() -> ExitCode:
         source = ExportSource(SourceOptions(queue, consumer, proxy))
         directory = _directory(queue, proxy, None, schema_version, generation)
-        with lease(source.read.connection, consumer, lock_timeout, lock_wait) as right:
-            archive = Archive(storage_of(target).below(directory))
+        archive = Archive(storage_of(target).below(directory))
+        _check_consumer(archive, consumer)
+        with lease(source.read.connection, cluster_of(consumer)[1], lock_timeout, lock_wait) as right:
             report = Compactor(archive, _now, right.check).run(target_bytes, timedelta(seconds=grace))
         typer.echo(
             json.dumps(
@@ -302,11 +315,16 @@ def _run_mode(exporter: Exporter, mode: Mode, ranges: list[Range], interval: tim
 
 
 def _directory(queue: str, proxy: str | None, cluster: str | None, schema_version: int, generation: int) -> str:
-    from queue_agent.spark.connection import cluster_of
-
     named, path = cluster_of(queue)
     name = cluster or named or ExportSource(SourceOptions(queue, None, proxy)).queue.name.cluster
     return export_directory(name, path, schema_version, generation)
+
+
+def _check_consumer(archive: Archive, consumer: str | None) -> None:
+    """TargetTaken if an export is another consumer's, whose lock and place would say nothing of it."""
+    identity = archive.find_identity()
+    if identity is not None:
+        check_consumer(identity, consumer)
 
 
 @contextmanager
@@ -342,13 +360,6 @@ def _logger() -> structlog.typing.FilteringBoundLogger:
     return found
 
 
-def _stop_once(stop: Event) -> None:
-    if stop.is_set():
-        sys.exit(128 + signal.SIGTERM)
-    _logger().info("stopping after the present batch; a second signal stops at once")
-    stop.set()
-
-
 def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - here the clock comes from
 
@@ -356,7 +367,7 @@ def _now() -> datetime:
 def _finish(run: Callable[[], ExitCode]) -> NoReturn:
     try:
         code = run()
-    except OptionError as error:
+    except (OptionError, ColumnError) as error:
         code = _tell(error, ExitCode.WRONG_ARGUMENTS)
     except SourceChanged as error:
         code = _tell(error, ExitCode.SOURCE_CHANGED)
@@ -372,7 +383,7 @@ def _finish(run: Callable[[], ExitCode]) -> NoReturn:
 
 
 def _tell(error: Exception, code: ExitCode) -> ExitCode:
-    typer.echo(f"{type(error).__name__}: {error}", err=True)
+    typer.echo(f"{type(error).__name__}: {words_of(error)}", err=True)
     return code
 
 

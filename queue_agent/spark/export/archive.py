@@ -31,6 +31,14 @@ class Archive:
         """Begin an export; TargetTaken if there is one."""
         self.storage.put_new(layout.IDENTITY, encode(identity.to_json()))
 
+    def begin_anew(self, identity: Identity) -> None:
+        """Begin an export again of which nothing is published: what was written for it goes."""
+        for file in self.storage.files("", recursive=True):
+            if layout.parse_file_name(file.path.rpartition("/")[2]) is not None:
+                self.storage.remove(file.path)
+        self.remove_plan(0)
+        self.storage.put(layout.IDENTITY, encode(identity.to_json()))
+
     def load_state(self) -> ExportState:
         """How far the export is: what is kept of it, and the manifests that came after."""
         state = self.find_state() or ExportState()

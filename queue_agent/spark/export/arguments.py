@@ -33,6 +33,15 @@ class PartitionBy(Enum):
     NONE = "none"
 
 
+class Compression(Enum):
+    """What Parquet files are packed by."""
+
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    GZIP = "gzip"
+    NONE = "none"
+
+
 class Trimmed(Enum):
     """What is done about rows that are gone."""
 
@@ -75,8 +84,10 @@ def transform_of(where: str | None, name: str | None) -> Transform | None:
         raise OptionError(f"--transform is MODULE:FUNCTION, got {name!r}")
     try:
         found: Any = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module may do anything when it is imported
         raise OptionError(f"--transform {name} can not be found: {error}") from error
+    if not callable(found):
+        raise OptionError(f"--transform {name} is no function")
     return cast("Transform", found)
 
 

@@ -14,8 +14,8 @@ from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.compaction import abandon
 from queue_agent.spark.export.completeness import close, watermark
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, schema_hash
-from queue_agent.spark.export.errors import ExportError, TargetTaken
-from queue_agent.spark.export.identity import check_identity
+from queue_agent.spark.export.errors import ExportError, TargetTaken, words_of
+from queue_agent.spark.export.identity import check_consumer, check_identity
 from queue_agent.spark.export.layout import export_directory
 from queue_agent.spark.export.parquet_writer import TIMESTAMP
 from queue_agent.spark.export.planning import (
@@ -108,10 +108,19 @@ class Exporter:
         with self._running() as run:
             run.replace(ranges)
 
+    def _check(self) -> None:
+        """Refuse what can be refused before a consumer keeps rows of the queue, and before anything is written."""
+        identity = self._archive.find_identity()
+        if identity is None or self._archive.load_state().last_number < 0:
+            self._writer.check(self._options.files)
+        if identity is not None:
+            check_consumer(identity, self._source.consumer_path)
+
     @contextmanager
     def _running(self) -> Iterator[_Run]:
         started = self._clock()
         try:
+            self._check()
             self._source.ensure_consumer()
             with self._source.exclusively(self._options.lock_timeout, self._options.lock_wait) as right:
                 run = _Run(self, right)
@@ -120,7 +129,7 @@ class Exporter:
             self.summary.succeeded = True
             self.summary.stopped = self._stop.is_set()
         except Exception as error:
-            self.summary.error = f"{type(error).__name__}: {error}"
+            self.summary.error = f"{type(error).__name__}: {words_of(error)}"
             raise
         finally:
             finished = self._clock()
@@ -139,8 +148,8 @@ class _Run:
         self._archive = exporter._archive
         self._right = right
         self._info = self._source.info()
-        self._identity = self._find_or_create_identity()
         self._state = self._archive.find_state() or ExportState()
+        self._identity = self._find_or_create_identity()
 
     def recover(self) -> None:
         """Bring everything to where the manifests are, and do again the batch that was begun last."""
@@ -300,8 +309,20 @@ class _Run:
             self._archive.create(identity)
             identity = self._archive.find_identity()
             assert identity is not None
+        elif self._is_untouched(identity):
+            fresh = self._new_identity()
+            if replace(identity, export_id=fresh.export_id) != fresh:
+                # Whatever was wrong with the first run, its options or the queue, need not be so for ever.
+                self._source.rewind(fresh.continues)
+                self._archive.begin_anew(fresh)
+                identity = fresh
         self._check_identity(identity)
         return identity
+
+    def _is_untouched(self, identity: Identity) -> bool:
+        """Whether nothing has been published, nor can be by anybody but the holder of the consumer's lock."""
+        is_own = identity.consumer and identity.consumer == self._source.consumer_path
+        return bool(is_own) and self._state.last_number < 0 and self._archive.find_manifest(0) is None
 
     def _new_identity(self) -> Identity:
         options, info = self._options, self._info

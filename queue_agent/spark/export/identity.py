@@ -15,6 +15,12 @@ from queue_agent.spark.export.source import SourceInfo
 from queue_agent.spark.options import ReadOptions
 
 
+def check_consumer(identity: Identity, consumer: str | None) -> None:
+    """TargetTaken if a directory belongs to another consumer than the one that is named, if one is."""
+    if consumer is not None and identity.consumer not in ("", consumer):
+        raise TargetTaken(f"the export belongs to the consumer {identity.consumer}, not to {consumer}")
+
+
 def check_identity(
     identity: Identity, info: SourceInfo, options: ExportOptions, consumer: str | None, read: ReadOptions
 ) -> None:
@@ -44,8 +50,7 @@ def check_identity(
             f"the schema of {info.path} has changed: {reason}; export it as schema version "
             f"{options.schema_version + 1}, which goes on where {version} ends"
         )
-    if consumer is not None and identity.consumer not in ("", consumer):
-        raise TargetTaken(f"the export belongs to the consumer {identity.consumer}, not to {consumer}")
+    check_consumer(identity, consumer)
     given: dict[str, Any] = {
         "partitioning": options.files.partitioning,
         "time column": options.files.time_column,

@@ -12,10 +12,11 @@ from py4j.protocol import Py4JError
 from pyspark import TaskContext
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DecimalType, IntegralType, StructType, TimestampNTZType, TimestampType
 
-from queue_agent.spark.errors import OptionError
+from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import ExportFile, Plan
-from queue_agent.spark.export.errors import ExportError
+from queue_agent.spark.export.errors import task_failure
 from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask, check_columns
 from queue_agent.spark.export.planning import split
 from queue_agent.spark.export.source import ExportSource
@@ -46,6 +47,19 @@ class SparkWriter:
         self._transform = transform
         self._owner = uuid4().hex[:12]
 
+    def check(self, settings: FileSettings) -> None:
+        """Look whether rows can be written like this, before anything is.
+
+        Raises:
+            ColumnError: a column is missing that tells where a row belongs, or has no equal in Spark.
+            OptionError: the transformation does not go with the columns.
+        """
+        if self._transform is None:
+            schema = self._source.frame_schema()
+        else:
+            schema = transformed(self._source.frame(self._spark, [], 1), self._transform).schema
+        check_schema(schema, settings)
+
     def write(self, plan: Plan, directory: str, settings: FileSettings) -> list[ExportFile]:
         """Write all rows of the plan's ranges.
 
@@ -60,14 +74,14 @@ class SparkWriter:
         else:
             frame = self._source.frame(self._spark, plan.ranges, plan.rows_per_task)
             frame = transformed(frame, self._transform)
-            check_columns(frame.columns, settings)
+            check_schema(frame.schema, settings)
             written = run_tasks(frame, task)
         return sorted(map(ExportFile.from_json, written), key=lambda file: file.rows)
 
     def _write_directly(self, plan: Plan, task: _FileTask) -> list[dict[str, Any]]:
         """Read and write in the same process: rows that nobody changes need not pass through the JVM."""
         schema = self._source.frame_schema()
-        check_columns(schema.names, task.settings)
+        check_schema(schema, task.settings)
         pieces = [piece for rows in plan.ranges for piece in split(rows, plan.rows_per_task)]
         reader = RangeReader(self._source.read, schema)
         ranges = [RowRange(piece.partition_index, piece.begin, piece.end) for piece in pieces]
@@ -80,16 +94,31 @@ class SparkWriter:
                 self._spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(run).collect()
             )
         except (PySparkException, Py4JError) as error:
-            raise ExportError(f"tasks failed: {error}") from error
+            raise task_failure(error) from error
         return results
 
 
 def transformed(frame: DataFrame, transform: Transform) -> DataFrame:
-    """What a transformation makes of a frame; OptionError if it does not go with the columns."""
+    """What a transformation makes of a frame; OptionError if it does not go with the columns, or makes no frame."""
     try:
-        return transform(frame)
+        made = transform(frame)
     except AnalysisException as error:
         raise OptionError(f"rows can not be changed like this: {error.getMessage()}") from error
+    except Exception as error:  # somebody else's function may raise anything
+        raise OptionError(f"rows can not be changed like this: {type(error).__name__}: {error}") from error
+    if not isinstance(made, DataFrame):
+        raise OptionError(f"rows can not be changed like this: a {type(made).__name__} came of it, no DataFrame")
+    return made
+
+
+def check_schema(schema: StructType, settings: FileSettings) -> None:
+    """ColumnError if rows do not tell where they belong."""
+    check_columns(schema.names, settings)
+    if settings.partitioning != "none":
+        kind = schema[settings.time_column].dataType
+        is_whole = isinstance(kind, IntegralType) or (isinstance(kind, DecimalType) and kind.scale == 0)
+        if not is_whole and not isinstance(kind, (TimestampType, TimestampNTZType)):
+            raise ColumnError(f'column "{settings.time_column}" is {kind.simpleString()}, which is no time')
 
 
 @dataclass(frozen=True, slots=True)

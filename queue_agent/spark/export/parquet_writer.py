@@ -287,11 +287,15 @@ def _runs(rows: pa.RecordBatch, keys: pa.Array) -> Iterator[tuple[int, pa.Record
         yield int(key.as_py()), rows.filter(pc.equal(keys, key))
 
 
+def _is_whole_decimal(kind: pa.DataType) -> bool:
+    return pa.types.is_decimal(kind) and kind.scale == 0
+
+
 def _seconds(rows: pa.RecordBatch, column: str) -> pa.Array:
     """Seconds since 1970 of the time of every row; earlier times count as 1970."""
     values = rows.column(column)
     if pa.types.is_timestamp(values.type):
         return pc.max_element_wise(values.cast(pa.timestamp("s"), safe=False).cast(pa.int64()), 0, skip_nulls=False)
-    if pa.types.is_integer(values.type):
+    if pa.types.is_integer(values.type) or _is_whole_decimal(values.type):  # which `uint64_as=decimal` makes of it
         return pc.shift_right(values.cast(pa.int64()), _TIMESTAMP_BITS)
     raise ColumnError(f'column "{column}" is {values.type}, which is no time')

@@ -176,7 +176,7 @@ def plan_replacement(
     ranges: list[Range] = []
     replaced: dict[str, ExportFile] = {}
     for rows in sorted(wanted):
-        grown, touched = _grow(rows, files)
+        grown, touched = _grow(rows, files) if rows.row_count else (rows, [])
         if not touched:
             raise RangeRefused(f"no file has rows {rows.begin} to {rows.end - 1} of partition {rows.partition_index}")
         _check_available(grown, bounds)
@@ -185,6 +185,8 @@ def plan_replacement(
             grown = Range(grown.partition_index, ranges[-1].begin, max(ranges[-1].end, grown.end))
             ranges.pop()
         ranges.append(grown)
+    if not ranges:
+        raise RangeRefused("the queue has no rows that were asked for, so there is nothing to replace")
     replaces = [Replaced(file.path, file.row_count) for file in replaced.values()]
     return Plan(state.last_number + 1, "replace", ranges, replaces=replaces, rows_per_task=limits.rows_per_task)
 

@@ -85,5 +85,8 @@ class Right(Protocol):
 class BatchWriter(Protocol):
     """Writes the files of a batch; `SparkWriter` is one."""
 
+    def check(self, settings: FileSettings) -> None:
+        """ColumnError or OptionError if rows can not be written like this."""
+
     def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
         """Write all rows of the plan's ranges into files below a directory of the target."""

@@ -21,6 +21,7 @@ from queue_agent.spark.connection import cluster_of, new_client
 from queue_agent.spark.environment import driver_environment
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.documents import Range
+from queue_agent.spark.export.errors import RangeRefused
 from queue_agent.spark.export.lease import Lease, lease
 from queue_agent.spark.export.parquet_writer import TIMESTAMP
 from queue_agent.spark.offsets import PartitionBounds
@@ -109,7 +110,7 @@ class ExportSource:
         """Make the consumer if it is missing, and register it as a vital one.
 
         Raises:
-            OptionError: it is registered, but not as vital: rows may be trimmed that are not exported.
+            OptionError: it is registered, but not as vital: rows may be trimmed that are not exported; or it is none.
         """
         if self._options.consumer is None:
             return
@@ -119,6 +120,11 @@ class ExportSource:
         except YtResponseError as error:
             if not error.contains_code(_ALREADY_EXISTS):
                 raise
+            attributes = self._consumer_client.get(f"{path}/@", attributes=["treat_as_queue_consumer", "type"])
+            if not attributes.get("treat_as_queue_consumer", False):
+                raise OptionError(
+                    f"{path} is no consumer but a {attributes['type']}; name another --consumer"
+                ) from error
         cluster = str(self._consumer_client.get("//sys/@cluster_name"))
         rich = TablePath(path, attributes={"cluster": cluster})
         found = self._queue_client.list_queue_consumer_registrations(
@@ -170,14 +176,19 @@ class ExportSource:
 
         Raises:
             OptionError: an argument can not be read, or times are given for a queue without `$timestamp`.
+            RangeRefused: times are given, and a partition can not be asked which rows are of them.
         """
         given = {"ranges": ranges, "from_time": from_time, "to_time": to_time}
         reader = OptionReader({name: value for name, value in given.items() if value is not None}, {}, {})
         batch = reader.batch_options()
-        bounds = {index: bound for index, bound in self.bounds(self.info().tablet_count).items() if bound is not None}
+        known = self.bounds(self.info().tablet_count)
+        bounds = {index: bound for index, bound in known.items() if bound is not None}
         if batch.ranges is not None and from_time is None and to_time is None:
             # Not cut to what is there: rows that are not must be noticed.
             return [_closed(index, wanted, bounds) for index, wanted in sorted(batch.ranges.items())]
+        unreadable = [index for index in known if index not in bounds and index in (batch.ranges or known)]
+        if unreadable:
+            raise RangeRefused(f"partitions {unreadable} can not be read now; are they mounted?")
         since = first_rows_since(self.read, self.queue, bounds, batch.from_time) if batch.from_time else None
         until = first_rows_since(self.read, self.queue, bounds, batch.to_time) if batch.to_time else None
         found = plan_batch(bounds, batch.ranges, since, until)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import uuid4
@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from yt.wrapper import YtClient
-from yt.wrapper.errors import YtNoSuchTransaction
+from yt.wrapper.errors import YtNoSuchTransaction, YtResponseError
 from yt.wrapper.format import YsonFormat
 from yt.wrapper.ypath import TablePath
 
@@ -22,26 +22,24 @@ from queue_agent.spark.connection import new_client
 from queue_agent.spark.encoding import RowEncoder
 from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import Plan, Range
-from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetDamaged
+from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetDamaged, TargetTaken, words_of
 from queue_agent.spark.export.parquet_sink import Transform, transformed
 from queue_agent.spark.export.planning import BatchLimits, OnTrimmed, plan_export
 from queue_agent.spark.export.reporting import RunSummary
 from queue_agent.spark.export.row_options import find_difference, row_options
 from queue_agent.spark.export.source import ExportSource, SourceInfo
 from queue_agent.spark.export.state import ExportState
+from queue_agent.spark.export.table_progress import PROGRESS, TableProgress
 from queue_agent.spark.export.tasks import run_tasks
 from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.types import ROW_INDEX, SERVICE_COLUMNS, TABLET_INDEX, columns_of, table_schema
-from queue_agent.wire import yson
-
-PROGRESS: Final = "spark_export_progress"
-"""Attribute of the directory: how far the export is."""
 
 PROVENANCE: Final = "spark_export"
 """Attribute of a table: which rows it has, and where from."""
 
 _PART: Final = ".part-"
 _NATIVE: Final = "queue_static_export_destination"
+_LOCK_CONFLICT: Final = 402
 _FORMAT: Final = YsonFormat(format="binary")
 
 
@@ -71,35 +69,6 @@ class TableOptions:
     transform: Transform | None = None
     transformation: str = ""
     """What it does, in words that are the same in all runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableProgress:
-    """How far an export to tables is."""
-
-    queue_id: str
-    last_export_unix_ts: int
-    rows: Mapping[str, Any]
-    """See `row_options`; whether there are service columns, besides."""
-
-    next_row_indexes: Mapping[int, int] = field(default_factory=dict)
-
-    def to_yson(self) -> dict[str, Any]:
-        return {
-            "queue_id": self.queue_id,
-            "last_export_unix_ts": self.last_export_unix_ts,
-            "rows": dict(self.rows),
-            "next_row_indexes": {str(index): row for index, row in sorted(self.next_row_indexes.items())},
-        }
-
-    @classmethod
-    def from_yson(cls, value: Mapping[str, Any]) -> TableProgress:
-        return cls(
-            str(value["queue_id"]),
-            int(value["last_export_unix_ts"]),
-            {str(name): yson.plain(option) for name, option in value["rows"].items()},
-            {int(index): int(row) for index, row in value["next_row_indexes"].items()},
-        )
 
 
 def table_name(moment: int, period: timedelta) -> str:
@@ -141,13 +110,15 @@ class TableExporter:
         if self._source.consumer_path is None:
             raise OptionError("an export needs a consumer: without one rows could be trimmed that are not exported")
         try:
+            # Before a consumer keeps rows that this run is not going to export.
+            self._find_progress(new_client(self._source.read.connection), self._source.info())
             self._source.ensure_consumer()
             with self._source.exclusively(self._options.lock_timeout, self._options.lock_wait) as right:
                 table = self._export(started, right.check)
             self.summary.succeeded = True
             return table
         except Exception as error:
-            self.summary.error = f"{type(error).__name__}: {error}"
+            self.summary.error = f"{type(error).__name__}: {words_of(error)}"
             raise
         finally:
             finished = self._clock()
@@ -164,6 +135,13 @@ class TableExporter:
             progress = self._read_progress(client, info)
             # What a run published that died before it could move the consumer.
             self._source.advance(progress.next_row_indexes)
+            self.summary.next_row_indexes = dict(progress.next_row_indexes)
+            if moment + 2 * period < progress.last_export_unix_ts:
+                raise ExportError(
+                    f"the last table has rows from before {datetime.fromtimestamp(progress.last_export_unix_ts, UTC)}, "
+                    f"and the clock of this machine says {now}: one of the clocks was wrong; if it was that "
+                    f"of the last run, set {self._options.directory}/@{PROGRESS}/last_export_unix_ts to the present"
+                )
             plan = None if moment <= progress.last_export_unix_ts else self._plan(info, progress, moment)
             if plan is None:
                 return None
@@ -174,7 +152,14 @@ class TableExporter:
             following = dict(progress.next_row_indexes)
             for rows in sorted([*plan.gaps, *plan.ranges]):
                 following[rows.partition_index] = rows.end
-            done = TableProgress(info.object_id, moment, progress.rows, following)
+            done = TableProgress(
+                info.object_id,
+                moment,
+                progress.rows,
+                following,
+                _queue_name(info),
+                self._source.consumer_path or "",
+            )
             client.set(f"{self._options.directory}/@{PROGRESS}", done.to_yson())
             check()
             commit()
@@ -255,27 +240,51 @@ class TableExporter:
         client.create("map_node", directory, recursive=True, ignore_existing=True)
         if client.exists(f"{directory}/@{_NATIVE}"):
             raise OptionError(f"{directory} is the directory of a native export; take another one")
-        client.lock(directory, mode="shared", attribute_key=PROGRESS)
+        try:
+            client.lock(directory, mode="shared", attribute_key=PROGRESS)
+        except YtResponseError as error:
+            if error.contains_code(_LOCK_CONFLICT):
+                raise TargetTaken(f"another exporter is at work in {directory}: {words_of(error)}") from error
+            raise
 
     def _read_progress(self, client: YtClient, info: SourceInfo) -> TableProgress:
-        path = f"{self._options.directory}/@{PROGRESS}"
-        rows = row_options(self._source.read, self._options.transformation)
-        rows["service_columns"] = self._options.service_columns
-        if not client.exists(path):
+        progress = self._find_progress(client, info)
+        if progress is None:
             self._source.rewind({})
-            return TableProgress(info.object_id, 0, rows)
+            return TableProgress(info.object_id, 0, self._rows())
+        return progress
+
+    def _find_progress(self, client: YtClient, info: SourceInfo) -> TableProgress | None:
+        """How far the export is; None before the first run."""
+        directory = self._options.directory
+        path = f"{directory}/@{PROGRESS}"
+        if not client.exists(path):
+            return None
         try:
             progress = TableProgress.from_yson(client.get(path))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TargetDamaged(f"{path} can not be read: {error!r}") from error
+        if progress.queue not in ("", _queue_name(info)):
+            raise TargetTaken(f"{directory} has the export of {progress.queue}; take another one for {info.path}")
         _check_queue(progress.queue_id, info)
-        difference = find_difference(progress.rows, rows)
+        if progress.consumer not in ("", self._source.consumer_path):
+            raise TargetTaken(
+                f"the export to {directory} belongs to the consumer {progress.consumer}, "
+                f"not to {self._source.consumer_path}"
+            )
+        difference = find_difference(progress.rows, self._rows())
         if difference is not None:
             raise OptionError(
-                f"the export to {self._options.directory} was begun with {difference}, and rows of its tables are "
+                f"the export to {directory} was begun with {difference}, and rows of its tables are "
                 "alike; another directory begins with the rows that the queue has now"
             )
         return progress
+
+    def _rows(self) -> dict[str, Any]:
+        """What is kept of how rows are made."""
+        rows = row_options(self._source.read, self._options.transformation)
+        rows["service_columns"] = self._options.service_columns
+        return rows
 
     @contextmanager
     def _transaction(self) -> Iterator[tuple[YtClient, str, Callable[[], None]]]:
@@ -332,6 +341,10 @@ class _TableTask:
                 )
                 part["rows"] += batch.num_rows
         return [] if part is None else [part]
+
+
+def _queue_name(info: SourceInfo) -> str:
+    return f"{info.cluster}:{info.path}"
 
 
 def _check_queue(exported_id: str, info: SourceInfo) -> None:

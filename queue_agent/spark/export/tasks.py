@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from queue_agent.spark.export.errors import ExportError
+from queue_agent.spark.export.errors import task_failure
 
 _NAME: Final = "yt_export_tasks"
 _FILE: Final = "results.json"
@@ -38,6 +38,7 @@ def run_tasks(frame: DataFrame, task: Task) -> list[dict[str, Any]]:
 
     Raises:
         ExportError: a task failed as often as Spark lets it.
+        ColumnError: with a value that has no equal; OptionError: with an option.
     """
     pickled = pickle.dumps(task)
     # The workers that Spark commits with run beside this process: a file leads back from them.
@@ -46,7 +47,7 @@ def run_tasks(frame: DataFrame, task: Task) -> list[dict[str, Any]]:
             _register(frame, pickled, results)
             frame.write.format(_NAME).mode("append").save()
         except (PySparkException, Py4JError) as error:
-            raise ExportError(f"tasks failed: {error}") from error
+            raise task_failure(error) from error
         found: list[dict[str, Any]] = json.loads(Path(results, _FILE).read_text())
         return found
 

@@ -265,10 +265,11 @@ def check_completions(
                 f"{completion.label} is said to be complete with {completion.tally.row_count} rows and has {have}"
             )
     said = {completion.label for completion in completions}
-    for label in sorted(counted(settled)):
-        if state is not None and state.is_closed(label) and label not in said:
-            faults.append(f"{label} is complete by the progress, and its document is missing")
-    return faults
+    return faults + [
+        f"{label} is complete by the progress, and its document is missing"
+        for label in sorted(counted(settled))
+        if state is not None and state.is_closed(label) and label not in said
+    ]
 
 
 def check_progress(state: ExportState | None, ranges: Mapping[int, tuple[int, int]]) -> list[str]:

@@ -16,7 +16,7 @@ from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.documents import ExportFile, Manifest, Plan
 from queue_agent.spark.export.errors import TargetTaken
 from queue_agent.spark.export.exporter import Exporter
-from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask
+from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask, check_columns
 from queue_agent.spark.export.planning import split
 from queue_agent.spark.export.ports import ExportOptions
 from queue_agent.spark.export.source import SourceInfo
@@ -127,6 +127,8 @@ class MemoryQueue:
         self.lower: dict[int, int] = {0: 0, 1: 0}
         self.offsets: dict[int, int] = {}
         self.now = START
+        self.is_held = False
+        """Whether the consumer is registered, so that nothing is trimmed that it has not read."""
 
     def write(self, partition: int, count: int) -> None:
         seconds = int(self.now.timestamp())
@@ -148,7 +150,7 @@ class MemoryQueue:
         return {index: PartitionBounds(self.lower[index], len(own)) for index, own in self.timestamps.items()}
 
     def ensure_consumer(self) -> None:
-        """It is there."""
+        self.is_held = True
 
     @contextmanager
     def exclusively(self, timeout: timedelta, wait: timedelta) -> Iterator[Right]:
@@ -183,6 +185,9 @@ class MemoryWriter:
     def __init__(self, queue: MemoryQueue, storage: Storage) -> None:
         self._queue = queue
         self._storage = storage
+
+    def check(self, settings: FileSettings) -> None:
+        check_columns([TABLET_INDEX, ROW_INDEX, "$timestamp"], settings)
 
     def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
         files: list[ExportFile] = []

@@ -13,7 +13,7 @@ from threading import Event
 
 import pytest
 
-from queue_agent.spark.errors import OptionError
+from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.compaction import CompactionReport, Compactor
 from queue_agent.spark.export.documents import ExportFile, Plan, Range
 from queue_agent.spark.export.errors import RangeRefused, SourceChanged, TargetDamaged, TargetTaken
@@ -175,6 +175,35 @@ def test_a_directory_is_for_one_consumer_and_one_set_of_options(world: ExportWor
         world.exporter().catch_up()
 
 
+def test_what_can_not_be_written_is_refused_before_anything_is_there(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    with pytest.raises(ColumnError, match='"event_tmie" is missing'):
+        world.exporter(files=FileSettings(time_column="event_tmie")).catch_up()
+    assert (world.queue.is_held, world.storage.contents) == (False, {})
+
+
+def test_another_consumer_is_refused_before_it_holds_rows(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    world.exporter().catch_up()
+    world.queue.consumer_path, world.queue.is_held = "//home/misspelt", False
+    with pytest.raises(TargetTaken, match="belongs to the consumer //home/exporter, not to //home/misspelt"):
+        world.exporter().catch_up()
+    assert not world.queue.is_held
+
+
+def test_options_can_be_mended_while_nothing_is_published(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    world.mortal.die_at(3, after=True)  # the identity, the plan, and a file
+    with pytest.raises(Crash):
+        world.exporter(files=FileSettings("day")).catch_up()
+    assert any(path.endswith(".parquet") for path in world.storage.contents)
+    world.mortal.die_at(None, after=True)
+    world.exporter().catch_up()
+    assert (verdict(world).faults, verdict(world).notes, live_rows(world)) == ([], [], rows((0, 0, 3)))
+    with pytest.raises(OptionError, match="begun with partitioning hour, not day"):
+        world.exporter(files=FileSettings("day")).catch_up()
+
+
 def test_rows_of_one_directory_are_alike_and_another_version_goes_on_with_others(world: ExportWorld) -> None:
     world.queue.write(0, 3)
     world.exporter(transformation="--where number > 0").catch_up()
@@ -320,6 +349,9 @@ def during_writes(exporter: Exporter, action: Callable[[], object]) -> None:
     inner = exporter._writer
 
     class Busy:
+        def check(self, settings: FileSettings) -> None:
+            inner.check(settings)
+
         def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
             action()
             return inner.write(plan, directory, settings)

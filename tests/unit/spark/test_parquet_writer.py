@@ -54,6 +54,15 @@ def test_a_range_is_cut_where_the_hour_ends(tmp_path: Path) -> None:
     assert read.metadata.row_group(0).column(0).compression == "ZSTD"
 
 
+def test_times_may_be_decimals_as_all_large_numbers_may(tmp_path: Path) -> None:
+    rows = batch(0, 0, [SEVEN, SEVEN + HOUR])
+    stamps = rows.column("$timestamp").cast(pa.decimal128(20, 0))
+    rows = rows.set_column(rows.schema.get_field_index("$timestamp"), "$timestamp", stamps)
+    files = write(tmp_path, FileSettings(), rows)
+    assert [file.label for file in files] == ["dt=2026-01-31/hour=07", "dt=2026-01-31/hour=08"]
+    assert files[0].min_timestamp == SEVEN << 30
+
+
 def test_a_file_has_the_same_bytes_however_its_rows_arrive(tmp_path: Path) -> None:
     rows = batch(0, 0, [SEVEN] * 150_000, text=[f"row {number}" for number in range(150_000)])
     [at_once] = write(tmp_path, FileSettings(), rows)

@@ -105,9 +105,7 @@ def test_verification_misses_the_document_of_a_complete_hour(world: ExportWorld)
     world.exporter().catch_up()
     assert (verdict(world).faults, verdict(world).closed_periods) == ([], 1)
     del world.storage.contents["alpha/home/queue/v1/_complete/dt=2026-01-31/hour=07.json"]
-    assert verdict(world).faults == [
-        "dt=2026-01-31/hour=07 is complete by the progress, and its document is missing"
-    ]
+    assert verdict(world).faults == ["dt=2026-01-31/hour=07 is complete by the progress, and its document is missing"]
 
 
 def test_an_export_that_goes_on_while_it_is_verified_is_at_no_fault(
