@@ -288,7 +288,7 @@ def _runs(rows: pa.RecordBatch, keys: pa.Array) -> Iterator[tuple[int, pa.Record
 
 
 def _is_whole_decimal(kind: pa.DataType) -> bool:
-    return pa.types.is_decimal(kind) and kind.scale == 0
+    return bool(pa.types.is_decimal(kind)) and kind.scale == 0
 
 
 def _seconds(rows: pa.RecordBatch, column: str) -> pa.Array:
