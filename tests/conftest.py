@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from yt.wrapper import default_config
@@ -22,6 +23,11 @@ for name in ("library.python.svn_version", "library.python.oauth"):
 
 # Every client looks through the types of all its options anew, which takes most of the time until it is made.
 default_config.get_type_hints = functools.cache(default_config.get_type_hints)
+
+
+# How long an example takes says nothing on a machine that has something else to do meanwhile.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no types
@@ -61,5 +67,8 @@ def logging_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         configure(**{**settings, "cache_logger_on_first_use": False})
 
     monkeypatch.setattr(structlog, "configure", configure_uncached)
+    # The default takes long to make a traceback.
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    configure(processors=[structlog.processors.add_log_level, plain], cache_logger_on_first_use=False)
     yield
     structlog.reset_defaults()

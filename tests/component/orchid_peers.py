@@ -74,13 +74,13 @@ async def serving(tree: Tree, address: str = "127.0.0.1:0") -> AsyncIterator[Orc
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - not everything waited for could set an event
             await asyncio.sleep(0.001)
 
 
 async def failure_of(call: Awaitable[Any]) -> YtError:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         with pytest.raises(YtError) as caught:
             await call
     return caught.value
@@ -147,7 +147,7 @@ class RawPeer:
 
     async def receive(self) -> bus.Packet | None:
         """The next packet, None once the server has hung up."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (packet := self._decoder.next_packet()) is None:
                 try:
                     data = await self._reader.read(1 << 16)

@@ -222,4 +222,4 @@ def raw() -> Iterator[RawHttp]:
 
 def test_random_commands_do_what_a_plain_model_does(raw: RawHttp) -> None:
     Commands.raw = raw
-    run_state_machine_as_test(Commands, settings=settings(max_examples=80, stateful_step_count=50, deadline=None))
+    run_state_machine_as_test(Commands, settings=settings(max_examples=80, stateful_step_count=50))

@@ -137,7 +137,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(client: Client, yt_clust
 
     with pytest.raises((ConnectionError, aiohttp.ClientError)):
         await client.create("/file", content())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while yt_cluster.client.list("//sys/transactions"):
             await client.names("/")
     assert (await client.ask("GET", "/file", "GETFILESTATUS"))[0] == 404
@@ -307,7 +307,7 @@ async def test_the_command_serves_until_it_is_told_to_stop(yt_cluster: LocalClus
         assert match
         assert await Client(session, f"http://{match[1]}").create("/0123456789abcdef/file", b"1") == (201, None)
         os.kill(os.getpid(), signal.SIGTERM)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await running
     assert yt_cluster.client.read_file("//tmp/file").read() == b"1"
     with socket.create_server(("127.0.0.1", 0)) as taken:

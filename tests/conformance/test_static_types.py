@@ -77,9 +77,7 @@ def exact(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(rows=ROWS)
 def test_values_come_back_as_they_were_written(
     client: YtClient, home: str, kind: str, rows: list[dict[bytes, Any]]

@@ -79,7 +79,7 @@ class World:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - conditions over fakes that know no events
             await asyncio.sleep(0.001)
 

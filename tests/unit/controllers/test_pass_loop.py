@@ -42,7 +42,7 @@ async def run(
         seen.append((index, None if error is None else type(error)))
 
     with pytest.raises(Stop):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await run_passes(one, lambda: schedule, finished, lambda: 1.0, wake)
     return seen
 
@@ -100,7 +100,7 @@ async def test_a_shorter_period_counts_at_once() -> None:
         schedule = QUICK
 
     with pytest.raises(Stop):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await run_passes(do_pass, lambda: schedule, shorten, lambda: 1.0)
 
 
@@ -117,7 +117,7 @@ async def test_a_loop_that_is_disabled_does_nothing_until_it_is_enabled(monkeypa
             raise Stop
 
     with pytest.raises(Stop):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await run_passes(
                 do_pass, find_schedule, lambda *_: None, lambda: 1.0, disabled=lambda: events.append("disabled")
             )

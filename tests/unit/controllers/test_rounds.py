@@ -141,7 +141,7 @@ async def some_periods() -> None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - conditions of all kinds, over fakes that know no events
             await asyncio.sleep(0.001)
 

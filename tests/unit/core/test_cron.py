@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.cron import CronExpression
@@ -99,7 +99,6 @@ def test_a_day_that_never_comes_is_not_looked_for_for_ever() -> None:
         CronExpression.parse("0 0 0 1 1 ? 2100").preceding(second(FRIDAY))
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["*/7 */5 * * * *", "0 0 * * 5L", "@secondly", "0 0 LW * *", "3,9-40/4 1 * 2-8 *", "0 0 15W * *"]),
     st.integers(1_600_000_000, 1_900_000_000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.dynamic_config import overlay
@@ -40,7 +40,6 @@ def test_an_older_name_of_an_option_is_known() -> None:
     assert result.sections["cypress_synchronizer"]["write_replicated_table_mapping"] is True
 
 
-@settings(deadline=None)
 @given(document=st.dictionaries(KEYS, DOCUMENTS, max_size=4))
 def test_every_section_is_there_once_and_a_second_time_changes_nothing(document: dict[str, Any]) -> None:
     once = overlay(OWN, document)

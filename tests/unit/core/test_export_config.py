@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.export_config import DuplicateDirectories, ExportConfig, InvalidSchedule, parse_exports
@@ -104,7 +104,6 @@ def test_a_table_expires_so_long_after_its_tick() -> None:
     assert config(export_ttl=1000).expiration_time(T) == datetime.fromtimestamp(T + 1, UTC)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 10_000), st.integers(0, 2_000_000_000))
 def test_every_second_is_in_one_range(period: int, second: int) -> None:
     schedule = EveryPeriod(period)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.export_planning import (
@@ -81,7 +81,6 @@ def test_only_so_many_tables_are_made_at_once() -> None:
 tablets_of_chunks = st.lists(st.lists(st.tuples(st.integers(0, 600), st.integers(1, 5)), max_size=6), max_size=3)
 
 
-@settings(deadline=None)
 @given(tablets_of_chunks, st.lists(st.integers(0, 900), min_size=1, max_size=6).map(sorted), st.integers(1, 3))
 def test_whenever_tasks_run_every_row_is_exported_once_and_in_order(
     tablets: list[list[tuple[int, int]]], moments: list[int], limit: int
@@ -143,7 +142,6 @@ def test_chunks_have_to_go_on_where_the_progress_ends() -> None:
     assert "EndRowIndex: 9, RowCount: 7" in (find_mismatch(progress, 9) or "")
 
 
-@settings(deadline=None)
 @given(tablets_of_chunks, st.integers(1, 60), st.integers(1, 4))
 def test_pieces_hold_all_rows_in_order_and_not_too_many(
     tablets: list[list[tuple[int, int]]], limit: int, row_limit: int

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.encoding import EPOCH, Unsigned
@@ -30,7 +30,6 @@ progresses = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(progresses)
 def test_what_is_stored_is_read_again(progress: StoredProgress) -> None:
     assert StoredProgress.parse(progress.to_map()) == progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.error_info import ErrorInfo
@@ -43,7 +43,6 @@ def name_row(name: str, stage: str | None = "s") -> ConsumerNameRow:
     return ConsumerNameRow(TABLE._replace(name=name), stage)
 
 
-@settings(deadline=None)
 @given(names, recorded)
 def test_after_the_names_are_recorded_there_is_nothing_left_to_do(
     names: set[str], recorded: dict[str, str | None]

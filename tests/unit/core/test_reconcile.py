@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.reconcile import assign_objects, plan_fleet
@@ -148,7 +148,6 @@ paths = st.sampled_from(["//a", "//b", "//c"])
 refs = st.builds(CrossClusterRef, st.just("hume"), paths)
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(refs, st.tuples(stages, types)),
     st.dictionaries(refs, st.tuples(stages, types)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.refs import CrossClusterRef
@@ -16,7 +16,6 @@ refs = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(refs)
 def test_a_reference_is_read_as_it_was_written(ref: CrossClusterRef) -> None:
     assert CrossClusterRef.parse(str(ref)) == ref

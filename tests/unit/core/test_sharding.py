@@ -94,7 +94,7 @@ def test_an_object_that_is_a_queue_and_a_consumer_counts_once() -> None:
     assert (set(tables.own), set(tables.others)) == ({A}, set())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.dictionaries(st.sampled_from([A, B, C]), st.sampled_from(["mine", "theirs"])),
     st.dictionaries(st.sampled_from([A, B, C]), st.sampled_from(["x:1", "y:1", "z:1"])),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.state_migration import (
@@ -88,7 +88,6 @@ def is_at(found: FoundState, version: int) -> bool:
     )
 
 
-@settings(deadline=None)
 @given(versions, versions, st.booleans())
 def test_a_state_of_any_version_gets_to_any_later_one(first: int, second: int, knows_indexes: bool) -> None:
     first, second = sorted((first, second))
@@ -102,7 +101,6 @@ def test_a_state_of_any_version_gets_to_any_later_one(first: int, second: int, k
     assert found.has_index == (knows_indexes and second >= 6)
 
 
-@settings(deadline=None)
 @given(versions, st.data())
 def test_what_was_broken_off_is_gone_on_with(first: int, data: st.DataObject) -> None:
     found = FoundState(root_exists=False, knows_indexes=True)

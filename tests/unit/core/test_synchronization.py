@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.error_info import ErrorInfo
@@ -95,7 +95,6 @@ def test_a_path_listed_as_both_is_a_conflict() -> None:
 revisions_or_errors = st.dictionaries(refs, st.integers(1, 5) | st.just(ErrorInfo("no such node", 500)))
 
 
-@settings(deadline=None)
 @given(revisions_or_errors, stored, stored)
 def test_polling_fetches_what_is_newer_and_never_adds_nor_removes(
     revisions: dict[CrossClusterRef, int | ErrorInfo],
@@ -120,7 +119,6 @@ def test_polling_fetches_what_is_newer_and_never_adds_nor_removes(
 TYPES = st.sampled_from([None, "table", "replicated_table", "chaos_replicated_table"])
 
 
-@settings(deadline=None)
 @given(watch_lists, st.dictionaries(refs, TYPES), st.dictionaries(refs, TYPES), st.sets(refs))
 def test_the_mapping_is_kept_for_replicated_objects_that_are_listed(
     lists: dict[str, ObjectRevisions],

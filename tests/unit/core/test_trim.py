@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
@@ -342,7 +342,6 @@ def test_a_new_partition_the_consumer_has_not_seen_is_an_error_and_the_others_ar
     exported=st.lists(st.dictionaries(st.integers(0, 3), st.integers(0, 60)), max_size=2),
     retained_rows=st.none() | st.integers(0, 30),
 )
-@settings(deadline=None)
 def test_no_plan_goes_past_a_vital_consumer_a_floor_an_export_or_the_end(
     partitions: list[tuple[int, int, str]],
     offsets: list[list[int] | None],

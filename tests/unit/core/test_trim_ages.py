@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core import trim_ages
@@ -27,7 +27,6 @@ def look(timestamps: Sequence[int | None], chunk: range, limit: int) -> RowFound
 
 
 @given(data=st.data(), timestamps=st.lists(st.none() | st.integers(1, 30), max_size=25))
-@settings(deadline=None)
 def test_no_young_row_is_ever_taken_for_old_whatever_is_remembered(
     data: st.DataObject, timestamps: list[int | None]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.error_info import ErrorInfo
@@ -38,7 +38,6 @@ policies_of_all = st.lists(bounds, max_size=5)
 
 
 @given(st.integers(0, 30), st.integers(0, 30), policies_of_all)
-@settings(deadline=None)
 def test_a_partition_is_trimmed_forward_only_within_every_limit_and_its_end(
     lower: int, row_count: int, policies: list[TrimBounds]
 ) -> None:
@@ -50,7 +49,6 @@ def test_a_partition_is_trimmed_forward_only_within_every_limit_and_its_end(
 
 
 @given(st.integers(0, 30), st.integers(0, 30), policies_of_all, st.randoms())
-@settings(deadline=None)
 def test_the_order_of_policies_is_of_no_account(
     lower: int, row_count: int, policies: list[TrimBounds], shuffler: Any
 ) -> None:
@@ -60,7 +58,6 @@ def test_the_order_of_policies_is_of_no_account(
 
 
 @given(st.integers(0, 30), st.integers(0, 30), policies_of_all)
-@settings(deadline=None)
 def test_a_second_trim_finds_nothing(lower: int, row_count: int, policies: list[TrimBounds]) -> None:
     upper = lower + row_count
     target = decide_trim(lower, upper, policies).target
@@ -69,7 +66,6 @@ def test_a_second_trim_finds_nothing(lower: int, row_count: int, policies: list[
 
 
 @given(st.integers(0, 30), st.integers(0, 30), policies_of_all, bounds)
-@settings(deadline=None)
 def test_one_more_limit_never_trims_more(
     lower: int, row_count: int, policies: list[TrimBounds], more: TrimBounds
 ) -> None:
@@ -80,7 +76,6 @@ def test_one_more_limit_never_trims_more(
 
 
 @given(st.integers(0, 30), st.integers(0, 30), policies_of_all)
-@settings(deadline=None)
 def test_held_rows_are_those_that_go_when_what_binds_is_lifted(
     lower: int, row_count: int, policies: list[TrimBounds]
 ) -> None:

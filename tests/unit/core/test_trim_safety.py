@@ -343,7 +343,7 @@ class TrimSafety(RuleBasedStateMachine):
 
 
 TestTrimSafety = TrimSafety.TestCase
-TestTrimSafety.settings = settings(max_examples=300, stateful_step_count=20, deadline=None)
+TestTrimSafety.settings = settings(max_examples=300, stateful_step_count=20)
 
 
 def test_the_machine_trims_when_all_is_well() -> None:

@@ -211,7 +211,7 @@ table_rows = st.lists(
 ).map(lambda rows: [(key, *row) for key, row in enumerate(rows, start=-2)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(table_rows, st.one_of(numbers, unsigned, strings, booleans, conditions))
 def test_expressions_mean_what_the_model_says(rows: list[Row], term: Term) -> None:
     try:
@@ -228,7 +228,7 @@ def test_expressions_mean_what_the_model_says(rows: list[Row], term: Term) -> No
     assert found == expected
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     table_rows,
     st.just(Term("true", lambda _row: True)) | booleans,
@@ -258,7 +258,7 @@ RIGHT = tuple(Column(name, "int64", sort_order="ascending" if name in "de" else 
 AGGREGATES = "sum(1) as n, sum(l.c) as s, min(r.f) as low, max(r.f) as high"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     pairs,
     pairs,

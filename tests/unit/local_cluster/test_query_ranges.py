@@ -153,7 +153,7 @@ def conditions(columns: Sequence[Column]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(tables().flatmap(lambda table: st.tuples(st.just(table), conditions(table.columns))))
 def test_ranges_never_lose_a_row(case: tuple[Table, str]) -> None:
     table, condition = case
@@ -291,7 +291,7 @@ computed_tables = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(computed_tables, st.data())
 def test_ranges_of_computed_keys_never_lose_a_row(case: tuple[str, list[Row]], data: st.DataObject) -> None:
     expression, keys = case

@@ -301,7 +301,7 @@ def run(seed: int) -> Model:
     return world.model
 
 
-@settings(max_examples=60, deadline=None, phases=[Phase.generate])
+@settings(max_examples=60, phases=[Phase.generate])
 @given(st.integers(0, 2**32))
 def test_transactions_see_one_moment_and_only_the_first_of_two_rivals_commits(seed: int) -> None:
     run(seed)

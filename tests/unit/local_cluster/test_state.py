@@ -342,7 +342,7 @@ def test_what_makes_a_world_ready_is_done_wholly_or_not_at_all(take: Callable[[W
         take(world, step)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(steps, max_size=12))
 def test_an_abandoned_change_leaves_no_trace(chosen: list[Step]) -> None:
     world = make_ready()
@@ -350,7 +350,7 @@ def test_an_abandoned_change_leaves_no_trace(chosen: list[Step]) -> None:
         abandon(world, step)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(steps, max_size=15))
 def test_a_refused_command_changes_nothing_and_memory_is_what_is_stored(chosen: list[Step]) -> None:
     world = make_ready()
@@ -358,7 +358,7 @@ def test_a_refused_command_changes_nothing_and_memory_is_what_is_stored(chosen: 
         attempt_and_compare(world, step)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(steps, max_size=5), steps, st.integers(1, 20))
 def test_a_storage_that_fails_in_the_middle_leaves_all_as_it_was(chosen: list[Step], last: Step, patience: int) -> None:
     world = make_ready()
@@ -375,7 +375,7 @@ def test_a_storage_that_fails_in_the_middle_leaves_all_as_it_was(chosen: list[St
     assert in_memory(ClusterState(world.storage, world.state.clock, 1001)) == in_memory(world.state)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.one_of(transaction_steps, tree_steps), max_size=15))
 def test_nothing_is_left_of_transactions_that_are_over(chosen: list[Step]) -> None:
     world = make_ready()

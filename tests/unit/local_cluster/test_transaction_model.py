@@ -263,5 +263,5 @@ class Transactions(RuleBasedStateMachine):
         return [path for path, target in targets.items() if not target.missing and target.node.id in frozen]
 
 
-Transactions.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+Transactions.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
 TestTransactions: Callable[[], Any] = Transactions.TestCase

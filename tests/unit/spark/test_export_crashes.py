@@ -25,7 +25,7 @@ COMPACT = st.tuples(st.just("compact"), st.integers(0, 12), st.integers(0, 1))
 STEPS = st.lists(st.one_of(WRITE, WRITE, TIME, TRIM, GROW, EXPORT_RUN, EXPORT_RUN, COMPACT), max_size=14)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(steps=STEPS, batch_rows=st.integers(2, 9), task_rows=st.integers(1, 5))
 def test_a_crash_at_any_moment_loses_and_doubles_nothing(
     steps: list[tuple[str, int, int]], batch_rows: int, task_rows: int
