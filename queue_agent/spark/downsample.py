@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from pyspark.sql import functions as sf
 
-from queue_agent.spark.history import NoHistory, load_history, parse_moment, unique
+from queue_agent.spark.history import load_history, parse_moment, told, unique
 from queue_agent.spark.session import spark_session
 
 if TYPE_CHECKING:
@@ -190,15 +190,12 @@ def main(
         except ValueError as error:
             raise typer.BadParameter(f"{since}: {error}", param_hint="--since") from error
         first = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    with spark_session("queue-agent downsample") as spark:
+    with told(), spark_session("queue-agent downsample") as spark:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-        try:
-            rows = load_history(spark, history, first)
-            if not rows.isEmpty():
-                write_days(five_minutes(rows), five_minutes_directory, by_hour=True)
-                write_days(hourly(load_history(spark, five_minutes_directory, first)), hourly_directory, by_hour=False)
-        except NoHistory as error:
-            raise typer.BadParameter(str(error)) from error
+        rows = load_history(spark, history, first)
+        if not rows.isEmpty():
+            write_days(five_minutes(rows), five_minutes_directory, by_hour=True)
+            write_days(hourly(load_history(spark, five_minutes_directory, first)), hourly_directory, by_hour=False)
 
 
 def _count_of(*dispositions: str) -> Column:

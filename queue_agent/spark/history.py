@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import AnalysisException
+import typer
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as sf
 
 from queue_agent.spark.errors import ConnectorError
+from queue_agent.spark.worker_errors import words_of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -33,6 +38,18 @@ _CLOCKS_APART: Final = timedelta(hours=1)
 
 class NoHistory(ConnectorError):
     """Where the history was to be read from, there is none."""
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What goes wrong in a command becomes a line and an exit code: 2 without a history, 1 for all that may pass."""
+    try:
+        yield
+    except NoHistory as error:
+        raise typer.BadParameter(str(error)) from error
+    except (ConnectorError, PySparkException, Py4JError, OSError) as error:
+        typer.echo(f"{type(error).__name__}: {words_of_spark(error)}", err=True)
+        raise typer.Exit(1) from error
 
 
 def load_history(spark: SparkSession, directory: str, since: datetime | None = None) -> DataFrame:
@@ -67,11 +84,19 @@ def load_queue(spark: SparkSession, path: str, since: datetime | None = None) ->
         spark: the session.
         path: of the queue.
         since: rows before are left out.
+
+    Raises:
+        NoHistory: the queue is not there, or is another one; or a cluster that should say so can not be asked.
     """
     reader = spark.read.format("yt")
     if since is not None:
         reader = reader.option("from_time", (since - _CLOCKS_APART).isoformat())
-    history = reader.load(path)
+    try:
+        history = reader.load(path)
+    except AnalysisException as error:
+        raise NoHistory(f"{path}: {words_of_spark(error)}") from error
+    if "ts" not in history.columns:
+        raise NoHistory(f"{path}: it is no history, without a column ts")
     return history if since is None else history.where(sf.col("ts") >= sf.lit(since))
 
 

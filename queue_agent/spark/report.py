@@ -13,7 +13,7 @@ import typer
 
 from queue_agent.spark import report_tables as tables
 from queue_agent.spark.downsample import five_minutes
-from queue_agent.spark.history import NoHistory, in_period, load_history, load_queue, parse_moment
+from queue_agent.spark.history import in_period, load_history, load_queue, parse_moment, told
 from queue_agent.spark.report_data import ReportData, bucket_for, build_curves, grid, label_queues
 from queue_agent.spark.report_page import render_page
 from queue_agent.spark.report_plots import draw_plots
@@ -111,14 +111,10 @@ def main(
         raise typer.BadParameter(str(error)) from error
     if period.since >= period.until:
         raise typer.BadParameter("--since is not before --until")
-    with spark_session("queue-agent report", yt_proxy=proxy) as spark:
+    with told(), spark_session("queue-agent report", yt_proxy=proxy) as spark:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-        try:
-            samples = _load(spark, period.since, history, five_minutes_directory, queue)
-        except NoHistory as error:
-            raise typer.BadParameter(str(error)) from error
-        data = collect_report(samples, period)
-    typer.echo(write_report(data, out, title, now))
+        data = collect_report(_load(spark, period.since, history, five_minutes_directory, queue), period)
+        typer.echo(write_report(data, out, title, now))
 
 
 def _load(

@@ -205,6 +205,18 @@ def test_the_queue_itself_can_be_told_of(spark: SparkSession, home: LocalCluster
     assert found[0]["ts"].astimezone(UTC) == T0
 
 
+def test_a_queue_without_a_history_is_named(spark: SparkSession, home: LocalCluster, folder: str) -> None:
+    from queue_agent.spark import report
+    from queue_agent.spark.history import NoHistory, load_queue
+
+    with pytest.raises(typer.BadParameter, match=rf"OptionError: .* {folder}/nowhere is not there$"):
+        report.main(Path("never"), queue=f"{folder}/nowhere", proxy=home.address)
+    path = f"{folder}/other"
+    home.client.create("table", path, attributes={"dynamic": True, "schema": [{"name": "number", "type": "int64"}]})
+    with pytest.raises(NoHistory, match="without a column ts"):
+        load_queue(spark, path)
+
+
 def test_a_directory_without_a_history_is_named(spark: SparkSession, tmp_path: Path) -> None:
     from queue_agent.spark import downsample, report
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from yt.wrapper.errors import YtError
 
 from queue_agent.spark.errors import ColumnError, ConnectorError, OptionError
+from queue_agent.spark.worker_errors import find_worker_error, words_of_spark
 
-_TRACEBACK: Final = "Traceback (most recent call last):"
-_RAISED: Final = re.compile(r"(?:\w+\.)*(\w+): (.*)", re.DOTALL)
-_END_OF_PYTHON: Final = re.compile(r"\n\s*\n|\n\s*SQLSTATE|\n\s*at |\n\*{5}")
 _NO_NEWS: Final = "Received HTTP response with error"
 
 _LASTING: Final[Mapping[str, type[ConnectorError]]] = {kind.__name__: kind for kind in (ColumnError, OptionError)}
@@ -52,18 +49,10 @@ def task_failure(error: Exception) -> ConnectorError:
     Args:
         error: as Spark or the bridge to its JVM raised it.
     """
-    _, traceback, tail = str(error).rpartition(_TRACEBACK)
-    if traceback:
-        # The last of them is that of the exception that nobody caught; lines of its frames are indented.
-        lines = tail.split("\n")
-        begin = next((number for number, line in enumerate(lines) if line and not line.startswith(" ")), 0)
-        words = _END_OF_PYTHON.split("\n".join(lines[begin:]), maxsplit=1)[0].strip()
-    else:
-        words = re.split(r"\n\s*at ", tail, maxsplit=1)[0].strip()
-    raised = _RAISED.fullmatch(words)
-    if traceback and raised is not None and raised[1] in _LASTING:
-        return _LASTING[raised[1]](raised[2])
-    return ExportError("tasks failed: " + (f"{raised[1]}: {raised[2]}" if traceback and raised else words))
+    found = find_worker_error(error)
+    if found is not None and found.kind in _LASTING:
+        return _LASTING[found.kind](found.message)
+    return ExportError(f"tasks failed: {words_of_spark(error)}")
 
 
 def _messages(error: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from yt.wrapper import YtClient
 from yt.wrapper.errors import YtNoSuchTransaction, YtResponseError
 
 from queue_agent.spark.connection import new_client
-from queue_agent.spark.export.errors import TargetTaken
+from queue_agent.spark.export.errors import TargetTaken, words_of
 from queue_agent.spark.options import ConnectionOptions
 
 _LOCK_CONFLICT: Final = 402
@@ -71,7 +71,7 @@ def _lock(client: YtClient, path: str, deadline: float) -> None:
             if not error.contains_code(_LOCK_CONFLICT):
                 raise
             if time.monotonic() > deadline:
-                raise TargetTaken(f"another exporter is at work for {path}: {error}") from error
+                raise TargetTaken(f"another exporter is at work for {path}: {words_of(error)}") from error
         else:
             return
         time.sleep(_PAUSE)
