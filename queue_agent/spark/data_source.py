@@ -18,12 +18,12 @@ from queue_agent.spark.batch_source import QueueReader
 from queue_agent.spark.connection import client_of
 from queue_agent.spark.dynamic_sink import DynamicTableStreamWriter, DynamicTableWriter
 from queue_agent.spark.encoding import RowEncoder
-from queue_agent.spark.errors import ColumnError, OptionError
+from queue_agent.spark.errors import ColumnError, ConnectorError, OptionError
 from queue_agent.spark.ledger import create_ledger
 from queue_agent.spark.options import OptionReader, ReadOptions, WriteOptions
 from queue_agent.spark.queues import Queue, TableInfo, find_table_info
 from queue_agent.spark.static_sink import StaticTableStreamWriter, StaticTableWriter, StaticTarget
-from queue_agent.spark.stream_source import QueueStreamReader
+from queue_agent.spark.stream_source import QueueStreamReader, RefusedStreamReader
 from queue_agent.spark.transaction_sink import TransactionWriter
 from queue_agent.spark.types import SERVICE_COLUMNS, Column, columns_of, spark_schema, table_schema
 
@@ -49,10 +49,13 @@ class YtDataSource(DataSource):
         return QueueReader(read, batch, _checked(schema, read))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        options = self._options()
-        read, stream = options.read_options(), options.stream_options()
-        options.refuse_others()
-        return QueueStreamReader(read, stream, _checked(schema, read))
+        try:
+            options = self._options()
+            read, stream = options.read_options(), options.stream_options()
+            options.refuse_others()
+            return QueueStreamReader(read, stream, _checked(schema, read))
+        except ConnectorError as error:
+            return RefusedStreamReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         options = self._write_options()

@@ -190,12 +190,15 @@ class OptionReader:
 
     def batch_options(self) -> BatchOptions:
         """What reading in a batch needs besides."""
-        return BatchOptions(
+        options = BatchOptions(
             ranges=self._parsed("ranges", _ranges),
             from_time=self._parsed("from_time", _moment),
             to_time=self._parsed("to_time", _moment),
             rows_per_task=self._count("rows_per_task", 1_000_000),
         )
+        if options.from_time is not None and options.to_time is not None and options.to_time < options.from_time:
+            raise OptionError(f"to_time {options.to_time} is before from_time {options.from_time}")
+        return options
 
     def write_options(self) -> WriteOptions:
         """What writing needs."""

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from queue_agent.spark.connection import client_of
-from queue_agent.spark.errors import OptionError, QueueChanged, QueueUnavailable
+from queue_agent.spark.errors import ConnectorError, OptionError, QueueChanged, QueueUnavailable
 from queue_agent.spark.offsets import PartitionBounds, StreamPosition, cap, plan_end, plan_ranges, plan_start
 from queue_agent.spark.options import ReadOptions, StreamOptions
 from queue_agent.spark.pulling import RangeReader, RowRange
@@ -197,3 +197,29 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Without a trigger Spark would look a hundred times a second at a queue in which nothing happens."""
         if self._idle_since is not None and self._target is None:
             time.sleep(max(0.0, self._idle_since + self._stream.poll_interval - time.monotonic()))
+
+
+class RefusedStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Stands for a reader that can not be made: PySpark answers with an UnboundLocalError where making one fails.
+
+    Args:
+        error: why, which is raised at the first question.
+    """
+
+    def __init__(self, error: ConnectorError) -> None:
+        self._error = error
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        raise self._error
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        raise self._error
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        raise self._error
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        raise self._error

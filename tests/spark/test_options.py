@@ -97,3 +97,11 @@ def test_what_makes_no_sense_is_refused_by_name(name: str, value: str, message: 
         options.batch_options()
         options.write_options()
         options.refuse_others()
+
+
+def test_a_period_ends_after_it_begins() -> None:
+    early, late = "2026-01-31T09:00+03:00", "2026-01-31T07:00Z"
+
+    assert reader(from_time=early, to_time=late).batch_options().from_time is not None
+    with pytest.raises(OptionError, match="is before from_time"):
+        reader(from_time=late, to_time=early).batch_options()

@@ -169,3 +169,17 @@ def test_requests_that_fail_are_sent_again(world: World) -> None:
     drain(world.stream(retries=4))
 
     assert world.written == values
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"max_row_per_partition": 5}, 'unknown option "max_row_per_partition", did you mean "max_rows_per_partition"'),
+        ({"consumer_path": ""}, 'option "consumer_path" is missing'),
+    ],
+)
+def test_a_stream_with_wrong_options_says_so_last(world: World, option: dict[str, Any], words: str) -> None:
+    """PySpark itself goes on to fail where a reader can not be made, and tells of that instead."""
+    with pytest.raises(Exception, match=words) as found:
+        drain(world.stream(**option))
+    assert "UnboundLocalError" not in str(found.value)
