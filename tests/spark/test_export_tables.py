@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 from yt.wrapper.errors import YtError as ClientError
 
 from queue_agent.spark.errors import OptionError
+from queue_agent.spark.export.__main__ import application
 from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetTaken
 from queue_agent.testing import LocalCluster, YtError
 from tests.spark.export_world import World
@@ -139,6 +141,9 @@ def test_a_directory_is_for_one_queue_and_one_consumer(spark: SparkSession, worl
     world.now += HOUR + timedelta(minutes=1)
     assert world.table_exporter(spark).run() is not None
     directory = f"{world.queue}.part-exports"
+    command = ["verify-tables", f"--queue={world.queue}", f"--directory={directory}", f"--proxy={home.address}"]
+    whole = CliRunner().invoke(application, [*command, f"--consumer={world.consumer}"])
+    assert (whole.exit_code, "10 rows in 1 tables" in whole.output) == (0, True), whole.output
     own, world.consumer = world.consumer, f"{world.consumer}_2"
     with pytest.raises(TargetTaken, match="belongs to the consumer"):
         world.table_exporter(spark).run()
@@ -147,6 +152,9 @@ def test_a_directory_is_for_one_queue_and_one_consumer(spark: SparkSession, worl
     world.create_queue(1)
     with pytest.raises(TargetTaken, match="has the export of"):
         world.table_exporter(spark, directory=directory).run()
+    for path, code in ((f"{directory}/none", 6), (directory, 5)):
+        refused = CliRunner().invoke(application, [*command, f"--directory={path}", f"--queue={world.queue}"])
+        assert refused.exit_code == code, refused.output
 
 
 def test_a_clock_that_was_wrong_once_does_not_stop_an_export_silently(spark: SparkSession, world: World) -> None:

@@ -12,12 +12,11 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import structlog
 import typer
 from pyspark.errors import PySparkException
 from yt.wrapper.errors import YtError
 
-from queue_agent.spark.connection import cluster_of
+from queue_agent.spark.connection import client_of, cluster_of
 from queue_agent.spark.errors import ColumnError, ConnectorError, OptionError
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.arguments import (
@@ -51,7 +50,7 @@ from queue_agent.spark.export.layout import export_directory
 from queue_agent.spark.export.lease import lease
 from queue_agent.spark.export.parquet_writer import TIMESTAMP, FileSettings
 from queue_agent.spark.export.planning import BatchLimits
-from queue_agent.spark.export.reporting import RunSummary, reporter_for
+from queue_agent.spark.export.reporting import RunSummary, reporter_for, run_logger
 from queue_agent.spark.export.source import ExportSource, SourceOptions
 from queue_agent.spark.export.stopping import stopping
 from queue_agent.spark.export.storage import storage_of
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from queue_agent.spark.export.exporter import Exporter
+    from queue_agent.spark.export.table_verification import TablesVerdict
 
 
 class ExitCode(IntEnum):
@@ -154,9 +154,9 @@ def parquet(
         wanted = wanted_ranges(source, mode, ranges, from_time, to_time)
         storage = storage_of(target)
         # The session lets an interrupt end it at once, which is not what is wanted here.
-        with _session(master, proxy) as spark, stopping(stop, _logger().info):
+        with _session(master, proxy) as spark, stopping(stop, run_logger().info):
             writer = SparkWriter(spark, source, target, change)
-            reporter = reporter_for(sys.stderr, _logger().info)
+            reporter = reporter_for(sys.stderr, run_logger().info)
             exporter = Exporter(source, writer, storage, options, _now, reporter, stop)
             try:
                 _run_mode(exporter, mode, wanted, timedelta(seconds=interval))
@@ -164,7 +164,7 @@ def parquet(
                 _report(exporter.summary, textfile)
         return ExitCode.DONE
 
-    with stopping(stop, _logger().info):
+    with stopping(stop, run_logger().info):
         _finish(run)
 
 
@@ -217,7 +217,7 @@ def tables(
             exporter = TableExporter(spark, source, options, _now)
             try:
                 path = exporter.run()
-                _logger().info("table published" if path else "nothing to export", path=path)
+                run_logger().info("table published" if path else "nothing to export", path=path)
             finally:
                 _report(exporter.summary, textfile)
         return ExitCode.DONE
@@ -247,8 +247,30 @@ def verify_export(
         _check_consumer(archive, consumer)
         consumed = {} if consumer is None else ExportSource(SourceOptions(queue, consumer, proxy)).consumed()
         verdict = verify(archive, directory, consumed=consumed, deep=deep)
-        typer.echo(json.dumps(verdict.to_json(), indent=2) if as_json else render(verdict))
-        return ExitCode.DONE if verdict.is_whole else ExitCode.NOT_WHOLE
+        return _say(verdict, as_json)
+
+    _finish(run)
+
+
+@application.command("verify-tables")
+def verify_tables_of_export(
+    queue: Queue,
+    directory: Annotated[str, typer.Option(help="Cypress directory of the export.")],
+    proxy: Proxy = None,
+    consumer: Annotated[str | None, typer.Option(help="Look whether it lets rows go that are not exported.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Prove that an export to static tables has every row once; exit code 3 if it does not."""
+
+    def run() -> ExitCode:
+        from queue_agent.spark.export.table_progress import check_progress
+        from queue_agent.spark.export.table_verification import read_export_of, verify_tables
+
+        source = ExportSource(SourceOptions(queue, consumer, proxy))
+        consumed = source.consumed()  # before the progress: an exporter may be at work
+        progress, found = read_export_of(client_of(source.read.connection), directory)
+        check_progress(progress, directory, source.info(), consumer)
+        return _say(verify_tables(directory, progress, found, consumed), as_json)
 
     _finish(run)
 
@@ -289,17 +311,9 @@ def compact(
     _finish(run)
 
 
-def render(verdict: Verdict) -> str:
-    """A verdict for people."""
-    lines = [
-        f"{verdict.export}: {verdict.rows:,} rows in {verdict.files:,} files, {verdict.bytes:,} bytes,"
-        f" {verdict.manifests:,} manifests, {verdict.closed_periods:,} complete periods"
-    ]
-    lines += [f"  partition {index}: rows {begin} to {end - 1}" for index, (begin, end) in verdict.ranges.items()]
-    lines += [f"note: {note}" for note in verdict.notes]
-    lines += [f"FAULT: {fault}" for fault in verdict.faults]
-    lines.append("whole: every row is there once" if verdict.is_whole else f"not whole: {len(verdict.faults)} faults")
-    return "\n".join(lines)
+def _say(verdict: Verdict | TablesVerdict, as_json: bool) -> ExitCode:
+    typer.echo(json.dumps(verdict.to_json(), indent=2) if as_json else verdict.to_text())
+    return ExitCode.DONE if verdict.is_whole else ExitCode.NOT_WHOLE
 
 
 def _run_mode(exporter: Exporter, mode: Mode, ranges: list[Range], interval: timedelta) -> None:
@@ -345,19 +359,6 @@ def _report(summary: RunSummary, textfile: Path | None) -> None:
     typer.echo(summary.to_json())
     if textfile is not None:
         summary.write_textfile(textfile)
-
-
-def _logger() -> structlog.typing.FilteringBoundLogger:
-    """Lines of logfmt on standard error; standard output is for results."""
-    processors: list[structlog.typing.Processor] = [
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
-    ]
-    found: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr), processors, structlog.make_filtering_bound_logger("info")
-    )
-    return found
 
 
 def _now() -> datetime:

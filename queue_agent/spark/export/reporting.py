@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
+import structlog
 from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 
 from queue_agent.spark.export.documents import Manifest
@@ -156,3 +158,16 @@ class Lines:
 def reporter_for(stream: TextIO, write: Callable[..., Any]) -> Reporter:
     """A bar if somebody looks on, else lines."""
     return Bar(stream) if stream.isatty() else Lines(write)
+
+
+def run_logger() -> structlog.typing.FilteringBoundLogger:
+    """Lines of logfmt on standard error; standard output is for results."""
+    processors: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
+    ]
+    found: structlog.typing.FilteringBoundLogger = structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr), processors, structlog.make_filtering_bound_logger("info")
+    )
+    return found

@@ -22,20 +22,25 @@ from queue_agent.spark.connection import new_client
 from queue_agent.spark.encoding import RowEncoder
 from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import Plan, Range
-from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetDamaged, TargetTaken, words_of
+from queue_agent.spark.export.errors import ExportError, TargetTaken, words_of
 from queue_agent.spark.export.parquet_sink import Transform, transformed
 from queue_agent.spark.export.planning import BatchLimits, OnTrimmed, plan_export
 from queue_agent.spark.export.reporting import RunSummary
 from queue_agent.spark.export.row_options import find_difference, row_options
 from queue_agent.spark.export.source import ExportSource, SourceInfo
 from queue_agent.spark.export.state import ExportState
-from queue_agent.spark.export.table_progress import PROGRESS, TableProgress
+from queue_agent.spark.export.table_progress import (
+    PROGRESS,
+    PROVENANCE,
+    TableProgress,
+    check_progress,
+    check_queue,
+    find_progress,
+    queue_name_of,
+)
 from queue_agent.spark.export.tasks import run_tasks
 from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.types import ROW_INDEX, SERVICE_COLUMNS, TABLET_INDEX, columns_of, table_schema
-
-PROVENANCE: Final = "spark_export"
-"""Attribute of a table: which rows it has, and where from."""
 
 _PART: Final = ".part-"
 _NATIVE: Final = "queue_static_export_destination"
@@ -148,7 +153,7 @@ class TableExporter:
             path = f"{self._options.directory}/{table_name(moment, self._options.period)}"
             if plan.ranges:
                 self._write(client, transaction_id, path, plan, info)
-                _check_queue(info.object_id, self._source.info())
+                check_queue(info.object_id, self._source.info())
             following = dict(progress.next_row_indexes)
             for rows in sorted([*plan.gaps, *plan.ranges]):
                 following[rows.partition_index] = rows.end
@@ -157,8 +162,9 @@ class TableExporter:
                 moment,
                 progress.rows,
                 following,
-                _queue_name(info),
+                queue_name_of(info),
                 self._source.consumer_path or "",
+                [*progress.gaps, *(() if plan.ranges else plan.gaps)],
             )
             client.set(f"{self._options.directory}/@{PROGRESS}", done.to_yson())
             check()
@@ -257,21 +263,10 @@ class TableExporter:
     def _find_progress(self, client: YtClient, info: SourceInfo) -> TableProgress | None:
         """How far the export is; None before the first run."""
         directory = self._options.directory
-        path = f"{directory}/@{PROGRESS}"
-        if not client.exists(path):
+        progress = find_progress(client, directory)
+        if progress is None:
             return None
-        try:
-            progress = TableProgress.from_yson(client.get(path))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TargetDamaged(f"{path} can not be read: {error!r}") from error
-        if progress.queue not in ("", _queue_name(info)):
-            raise TargetTaken(f"{directory} has the export of {progress.queue}; take another one for {info.path}")
-        _check_queue(progress.queue_id, info)
-        if progress.consumer not in ("", self._source.consumer_path):
-            raise TargetTaken(
-                f"the export to {directory} belongs to the consumer {progress.consumer}, "
-                f"not to {self._source.consumer_path}"
-            )
+        check_progress(progress, directory, info, self._source.consumer_path)
         difference = find_difference(progress.rows, self._rows())
         if difference is not None:
             raise OptionError(
@@ -341,18 +336,6 @@ class _TableTask:
                 )
                 part["rows"] += batch.num_rows
         return [] if part is None else [part]
-
-
-def _queue_name(info: SourceInfo) -> str:
-    return f"{info.cluster}:{info.path}"
-
-
-def _check_queue(exported_id: str, info: SourceInfo) -> None:
-    if exported_id != info.object_id:
-        raise SourceChanged(
-            f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
-            f"{exported_id}; export it to another directory"
-        )
 
 
 def _without_key(column: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,6 +62,18 @@ class Verdict:
             "notes": self.notes,
         }
 
+    def to_text(self) -> str:
+        """For people."""
+        lines = [
+            f"{self.export}: {self.rows:,} rows in {self.files:,} files, {self.bytes:,} bytes,"
+            f" {self.manifests:,} manifests, {self.closed_periods:,} complete periods"
+        ]
+        lines += [f"  partition {index}: rows {begin} to {end - 1}" for index, (begin, end) in self.ranges.items()]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += [f"FAULT: {fault}" for fault in self.faults]
+        lines.append("whole: every row is there once" if self.is_whole else f"not whole: {len(self.faults)} faults")
+        return "\n".join(lines)
+
 
 def verify(archive: Archive, export: str, *, consumed: Mapping[int, int] | None = None, deep: bool = False) -> Verdict:
     """Look at everything an export has.
