@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -95,11 +95,18 @@ def storage_of(target: str) -> Storage:
     Raises:
         OptionError: it is none of them.
     """
-    scheme = urlsplit(target).scheme
-    if scheme in ("", "file"):
-        return LocalStorage(str(Path(urlsplit(target).path if scheme else target).absolute()))
-    if scheme != "s3":
+    parts = urlsplit(target)
+    if parts.scheme == "":
+        return LocalStorage(str(Path(target).absolute()))
+    if parts.scheme == "file":
+        if parts.netloc not in ("", "localhost"):
+            raise OptionError(f'the target "{target}" names a machine; a directory of this one is file:///directory')
+        return LocalStorage(str(Path(unquote(parts.path)).absolute()))
+    if parts.scheme != "s3":
         raise OptionError(f'the target "{target}" is neither a directory nor s3://bucket/prefix')
+    if not parts.hostname:
+        raise OptionError("the target names no bucket: it is s3://bucket/prefix")
+    _filesystem(target)
     return BucketStorage(target, "")
 
 
@@ -221,7 +228,10 @@ class BucketStorage(Storage):
 @lru_cache(maxsize=8)
 def _filesystem(target: str) -> tuple[fs.FileSystem, str]:
     """The client of this process, with its connections, and the prefix; making one takes a while."""
-    found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(target)
+    try:
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(target)
+    except ValueError as error:
+        raise OptionError(f"the target can not be understood: {error}") from None  # it may have keys in it
     return found
 
 

@@ -94,3 +94,19 @@ def test_other_places_are_refused() -> None:
         with pytest.raises(OptionError, match="neither"):
             storage_of(target)
     assert storage_of("file:///a/b").below("c") == storage_of("/a/b/c")
+    assert storage_of("file:///a%20b") == storage_of("/a b")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("file://host/dir", "names a machine"),
+        ("s3://", "names no bucket"),
+        ("s3:///dir", "names no bucket"),
+        ("s3://key:secret@bucket/dir?regoin=eu", "'regoin'"),
+    ],
+)
+def test_targets_that_say_something_wrong_are_refused_without_their_keys(target: str, words: str) -> None:
+    with pytest.raises(OptionError, match=words) as found:
+        storage_of(target)
+    assert "secret" not in str(found.value)
