@@ -48,7 +48,9 @@ def test_every_row_is_exported_once_and_the_consumer_follows(spark: SparkSession
     assert (verdict(world).faults, verdict(world).notes) == ([], [])
     names = [name.rpartition("/")[2] for name in world.files() if name.startswith("dt=")]
     assert "00001-00000000000000000010-00000000000000000012.parquet" in names
-    frame = read_export(spark, str(world.target), str(world.path().relative_to(world.target)))
+    like_a_pattern = world.target.with_name(f"{world.target.name} [1] {{of}} 50%")
+    like_a_pattern.symlink_to(world.target)
+    frame = read_export(spark, str(like_a_pattern), str(world.path().relative_to(world.target)))
     assert sorted(row.number for row in frame.collect()) == list(range(25))
     assert {"__spyt_streaming_src_tablet_index", "__spyt_streaming_src_row_index", "$timestamp"} <= set(frame.columns)
     [row] = with_commit_time(frame.where("number = 0")).collect()

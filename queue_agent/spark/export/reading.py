@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -29,10 +30,15 @@ def read_export(spark: SparkSession, target: str, directory: str) -> DataFrame:
     storage = storage_of(target).below(directory)
     if not isinstance(storage, LocalStorage):
         raise OptionError(f"Spark reads no files of {target}; pyarrow.dataset does")
-    paths = [f"{storage.root}/{path}" for path in sorted(live_files(Archive(storage).manifests()))]
+    paths = [_literal(f"{storage.root}/{path}") for path in sorted(live_files(Archive(storage).manifests()))]
     if not paths:
         raise OptionError(f"nothing has been exported to {storage.root}")
     return spark.read.option("mergeSchema", "true").parquet(*paths)
+
+
+def _literal(path: str) -> str:
+    """A path as a pattern that only it matches; Spark takes paths for patterns."""
+    return re.sub(r"([{}\[\]*?\\])", r"\\\1", path)
 
 
 def with_commit_time(frame: DataFrame) -> DataFrame:
