@@ -103,8 +103,8 @@ lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header -o requirements.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-header --extra dev --extra spark --extra otel -c requirements.txt -o requirements-dev.txt pyproject.toml \
-	    requirements-build.in
+	    --no-header --extra dev --extra spark --extra otel -c requirements.txt -c requirements-limits.in \
+	    -o requirements-dev.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --extra otel -c requirements-dev.txt -o requirements-image.txt pyproject.toml requirements-build.in
 	for tools in requirements requirements-go; do \

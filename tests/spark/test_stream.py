@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ from tests.spark.streams import drain, running, wait_for
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+SPYT_CHECKPOINT = Path(__file__).with_name("spyt_checkpoint")
+"""By SPYT 2.11.2 on Spark 4.2.1, killed when its second batch was planned: rows 4-6, 3-4, 0-2 of three partitions."""
 
 TRACED = ("get_tablet_infos", "select_rows", "pull_queue_consumer", "insert_rows", "advance_consumer")
 
@@ -115,6 +119,25 @@ def test_a_restart_repeats_what_was_cut_off_goes_on_and_commits_what_was_left(wo
 
     assert world.written == first + first + second
     assert world.offsets == {0: 5}
+
+
+def test_a_checkpoint_that_spyt_wrote_goes_on_with_the_batch_that_spyt_had_planned(world: World) -> None:
+    world.queue = "//tmp/from-spyt/queue"  # of which the checkpoint tells
+    world.home.client.create("map_node", "//tmp/from-spyt")
+    create_queue(world.home, world.queue, tablets=3)
+    world.home.client.register_queue_consumer(world.queue, world.consumer, vital=True)
+    world.write(4)
+    world.write(3, tablet=1)
+    planned = world.write(3) + world.write(2, tablet=1) + world.write(3, tablet=2)
+    later = world.write(2) + world.write(1, tablet=2)
+    shutil.copytree(SPYT_CHECKPOINT, world.checkpoint)
+
+    drain(world.stream())
+
+    assert sorted(world.written) == sorted(planned + later)
+    assert world.offset_log(1)["partitions"] == {"0": 6, "1": 4, "2": 2}
+    assert world.offset_log(2)["partitions"] == {"0": 8, "1": 4, "2": 3}
+    assert world.offsets == {0: 7, 1: 5, 2: 3}
 
 
 def test_commit_on_idle_leaves_the_consumer_at_the_end(world: World) -> None:
