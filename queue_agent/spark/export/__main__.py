@@ -31,12 +31,12 @@ from queue_agent.spark.export.arguments import (
     Target,
     Trimmed,
     pairs,
+    period_of,
     transform_of,
     transformation_of,
     wanted_ranges,
 )
 from queue_agent.spark.export.compaction import Compactor
-from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.errors import (
     ExportError,
     RangeRefused,
@@ -59,7 +59,6 @@ from queue_agent.spark.export.verification import Verdict, verify
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from queue_agent.spark.export.exporter import Exporter
     from queue_agent.spark.export.table_verification import TablesVerdict
 
 
@@ -159,7 +158,15 @@ def parquet(
             reporter = reporter_for(sys.stderr, run_logger().info)
             exporter = Exporter(source, writer, storage, options, _now, reporter, stop)
             try:
-                _run_mode(exporter, mode, wanted, timedelta(seconds=interval))
+                match mode:
+                    case Mode.CATCH_UP:
+                        exporter.catch_up()
+                    case Mode.CONTINUOUS:
+                        exporter.follow(timedelta(seconds=interval))
+                    case Mode.BACKFILL:
+                        exporter.backfill(wanted)
+                    case Mode.REPLACE:
+                        exporter.replace(wanted, period_of(from_time, to_time))
             finally:
                 _report(exporter.summary, textfile)
         return ExitCode.DONE
@@ -314,18 +321,6 @@ def compact(
 def _say(verdict: Verdict | TablesVerdict, as_json: bool) -> ExitCode:
     typer.echo(json.dumps(verdict.to_json(), indent=2) if as_json else verdict.to_text())
     return ExitCode.DONE if verdict.is_whole else ExitCode.NOT_WHOLE
-
-
-def _run_mode(exporter: Exporter, mode: Mode, ranges: list[Range], interval: timedelta) -> None:
-    match mode:
-        case Mode.CATCH_UP:
-            exporter.catch_up()
-        case Mode.CONTINUOUS:
-            exporter.follow(interval)
-        case Mode.BACKFILL:
-            exporter.backfill(ranges)
-        case Mode.REPLACE:
-            exporter.replace(ranges)
 
 
 def _directory(queue: str, proxy: str | None, cluster: str | None, schema_version: int, generation: int) -> str:

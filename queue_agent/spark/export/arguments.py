@@ -10,7 +10,9 @@ import typer
 
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.documents import Range
+from queue_agent.spark.export.planning import Period
 from queue_agent.spark.export.source import ExportSource
+from queue_agent.spark.options import OptionReader
 
 if TYPE_CHECKING:
     from queue_agent.spark.export.parquet_sink import Transform
@@ -69,6 +71,13 @@ def wanted_ranges(
     if not given:
         raise OptionError("--ranges, --from-time or --to-time says which rows to backfill or replace")
     return source.ranges(ranges, from_time, to_time)
+
+
+def period_of(from_time: str | None, to_time: str | None) -> Period:
+    """The period of time that is meant; OptionError if it can not be read."""
+    given = {"from_time": from_time, "to_time": to_time}
+    options = OptionReader({name: value for name, value in given.items() if value is not None}, {}, {}).batch_options()
+    return options.from_time, options.to_time
 
 
 def transform_of(where: str | None, name: str | None) -> Transform | None:

@@ -19,6 +19,8 @@ from queue_agent.spark.export.identity import check_consumer, check_identity
 from queue_agent.spark.export.layout import export_directory
 from queue_agent.spark.export.parquet_writer import TIMESTAMP
 from queue_agent.spark.export.planning import (
+    ANY_TIME,
+    Period,
     check_source,
     is_lost,
     plan_again,
@@ -99,14 +101,18 @@ class Exporter:
         with self._running() as run:
             run.backfill(ranges)
 
-    def replace(self, ranges: Sequence[Range]) -> None:
+    def replace(self, ranges: Sequence[Range], period: Period = ANY_TIME) -> None:
         """Read rows once more and put them in the place of the files that hold them.
+
+        Args:
+            ranges: rows.
+            period: whose rows these are, as far as they are in the queue.
 
         Raises:
             RangeRefused: there are no such files, or the queue has the rows no more.
         """
         with self._running() as run:
-            run.replace(ranges)
+            run.replace(ranges, period)
 
     def _check(self) -> None:
         """Refuse what can be refused before a consumer keeps rows of the queue, and before anything is written."""
@@ -201,10 +207,10 @@ class _Run:
                 return
             self._do(plan)
 
-    def replace(self, ranges: Sequence[Range]) -> None:
+    def replace(self, ranges: Sequence[Range], period: Period) -> None:
         bounds = self._source.bounds(self._info.tablet_count)
         live = live_files(self._archive.manifests()).values()
-        plan = plan_replacement(self._state, live, ranges, bounds, self._options.limits)
+        plan = plan_replacement(self._state, live, ranges, bounds, self._options.limits, period)
         self._exporter._reporter.planned(plan.row_count)
         self._do(plan)
 

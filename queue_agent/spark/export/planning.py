@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import Final, Literal
 
 from queue_agent.spark.export.documents import ExportFile, Plan, Range, Replaced
 from queue_agent.spark.export.errors import RangeRefused, SourceChanged
@@ -12,6 +13,11 @@ from queue_agent.spark.export.state import ExportState
 from queue_agent.spark.offsets import PartitionBounds
 
 OnTrimmed = Literal["fail", "skip"]
+
+Period = tuple[datetime | None, datetime | None]
+"""A half-open period of time; None leaves an end open."""
+
+ANY_TIME: Final[Period] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +170,28 @@ def plan_replacement(
     wanted: Iterable[Range],
     bounds: Mapping[int, PartitionBounds | None],
     limits: BatchLimits,
+    period: Period = ANY_TIME,
 ) -> Plan:
     """The plan to read rows once more and to put them in the place of the files that hold them.
 
     Files are replaced as a whole: the ranges grow to the ends of those they touch.
 
+    Args:
+        state: what has been exported.
+        live: files that are part of the export.
+        wanted: rows.
+        bounds: rows that every partition has; None for one that can not be read now.
+        limits: of the batch.
+        period: that was asked for, of which `wanted` has the rows that are in the queue.
+
     Raises:
         RangeRefused: there is nothing to be replaced, or its rows are no more in the queue.
     """
     files = sorted(live, key=lambda file: file.rows)
+    for file in files:
+        bound = bounds.get(file.rows.partition_index)
+        if period != ANY_TIME and bound and file.rows.begin < bound.lower_row_index and _is_of(file, period):
+            _check_available(file.rows, bounds)
     ranges: list[Range] = []
     replaced: dict[str, ExportFile] = {}
     for rows in sorted(wanted):
@@ -215,6 +234,17 @@ def _grow(rows: Range, files: Sequence[ExportFile]) -> tuple[Range, list[ExportF
         begin = min(file.rows.begin for file in touched)
         end = max(file.rows.end for file in touched)
     return Range(rows.partition_index, begin, end), touched
+
+
+def _is_of(file: ExportFile, period: Period) -> bool:
+    """Whether a file may have rows of a period of time."""
+    since, until = (None if moment is None else int(moment.timestamp()) << 30 for moment in period)
+    return (
+        file.min_timestamp is not None
+        and file.max_timestamp is not None
+        and (since is None or since <= file.max_timestamp)
+        and (until is None or file.min_timestamp < until)
+    )
 
 
 def _check_available(rows: Range, bounds: Mapping[int, PartitionBounds | None]) -> None:

@@ -296,6 +296,20 @@ def test_replaced_rows_are_read_once_more(world: ExportWorld) -> None:
     assert verdict(world).notes == []
 
 
+def test_a_period_is_replaced_as_a_whole_or_not_at_all(world: ExportWorld) -> None:
+    world.queue.write(0, 8)
+    world.queue.now += 2 * HOUR
+    world.queue.write(0, 4)
+    world.exporter(limits=FOUR).catch_up()
+    world.queue.lower[0] = 4
+    with pytest.raises(RangeRefused, match="rows 0 to 3 of partition 0 are not all in the queue"):
+        world.exporter().replace([Range(0, 4, 12)], (START, None))
+    world.exporter().replace([Range(0, 8, 12)], (START + HOUR, None))
+    assert (verdict(world).faults, live_rows(world)) == ([], rows((0, 0, 12)))
+    with pytest.raises(RangeRefused, match="nothing to replace"):
+        world.exporter().replace([], (START + 5 * HOUR, None))
+
+
 def test_files_of_complete_hours_are_merged_and_the_old_ones_removed_after_a_while(world: ExportWorld) -> None:
     world.queue.write(0, 12)
     world.queue.write(1, 12)
