@@ -150,6 +150,7 @@ def test_the_command_exports_verifies_and_compacts(spark: SparkSession, world: W
         (["--mode=replace"], "says which rows"),
         (["--read-option=x"], "NAME=VALUE"),
         (["--read-option=no_such=1"], "no_such"),
+        (["--read-option=from_time=2026-01-31T07:00Z"], '"from_time" is for the export itself to set'),
         (["--transform=json"], "MODULE:FUNCTION"),
         (["--transform=json:none"], "can not be found"),
         (["--where=a", "--transform=json:dumps"], "do not go together"),

@@ -85,7 +85,7 @@ class ExitCode(IntEnum):
 
 application = typer.Typer(
     name="python -m queue_agent.spark.export",
-    help="Keep the rows of queues in Parquet files: each row once, and provably all of them.",
+    help="Keep the rows of queues in Parquet files or static tables: each row once, and provably all of them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -31,6 +31,20 @@ from queue_agent.spark.times import first_rows_since
 from queue_agent.spark.types import Column, spark_schema
 
 _ALREADY_EXISTS = 501
+
+_OWN_OPTIONS: Final = frozenset(
+    {
+        "path",
+        "consumer_path",
+        "include_service_columns",
+        "on_trimmed",
+        "ranges",
+        "from_time",
+        "to_time",
+        "rows_per_task",
+    }
+)
+"""Of reading, which say what of a queue is exported, not how rows of it are to look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +89,9 @@ class ExportSource:
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
+        for name in options.read_options:
+            if name.lower() in _OWN_OPTIONS:
+                raise OptionError(f'option "{name}" is for the export itself to set, which has arguments of its own')
         given = dict(options.read_options) | {"path": options.queue}
         if options.proxy is not None:
             given["proxy"] = options.proxy
