@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pyspark.sql.datasource import DataSourceStreamReader
 
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import ConsumerMoved, OptionError, QueueChanged, QueueUnavailable, RowsTrimmed
@@ -38,7 +39,8 @@ class Stream:
         create_queue(self.home, self.queue, tablets=2)
         self.home.client.register_queue_consumer(self.queue, self.consumer, vital=True)
 
-    def reader(self, **options: object) -> QueueStreamReader:
+    def made(self, **options: object) -> DataSourceStreamReader:
+        """What Spark is given, whatever it is."""
         given = {
             "path": self.queue,
             "proxy": self.home.address,
@@ -48,7 +50,10 @@ class Stream:
             **{name: str(value) for name, value in options.items()},
         }
         source = YtDataSource(given)
-        reader = source.streamReader(source.schema())
+        return source.streamReader(source.schema())
+
+    def reader(self, **options: object) -> QueueStreamReader:
+        reader = self.made(**options)
         assert isinstance(reader, QueueStreamReader)
         return reader
 
@@ -337,4 +342,4 @@ def test_a_consumer_that_is_not_registered_cannot_read(stream: Stream) -> None:
 
 def test_a_stream_without_a_consumer_is_refused(stream: Stream) -> None:
     with pytest.raises(OptionError, match='"consumer_path" is missing'):
-        stream.reader(consumer_path="")
+        stream.made(consumer_path="").initialOffset()
