@@ -138,8 +138,12 @@ def test_directories_of_native_exports_and_unmounted_partitions_are_refused(spar
 
 def test_a_directory_is_for_one_queue_and_one_consumer(spark: SparkSession, world: World, home: LocalCluster) -> None:
     world.write(0, 1, count=5)
+    exporter = world.table_exporter(spark)
+    assert (exporter.run(), exporter.summary.remaining_rows) == (None, 10)  # too early
     world.now += HOUR + timedelta(minutes=1)
-    assert world.table_exporter(spark).run() is not None
+    exporter = world.table_exporter(spark)
+    assert exporter.run() is not None
+    assert (exporter.summary.rows, exporter.summary.remaining_rows, exporter.summary.bytes > 0) == (10, 0, True)
     directory = f"{world.queue}.part-exports"
     command = ["verify-tables", f"--queue={world.queue}", f"--directory={directory}", f"--proxy={home.address}"]
     whole = CliRunner().invoke(application, [*command, f"--consumer={world.consumer}"])

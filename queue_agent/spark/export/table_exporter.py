@@ -39,6 +39,7 @@ from queue_agent.spark.export.table_progress import (
     queue_name_of,
 )
 from queue_agent.spark.export.tasks import run_tasks
+from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.types import ROW_INDEX, SERVICE_COLUMNS, TABLET_INDEX, columns_of, table_schema
 
@@ -147,7 +148,9 @@ class TableExporter:
                     f"and the clock of this machine says {now}: one of the clocks was wrong; if it was that "
                     f"of the last run, set {self._options.directory}/@{PROGRESS}/last_export_unix_ts to the present"
                 )
-            plan = None if moment <= progress.last_export_unix_ts else self._plan(info, progress, moment)
+            bounds = self._source.bounds(info.tablet_count)
+            self.summary.remaining_rows = _remaining(bounds, progress.next_row_indexes)
+            plan = None if moment <= progress.last_export_unix_ts else self._plan(bounds, progress, moment)
             if plan is None:
                 return None
             path = f"{self._options.directory}/{table_name(moment, self._options.period)}"
@@ -173,11 +176,11 @@ class TableExporter:
         self.summary.batches += 1
         self.summary.rows += plan.row_count
         self.summary.trimmed_rows += sum(gap.row_count for gap in plan.gaps)
+        self.summary.remaining_rows = _remaining(bounds, following)
         self.summary.next_row_indexes = following
         return path if plan.ranges else None
 
-    def _plan(self, info: SourceInfo, progress: TableProgress, moment: int) -> Plan | None:
-        bounds = self._source.bounds(info.tablet_count)
+    def _plan(self, bounds: Mapping[int, PartitionBounds | None], progress: TableProgress, moment: int) -> Plan | None:
         unreadable = [index for index, bound in bounds.items() if bound is None]
         if unreadable:
             raise ExportError(f"partitions {unreadable} can not be read now, and tables would lack their rows")
@@ -229,6 +232,7 @@ class TableExporter:
         ):
             client.remove(part)  # those of attempts that failed as well
         self.summary.files += 1
+        self.summary.bytes += int(client.get(f"{path}/@compressed_data_size"))
 
     def _check_counts(self, ranges: Sequence[Range], parts: Sequence[Mapping[str, Any]]) -> None:
         written: Counter[int] = Counter()
@@ -336,6 +340,15 @@ class _TableTask:
                 )
                 part["rows"] += batch.num_rows
         return [] if part is None else [part]
+
+
+def _remaining(bounds: Mapping[int, PartitionBounds | None], next_row_indexes: Mapping[int, int]) -> int:
+    """Rows of partitions that can be looked at, and were not exported."""
+    return sum(
+        bound.upper_row_index - max(bound.lower_row_index, next_row_indexes.get(index, bound.lower_row_index))
+        for index, bound in bounds.items()
+        if bound is not None
+    )
 
 
 def _without_key(column: Mapping[str, Any]) -> dict[str, Any]:
