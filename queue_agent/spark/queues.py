@@ -181,9 +181,18 @@ class Consumer:
         connection: of that cluster.
         path: of the consumer.
         queue: whose offsets are meant.
+
+    Raises:
+        OptionError: the path names another cluster.
     """
 
     def __init__(self, connection: ConnectionOptions, path: str, queue: QueueName) -> None:
+        cluster, _ = cluster_of(path)
+        if cluster is not None and cluster != cluster_name(connection):
+            raise OptionError(
+                f"the consumer {path} is of the cluster {cluster}, and the proxy is that of "
+                f"{cluster_name(connection)}: name the proxy of the consumer's cluster, and the queue's in its path"
+            )
         self._connection = connection
         self._path = path
         self._queue = queue

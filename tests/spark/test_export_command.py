@@ -191,6 +191,13 @@ def test_a_table_that_is_no_consumer_is_not_registered(spark: SparkSession, worl
     assert list(world.client.list_queue_consumer_registrations(queue_path=world.queue)) == []
 
 
+def test_a_consumer_of_another_cluster_is_not_made_here(spark: SparkSession, world: World) -> None:
+    path, world.consumer = world.consumer, f"<cluster=elsewhere>{world.consumer}"
+    result = run(world, "parquet")
+    assert (result.exit_code, "is of the cluster elsewhere" in result.output) == (2, True), result.output
+    assert not world.client.exists(path)
+
+
 def test_a_period_is_not_taken_from_some_partitions_alone(world: World) -> None:
     world.write(0, 1)
     world.client.unmount_table(world.queue, first_tablet_index=1, last_tablet_index=1, sync=True)

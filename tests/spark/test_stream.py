@@ -199,6 +199,7 @@ def test_requests_that_fail_are_sent_again(world: World) -> None:
     [
         ({"max_row_per_partition": 5}, 'unknown option "max_row_per_partition", did you mean "max_rows_per_partition"'),
         ({"consumer_path": ""}, 'option "consumer_path" is missing'),
+        ({"consumer_path": "<cluster=elsewhere>//tmp/consumer"}, "is of the cluster elsewhere"),
     ],
 )
 def test_a_stream_with_wrong_options_says_so_last(world: World, option: dict[str, Any], words: str) -> None:

@@ -129,7 +129,8 @@ class ExportSource:
         Raises:
             OptionError: it is registered, but not as vital: rows may be trimmed that are not exported; or it is none.
         """
-        if self._options.consumer is None:
+        consumer = self._consumer  # one of another cluster is refused before anything is made
+        if self._options.consumer is None or consumer is None:
             return
         _, path = cluster_of(self._options.consumer)
         try:
