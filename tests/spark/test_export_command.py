@@ -155,6 +155,7 @@ def test_the_command_exports_verifies_and_compacts(spark: SparkSession, world: W
         (["--transform=json:none"], "can not be found"),
         (["--where=a", "--transform=json:dumps"], "do not go together"),
         (["--target=ftp://host/dir"], "neither a directory nor s3"),
+        (["--textfile=/nowhere/export.prom"], "there is no directory /nowhere"),
         (["--compression=lzma"], "lzma"),
         (["--mode=backfill", '--ranges={"0":[5,2]}'], "ends before it begins"),
         (["--mode=backfill", "--ranges=[[5,2]]"], '{"PARTITION": [BEGIN, END]}'),

@@ -147,7 +147,7 @@ def test_a_directory_is_for_one_queue_and_one_consumer(spark: SparkSession, worl
     directory = f"{world.queue}.part-exports"
     command = ["verify-tables", f"--queue={world.queue}", f"--directory={directory}", f"--proxy={home.address}"]
     whole = CliRunner().invoke(application, [*command, f"--consumer={world.consumer}"])
-    assert (whole.exit_code, "10 rows in 1 tables" in whole.output) == (0, True), whole.output
+    assert (whole.exit_code, "10 rows, 1 tables" in whole.output) == (0, True), whole.output
     own, world.consumer = world.consumer, f"{world.consumer}_2"
     with pytest.raises(TargetTaken, match="belongs to the consumer"):
         world.table_exporter(spark).run()

@@ -29,6 +29,7 @@ from queue_agent.spark.export.arguments import (
     Queue,
     SchemaVersion,
     Target,
+    Textfile,
     Trimmed,
     pairs,
     period_of,
@@ -45,6 +46,7 @@ from queue_agent.spark.export.errors import (
     TargetTaken,
     words_of,
 )
+from queue_agent.spark.export.findings import Findings
 from queue_agent.spark.export.identity import check_consumer
 from queue_agent.spark.export.layout import export_directory
 from queue_agent.spark.export.lease import lease
@@ -54,12 +56,10 @@ from queue_agent.spark.export.reporting import RunSummary, reporter_for, run_log
 from queue_agent.spark.export.source import ExportSource, SourceOptions
 from queue_agent.spark.export.stopping import stopping
 from queue_agent.spark.export.storage import storage_of
-from queue_agent.spark.export.verification import Verdict, verify
+from queue_agent.spark.export.verification import verify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from queue_agent.spark.export.table_verification import TablesVerdict
 
 
 class ExitCode(IntEnum):
@@ -125,7 +125,7 @@ def parquet(
     master: Annotated[
         str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")
     ] = None,
-    textfile: Annotated[Path | None, typer.Option(help="Write metrics of the run here, for node-exporter.")] = None,
+    textfile: Textfile = None,
 ) -> None:
     """Export a queue to Parquet files."""
     stop = Event()
@@ -199,7 +199,7 @@ def tables(
     master: Annotated[
         str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")
     ] = None,
-    textfile: Annotated[Path | None, typer.Option(help="Write metrics of the run here, for node-exporter.")] = None,
+    textfile: Textfile = None,
 ) -> None:
     """Export the rows of all periods that are over to one static table."""
 
@@ -318,7 +318,7 @@ def compact(
     _finish(run)
 
 
-def _say(verdict: Verdict | TablesVerdict, as_json: bool) -> ExitCode:
+def _say(verdict: Findings, as_json: bool) -> ExitCode:
     typer.echo(json.dumps(verdict.to_json(), indent=2) if as_json else verdict.to_text())
     return ExitCode.DONE if verdict.is_whole else ExitCode.NOT_WHOLE
 

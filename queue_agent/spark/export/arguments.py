@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -51,12 +52,22 @@ class Trimmed(Enum):
     SKIP = "skip"
 
 
+def _in_a_directory(path: Path | None) -> Path | None:
+    """A run takes a while, and writes there only in the end."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {path.absolute().parent}")
+    return path
+
+
 Queue = Annotated[str, typer.Option(help="Path of the queue; <cluster=...>//path if it is not the consumer's cluster.")]
 Target = Annotated[str, typer.Option(help="A directory, or s3://bucket/prefix?endpoint_override=...&region=...")]
 Proxy = Annotated[str | None, typer.Option(help="HTTP proxy of the cluster; YT_PROXY by default.")]
 Consumer = Annotated[str | None, typer.Option(help="Consumer of this export alone; made and registered if missing.")]
 SchemaVersion = Annotated[int, typer.Option(min=1, help="Next one after a change that old files can not follow.")]
 Generation = Annotated[int, typer.Option(min=1, help="Next one after the queue was created anew.")]
+Textfile = Annotated[
+    Path | None, typer.Option(callback=_in_a_directory, help="Write metrics of the run here, for node-exporter.")
+]
 
 
 def wanted_ranges(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from yt.wrapper import YtClient
 
 from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.errors import TargetDamaged
+from queue_agent.spark.export.findings import Findings
 from queue_agent.spark.export.row_options import TRANSFORMATION
 from queue_agent.spark.export.table_progress import PROGRESS, PROVENANCE, TableProgress, find_progress
 
@@ -29,40 +30,14 @@ class ExportedTable:
 
 
 @dataclass(slots=True)
-class TablesVerdict:
-    """What was found."""
+class TablesVerdict(Findings):
+    """Of an export to static tables."""
 
-    export: str
     tables: int = 0
-    rows: int = 0
-    ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """By partition: the first row that a table has, and one past the last."""
-
-    faults: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
     @property
-    def is_whole(self) -> bool:
-        return not self.faults
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "export": self.export,
-            "whole": self.is_whole,
-            "tables": self.tables,
-            "rows": self.rows,
-            "ranges": {str(index): list(bounds) for index, bounds in sorted(self.ranges.items())},
-            "faults": self.faults,
-            "notes": self.notes,
-        }
-
-    def to_text(self) -> str:
-        lines = [f"{self.export}: {self.rows:,} rows in {self.tables:,} tables"]
-        lines += [f"  partition {index}: rows {begin} to {end - 1}" for index, (begin, end) in self.ranges.items()]
-        lines += [f"note: {note}" for note in self.notes]
-        lines += [f"FAULT: {fault}" for fault in self.faults]
-        lines.append("whole: every row is there once" if self.is_whole else f"not whole: {len(self.faults)} faults")
-        return "\n".join(lines)
+    def sizes(self) -> dict[str, int]:
+        return {"rows": self.rows, "tables": self.tables}
 
 
 def verify_tables(
@@ -76,7 +51,7 @@ def verify_tables(
         tables: all that there are.
         consumed: next rows of the consumer by partition; none if that is not asked for. Read first of all.
     """
-    verdict = TablesVerdict(directory, len(tables), sum(table.row_count for table in tables))
+    verdict = TablesVerdict(directory, sum(table.row_count for table in tables), tables=len(tables))
     verdict.faults += _check_tables(progress, tables)
     tiles: dict[int, list[tuple[Range, str]]] = {}
     for table in tables:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +17,7 @@ from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.completeness import Completion
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Range
 from queue_agent.spark.export.errors import TargetDamaged
+from queue_agent.spark.export.findings import Findings
 from queue_agent.spark.export.parquet_writer import checksum_of
 from queue_agent.spark.export.state import ExportState, live_files
 from queue_agent.spark.export.storage import Storage, StoredFile
@@ -26,53 +27,23 @@ _THREADS: Final = 8
 
 
 @dataclass(slots=True)
-class Verdict:
-    """What was found."""
+class Verdict(Findings):
+    """Of an export to files."""
 
-    export: str
-    manifests: int = 0
     files: int = 0
-    rows: int = 0
     bytes: int = 0
-    ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """By partition: the first row, and one past the last."""
-
+    manifests: int = 0
     closed_periods: int = 0
-    faults: list[str] = field(default_factory=list)
-    """What must not be."""
-
-    notes: list[str] = field(default_factory=list)
-    """What people should know of: gaps that were recorded, files that belong to nothing."""
 
     @property
-    def is_whole(self) -> bool:
-        return not self.faults
-
-    def to_json(self) -> dict[str, Any]:
+    def sizes(self) -> dict[str, int]:
         return {
-            "export": self.export,
-            "whole": self.is_whole,
-            "manifests": self.manifests,
-            "files": self.files,
             "rows": self.rows,
+            "files": self.files,
             "bytes": self.bytes,
-            "ranges": {str(index): list(bounds) for index, bounds in sorted(self.ranges.items())},
+            "manifests": self.manifests,
             "closed_periods": self.closed_periods,
-            "faults": self.faults,
-            "notes": self.notes,
         }
-
-    def to_text(self) -> str:
-        """For people."""
-        lines = [
-            f"{self.export}: {self.rows:,} rows in {self.files:,} files, {self.bytes:,} bytes,"
-            f" {self.manifests:,} manifests, {self.closed_periods:,} complete periods"
-        ]
-        lines += [f"  partition {index}: rows {begin} to {end - 1}" for index, (begin, end) in self.ranges.items()]
-        lines += [f"note: {note}" for note in self.notes]
-        lines += [f"FAULT: {fault}" for fault in self.faults]
-        lines.append("whole: every row is there once" if self.is_whole else f"not whole: {len(self.faults)} faults")
-        return "\n".join(lines)
 
 
 def verify(archive: Archive, export: str, *, consumed: Mapping[int, int] | None = None, deep: bool = False) -> Verdict:
@@ -97,7 +68,7 @@ def verify(archive: Archive, export: str, *, consumed: Mapping[int, int] | None 
     manifests = list(archive.manifests())
     live = live_files(manifests)
     stored = archive.storage.files("", recursive=True)
-    verdict = Verdict(export, len(manifests), len(live), closed_periods=0)
+    verdict = Verdict(export, files=len(live), manifests=len(manifests))
     verdict.rows = sum(file.row_count for file in live.values())
     verdict.bytes = sum(file.byte_count for file in live.values())
     verdict.faults += find_missing_numbers(numbers)
