@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from queue_agent.testing import LocalCluster
 from tests.spark.export_world import World, rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 DEADLINE_SECONDS = 200
 
@@ -217,23 +218,65 @@ def test_an_export_is_looked_after_by_its_own_consumer(spark: SparkSession, worl
     assert not world.client.exists(world.consumer)
 
 
-def test_an_interrupt_ends_a_run_after_its_batch(
-    spark: SparkSession, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Which a session that is made for the run would prevent: a new one lets interrupts raise KeyboardInterrupt."""
+@pytest.fixture
+def fresh_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Like one that is made for the run, which lets interrupts raise KeyboardInterrupt."""
 
     @contextmanager
     def session(master: str | None, proxy: str | None) -> Iterator[SparkSession]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield spark
 
+    monkeypatch.setattr("queue_agent.spark.export.__main__._session", session)
+
+
+@cache
+def press_ctrl_c() -> None:
+    """Once: a second time would end everything."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def interrupting(frame: DataFrame) -> DataFrame:
+    """A transformation while which somebody presses Ctrl-C."""
+    press_ctrl_c()
+    return frame
+
+
+@pytest.mark.usefixtures("fresh_session")
+def test_an_interrupt_lets_a_run_finish_its_table(
+    world: World, home: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write(0, 1)
+    home.clock.advance(10)
+    monkeypatch.setattr("queue_agent.spark.export.__main__._now", home.clock.now)
+    directory = f"{world.queue}.part-exports"
+    result = CliRunner().invoke(
+        application,
+        [
+            "tables",
+            f"--queue={world.queue}",
+            f"--consumer={world.consumer}",
+            f"--directory={directory}",
+            f"--proxy={home.address}",
+            f"--transform={__name__}:interrupting",
+            "--period=1",
+            "--delay=0",
+        ],
+    )
+    assert "stopping after the present batch" in result.output
+    assert result.exit_code == 0, result.output
+    [table] = world.client.list(directory)
+    assert world.client.get(f"{directory}/{table}/@row_count") == 20
+
+
+@pytest.mark.usefixtures("fresh_session")
+def test_an_interrupt_ends_a_run_after_its_batch(world: World) -> None:
     def interrupt() -> None:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not list(world.path().glob("_manifest/*.json")) and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr("queue_agent.spark.export.__main__._session", session)
     world.write(0, 1)
     thread = Thread(target=interrupt)
     thread.start()

@@ -104,6 +104,9 @@ def test_nothing_is_seen_of_a_run_that_failed_and_the_next_does_it_all(
 def test_rows_may_be_changed_on_the_way(spark: SparkSession, world: World) -> None:
     world.write(0, count=6)
     world.now += HOUR + timedelta(minutes=1)
+    with pytest.raises(OptionError, match="nubmer"):
+        world.table_exporter(spark, transform=lambda frame: frame.where("nubmer > 2")).run()
+    assert not world.client.exists(world.consumer), "which would keep rows in the queue"
     exporter = world.table_exporter(
         spark,
         ttl=timedelta(days=7),

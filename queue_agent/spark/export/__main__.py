@@ -202,6 +202,7 @@ def tables(
     textfile: Textfile = None,
 ) -> None:
     """Export the rows of all periods that are over to one static table."""
+    stop = Event()
 
     def run() -> ExitCode:
         from queue_agent.spark.export.table_exporter import TableExporter, TableOptions
@@ -220,16 +221,21 @@ def tables(
             transform=transform_of(where, transform),
             transformation=transformation_of(where, transform),
         )
-        with _session(master, proxy) as spark:
+        # The session lets an interrupt end it at once, which is not what is wanted here.
+        with _session(master, proxy) as spark, stopping(stop, run_logger().info):
             exporter = TableExporter(spark, source, options, _now)
             try:
-                path = exporter.run()
-                run_logger().info("table published" if path else "nothing to export", path=path)
+                if stop.is_set():
+                    exporter.summary.stopped = exporter.summary.succeeded = True
+                else:
+                    path = exporter.run()
+                    run_logger().info("table published" if path else "nothing to export", path=path)
             finally:
                 _report(exporter.summary, textfile)
         return ExitCode.DONE
 
-    _finish(run)
+    with stopping(stop, run_logger().info):
+        _finish(run)
 
 
 @application.command("verify")

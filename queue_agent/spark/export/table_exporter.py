@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from yt.wrapper import YtClient
 from yt.wrapper.errors import YtNoSuchTransaction, YtResponseError
 from yt.wrapper.format import YsonFormat
@@ -117,7 +117,9 @@ class TableExporter:
             raise OptionError("an export needs a consumer: without one rows could be trimmed that are not exported")
         try:
             # Before a consumer keeps rows that this run is not going to export.
-            self._find_progress(new_client(self._source.read.connection), self._source.info())
+            info = self._source.info()
+            if self._find_progress(new_client(self._source.read.connection), info) is None:
+                self._rows_for_tables(info, [], 1)
             self._source.ensure_consumer()
             with self._source.exclusively(self._options.lock_timeout, self._options.lock_wait) as right:
                 table = self._export(started, right.check)
@@ -190,8 +192,16 @@ class TableExporter:
         limits = BatchLimits(everything, self._options.rows_per_task)
         return plan_export(state, bounds, ends, limits, self._options.on_trimmed, {})
 
-    def _write(self, client: YtClient, transaction_id: str, path: str, plan: Plan, info: SourceInfo) -> None:
-        frame = self._source.frame(self._spark, plan.ranges, plan.rows_per_task)
+    def _rows_for_tables(
+        self, info: SourceInfo, ranges: Sequence[Range], rows_per_task: int
+    ) -> tuple[DataFrame, Sequence[Mapping[str, Any]], RowEncoder]:
+        """Rows, the schema of a table that has them, and what makes the one of the other.
+
+        Raises:
+            ColumnError: of a column there is no equal, or it is missing and tells where rows belong.
+            OptionError: the transformation does not go with the columns.
+        """
+        frame = self._source.frame(self._spark, ranges, rows_per_task)
         types = self._source.read.types.parsing_type_v3
         if self._options.transform is None:
             queue_schema = [_without_key(column) for column in info.schema]
@@ -207,6 +217,10 @@ class TableExporter:
         encoder = RowEncoder(
             frame.schema, columns_of(schema), is_queue=False, write_type_v3=types, dropped=SERVICE_COLUMNS
         )
+        return frame, schema, encoder
+
+    def _write(self, client: YtClient, transaction_id: str, path: str, plan: Plan, info: SourceInfo) -> None:
+        frame, schema, encoder = self._rows_for_tables(info, plan.ranges, plan.rows_per_task)
         attributes: dict[str, Any] = {
             "schema": schema,
             PROVENANCE: {
