@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
 from pyspark import TaskContext
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DecimalType, IntegralType, StructType, TimestampNTZType, TimestampType
 
 from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import ExportFile, Plan
-from queue_agent.spark.export.errors import task_failure
 from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask, check_columns
-from queue_agent.spark.export.planning import split
 from queue_agent.spark.export.source import ExportSource
 from queue_agent.spark.export.storage import storage_of
-from queue_agent.spark.export.tasks import run_tasks
-from queue_agent.spark.pulling import RangeReader, RowRange
+from queue_agent.spark.export.tasks import run_directly, run_tasks
 
 Transform = Callable[[DataFrame], DataFrame]
 """Must keep the service columns and the order of rows, and may change and drop rows one by one."""
@@ -70,32 +66,14 @@ class SparkWriter:
         """
         task = _FileTask(self._target, directory, settings, self._owner)
         if self._transform is None:
-            written = self._write_directly(plan, task)
+            check_schema(self._source.frame_schema(), settings)
+            written = run_directly(self._spark, self._source, plan, task)
         else:
             frame = self._source.frame(self._spark, plan.ranges, plan.rows_per_task)
             frame = transformed(frame, self._transform)
             check_schema(frame.schema, settings)
             written = run_tasks(frame, task)
         return sorted(map(ExportFile.from_json, written), key=lambda file: file.rows)
-
-    def _write_directly(self, plan: Plan, task: _FileTask) -> list[dict[str, Any]]:
-        """Read and write in the same process: rows that nobody changes need not pass through the JVM."""
-        schema = self._source.frame_schema()
-        check_schema(schema, task.settings)
-        pieces = [piece for rows in plan.ranges for piece in split(rows, plan.rows_per_task)]
-        reader = RangeReader(self._source.read, schema)
-        ranges = [RowRange(piece.partition_index, piece.begin, piece.end) for piece in pieces]
-
-        def run(own: Iterable[RowRange]) -> Iterable[dict[str, Any]]:
-            return (result for rows in own for result in task.run(reader.read(rows)))
-
-        try:
-            results: list[dict[str, Any]] = (
-                self._spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(run).collect()
-            )
-        except (PySparkException, Py4JError) as error:
-            raise task_failure(error) from error
-        return results
 
 
 def transformed(frame: DataFrame, transform: Transform) -> DataFrame:

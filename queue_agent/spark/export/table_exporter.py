@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from yt.wrapper import YtClient
 from yt.wrapper.errors import YtNoSuchTransaction, YtResponseError
 from yt.wrapper.format import YsonFormat
@@ -38,7 +38,7 @@ from queue_agent.spark.export.table_progress import (
     find_progress,
     queue_name_of,
 )
-from queue_agent.spark.export.tasks import run_tasks
+from queue_agent.spark.export.tasks import run_directly, run_tasks
 from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.types import ROW_INDEX, SERVICE_COLUMNS, TABLET_INDEX, columns_of, table_schema
@@ -119,7 +119,7 @@ class TableExporter:
             # Before a consumer keeps rows that this run is not going to export.
             info = self._source.info()
             if self._find_progress(new_client(self._source.read.connection), info) is None:
-                self._rows_for_tables(info, [], 1)
+                self._schema(info)
             self._source.ensure_consumer()
             with self._source.exclusively(self._options.lock_timeout, self._options.lock_wait) as right:
                 table = self._export(started, right.check)
@@ -192,35 +192,31 @@ class TableExporter:
         limits = BatchLimits(everything, self._options.rows_per_task)
         return plan_export(state, bounds, ends, limits, self._options.on_trimmed, {})
 
-    def _rows_for_tables(
-        self, info: SourceInfo, ranges: Sequence[Range], rows_per_task: int
-    ) -> tuple[DataFrame, Sequence[Mapping[str, Any]], RowEncoder]:
-        """Rows, the schema of a table that has them, and what makes the one of the other.
+    def _schema(self, info: SourceInfo) -> tuple[Sequence[Mapping[str, Any]], RowEncoder]:
+        """That of a table, and what makes its rows.
 
         Raises:
             ColumnError: of a column there is no equal, or it is missing and tells where rows belong.
             OptionError: the transformation does not go with the columns.
         """
-        frame = self._source.frame(self._spark, ranges, rows_per_task)
         types = self._source.read.types.parsing_type_v3
         if self._options.transform is None:
+            rows = self._source.frame_schema()
             queue_schema = [_without_key(column) for column in info.schema]
             schema = [{"name": name, "type": "int64"} for name in SERVICE_COLUMNS] + queue_schema
         else:
-            frame = transformed(frame, self._options.transform)
+            rows = transformed(self._source.frame(self._spark, [], 1), self._options.transform).schema
             for name in SERVICE_COLUMNS:
-                if name not in frame.columns:
+                if name not in rows.names:
                     raise ColumnError(f'column "{name}" is missing: it tells into which order rows belong')
-            schema = table_schema(frame.schema, type_v3=types)
+            schema = table_schema(rows, type_v3=types)
         dropped = () if self._options.service_columns else SERVICE_COLUMNS
         schema = [column for column in schema if column["name"] not in dropped]
-        encoder = RowEncoder(
-            frame.schema, columns_of(schema), is_queue=False, write_type_v3=types, dropped=SERVICE_COLUMNS
-        )
-        return frame, schema, encoder
+        encoder = RowEncoder(rows, columns_of(schema), is_queue=False, write_type_v3=types, dropped=SERVICE_COLUMNS)
+        return schema, encoder
 
     def _write(self, client: YtClient, transaction_id: str, path: str, plan: Plan, info: SourceInfo) -> None:
-        frame, schema, encoder = self._rows_for_tables(info, plan.ranges, plan.rows_per_task)
+        schema, encoder = self._schema(info)
         attributes: dict[str, Any] = {
             "schema": schema,
             PROVENANCE: {
@@ -235,7 +231,11 @@ class TableExporter:
             attributes["expiration_time"] = (self._clock() + self._options.ttl).isoformat()
         client.create("table", path, attributes=attributes)
         task = _TableTask(self._source.read.connection, transaction_id, path, schema, encoder)
-        parts = run_tasks(frame, task)
+        if self._options.transform is None:
+            parts = run_directly(self._spark, self._source, plan, task)
+        else:
+            frame = self._source.frame(self._spark, plan.ranges, plan.rows_per_task)
+            parts = run_tasks(transformed(frame, self._options.transform), task)
         parts.sort(key=lambda part: (part["partition"], part["begin"]))
         self._check_counts(plan.ranges, parts)
         paths = [part["path"] for part in parts]

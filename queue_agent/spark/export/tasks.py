@@ -1,11 +1,11 @@
-"""Runs tasks over a frame that hand back what they did: a data source that is only written to, without a shuffle."""
+"""Runs tasks that hand back what they did: over a frame, which needs no shuffle, or over rows as they are."""
 
 from __future__ import annotations
 
 import json
 import pickle
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -13,11 +13,15 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from queue_agent.spark.export.documents import Plan
 from queue_agent.spark.export.errors import task_failure
+from queue_agent.spark.export.planning import split
+from queue_agent.spark.export.source import ExportSource
+from queue_agent.spark.pulling import RangeReader, RowRange
 
 _NAME: Final = "yt_export_tasks"
 _FILE: Final = "results.json"
@@ -50,6 +54,25 @@ def run_tasks(frame: DataFrame, task: Task) -> list[dict[str, Any]]:
             raise task_failure(error) from error
         found: list[dict[str, Any]] = json.loads(Path(results, _FILE).read_text())
         return found
+
+
+def run_directly(spark: SparkSession, source: ExportSource, plan: Plan, task: Task) -> list[dict[str, Any]]:
+    """Run a task over the rows of a plan in the processes that read them: they need not pass through the JVM.
+
+    Returns and raises what `run_tasks` does.
+    """
+    pieces = [piece for rows in plan.ranges for piece in split(rows, plan.rows_per_task)]
+    reader = RangeReader(source.read, source.frame_schema())
+    ranges = [RowRange(piece.partition_index, piece.begin, piece.end) for piece in pieces]
+
+    def run(own: Iterable[RowRange]) -> Iterable[dict[str, Any]]:
+        return (result for rows in own for result in task.run(reader.read(rows)))
+
+    try:
+        results: list[dict[str, Any]] = spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(run).collect()
+    except (PySparkException, Py4JError) as error:
+        raise task_failure(error) from error
+    return results
 
 
 def _register(frame: DataFrame, pickled_task: bytes, results_directory: str) -> None:
