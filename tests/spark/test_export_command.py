@@ -23,7 +23,9 @@ from queue_agent.testing import LocalCluster
 from tests.spark.export_world import World, rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from datetime import datetime
+
+    from pyspark.sql import SparkSession
 
 DEADLINE_SECONDS = 200
 
@@ -230,25 +232,24 @@ def fresh_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("queue_agent.spark.export.__main__._session", session)
 
 
-@cache
-def press_ctrl_c() -> None:
-    """Once: a second time would end everything."""
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-def interrupting(frame: DataFrame) -> DataFrame:
-    """A transformation while which somebody presses Ctrl-C."""
-    press_ctrl_c()
-    return frame
-
-
 @pytest.mark.usefixtures("fresh_session")
 def test_an_interrupt_lets_a_run_finish_its_table(
     world: World, home: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.write(0, 1)
     home.clock.advance(10)
-    monkeypatch.setattr("queue_agent.spark.export.__main__._now", home.clock.now)
+
+    @cache
+    def press_ctrl_c() -> None:
+        """Once: a second time would end everything."""
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def now() -> datetime:
+        """Asked for when a run has begun."""
+        press_ctrl_c()
+        return home.clock.now()
+
+    monkeypatch.setattr("queue_agent.spark.export.__main__._now", now)
     directory = f"{world.queue}.part-exports"
     result = CliRunner().invoke(
         application,
@@ -258,7 +259,6 @@ def test_an_interrupt_lets_a_run_finish_its_table(
             f"--consumer={world.consumer}",
             f"--directory={directory}",
             f"--proxy={home.address}",
-            f"--transform={__name__}:interrupting",
             "--period=1",
             "--delay=0",
         ],
