@@ -282,9 +282,7 @@ class YtCluster:
             return RowFound(int(row["$row_index"]), None if yson.is_null(timestamp) else int(timestamp))
         return None
 
-    async def trim_rows(
-        self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
-    ) -> None:
+    async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
         """Drop the rows below `trimmed_row_count` of the table with this id; see the port."""
         await self._http.call(
             "trim_rows",

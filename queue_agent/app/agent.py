@@ -135,26 +135,6 @@ async def run_agent(
         written, regroup, elected = asyncio.Event(), asyncio.Event(), asyncio.Event()
         journal = JournalKeeper(TrimJournalTable(state, config.state.root), board, clock, control, metrics)
         connections = Connections(clusters, config.state.registrations, board, clock, control, metrics)
-        context = ControllerContext(
-            board,
-            clusters,
-            clock,
-            metrics,
-            config.queue_agent.controller,
-            config.trimming_ceiling,
-            journal,
-            connections,
-            config.static_exports_ceiling,
-        )
-        exports = ExportManager(
-            context,
-            {name: YtExports(cluster) for name, cluster in clusters.items()},
-            Origins(process, "Exports:0", randomness),
-            metrics.exports,
-            lambda: dynamic.current.queue_agent.queue_export_manager.export_rate_limit,
-            partial(randomness.uniform, -1.0, 1.0),
-        )
-        context.exports = exports
         schedules = Schedules.of(config)
         synchronizer = Synchronizer(
             clusters,
@@ -176,7 +156,6 @@ async def run_agent(
 
         document = ConfigDocument(state, config.dynamic_config_path)
         dynamic = DynamicConfig(config, document, apply, board, clock, control, metrics)
-        apply(dynamic.current)
         facts = TreeFacts(
             version=VERSION,
             synchronizer_active=lambda: schedules.synchronizer.enable and membership.keeps_tables,
@@ -190,7 +169,27 @@ async def run_agent(
         rpc = await stack.enter_async_context(OrchidServer(tree, config.rpc.host, config.rpc.port))
         # The port may be chosen by the system; nobody is answered before all that follows without a wait is there.
         leadership = Leadership(config.address(rpc.port), config.membership.lease)
-        context.leadership = leadership
+        context = ControllerContext(
+            board=board,
+            clusters=clusters,
+            export_clusters={name: YtExports(cluster) for name, cluster in clusters.items()},
+            clock=clock,
+            observer=metrics,
+            config=config.queue_agent.controller,
+            trimming=config.trimming_ceiling,
+            static_exports=config.static_exports_ceiling,
+            journal=journal,
+            connections=connections,
+            leadership=leadership,
+        )
+        apply(dynamic.current)
+        exports = ExportManager(
+            context,
+            Origins(process, "Exports:0", randomness),
+            metrics.exports,
+            lambda: dynamic.current.queue_agent.queue_export_manager.export_rate_limit,
+            partial(randomness.uniform, -1.0, 1.0),
+        )
         members = CypressGroup(state, config.state.root, config.stage, leadership.address)
         membership = Membership(members, leadership, board, regroup, elected, clock, control, metrics)
         sharding = ShardingManager(

@@ -15,6 +15,7 @@ from queue_agent.core.multi_consumers import (
     multi_consumer_status,
 )
 from queue_agent.core.placement import Placement
+from queue_agent.core.queue_exports import NO_STATES, ExportStates
 from queue_agent.core.reconcile import Assignment
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.registration_errors import find_registration_errors
@@ -51,6 +52,7 @@ class Board:
         self._queues: dict[CrossClusterRef, QueueSnapshot] = {}
         self._consumers: dict[CrossClusterRef, ConsumerSnapshot] = {}
         self._multi_consumers: dict[CrossClusterRef, MultiConsumerSnapshot] = {}
+        self._exports: dict[CrossClusterRef, ExportStates] = {}
         self._assignment = Assignment({}, {})
         self._placement = Placement("")
         self._group = GroupView((), {}, synchronizer=None)
@@ -107,6 +109,18 @@ class Board:
 
     def registrations_of_consumer(self, ref: CrossClusterRef) -> Sequence[Registration]:
         return self._consumer_registrations.get(ref, ())
+
+    def put_exports(self, queue: CrossClusterRef, states: ExportStates) -> None:
+        """Replace the states of all exporters of a queue."""
+        self._exports[queue] = states
+
+    def forget_exports(self, queue: CrossClusterRef) -> None:
+        """Note that a queue has no exporters here any more."""
+        del self._exports[queue]
+
+    def find_exports(self, queue: CrossClusterRef) -> ExportStates:
+        """States by name of the export; the same object while nothing happens, empty without exporters."""
+        return self._exports.get(queue, NO_STATES)
 
     def put_queue(self, snapshot: QueueSnapshot) -> None:
         self._queues[snapshot.ref] = snapshot

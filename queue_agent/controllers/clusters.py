@@ -6,9 +6,13 @@ from collections.abc import Mapping
 
 from queue_agent.errors import ClusterError
 from queue_agent.ports.cluster import Cluster
+from queue_agent.ports.exports import ExportCluster
 
 Clusters = Mapping[str, Cluster]
 """By name."""
+
+ExportClusters = Mapping[str, ExportCluster]
+"""By name: where queues are exported."""
 
 
 def get_cluster(clusters: Clusters, name: str) -> Cluster:

@@ -91,7 +91,7 @@ class Synchronizer:
         clock: Clock,
         origins: Origins,
         observer: PassObserver,
-        may_write: Callable[[], bool] = lambda: True,
+        may_write: Callable[[], bool],
     ) -> None:
         self._may_write = may_write
         self._clusters = clusters

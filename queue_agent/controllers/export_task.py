@@ -44,8 +44,6 @@ class ExportTask:
     max_table_count: int
     check_row_counts: bool
     origin: Origin
-    permit: Permit | None = None
-    """Asked before anything is made to be seen; None: no other agent exports the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,13 @@ class DueTables:
     """Nothing can be due yet."""
 
 
-async def run_export_task(task: ExportTask, cluster: ExportCluster) -> ExportOutcome:
+async def run_export_task(task: ExportTask, cluster: ExportCluster, permit: Permit) -> ExportOutcome:
     """Do all of a task, in one transaction; what fails is told in the outcome, and the tables made before it stay.
+
+    Args:
+        task: to do.
+        cluster: of the queue.
+        permit: asked right before the transaction is committed.
 
     Raises:
         ActionRefused: the agent may not lead the queue any more; nothing was made.
@@ -77,7 +80,7 @@ async def run_export_task(task: ExportTask, cluster: ExportCluster) -> ExportOut
     title = f"Export of queue {task.queue.path} to {task.config.directory}"
     try:
         async with cluster.exporting(title) as transaction:
-            await _work(task, transaction, outcome)
+            await _work(task, transaction, outcome, permit)
     except ActionRefused:
         raise
     except ClusterError as error:
@@ -173,7 +176,7 @@ async def _new_chunks(
     return chunks, mismatch
 
 
-async def _work(task: ExportTask, transaction: ExportTransaction, outcome: ExportOutcome) -> None:
+async def _work(task: ExportTask, transaction: ExportTransaction, outcome: ExportOutcome, permit: Permit) -> None:
     queue_id = await transaction.lock_queue(task.queue.path)
     await transaction.lock_directory(task.config.directory)
     due = await find_due_tables(task, transaction, f"#{queue_id}")
@@ -190,8 +193,7 @@ async def _work(task: ExportTask, transaction: ExportTransaction, outcome: Expor
     progress = await _make_tables(task, due, transaction, outcome)
     progress = finish(progress, task.now, queue_id, complete=not outcome.skipped)
     await transaction.set_progress(task.config.directory, progress)
-    if task.permit is not None:
-        task.permit.check()
+    permit.check()
     await transaction.commit()
     outcome.after = progress
 

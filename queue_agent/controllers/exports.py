@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -13,7 +13,6 @@ import structlog
 
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.export_task import DueTables, ExportTask, find_due_tables, find_progress, run_export_task
-from queue_agent.controllers.leadership import ActionPermit
 from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.controllers.pass_loop import Schedule, attempt, run_passes
 from queue_agent.core.encoding import encode_duration, encode_instant
@@ -22,19 +21,16 @@ from queue_agent.core.export_config import ExportConfig, InvalidSchedule, parse_
 from queue_agent.core.export_outcome import ExportOutcome
 from queue_agent.core.export_preview import ExportingMode, ExportPreview, OneExportPreview
 from queue_agent.core.exports import find_config_error
-from queue_agent.core.queue_exports import NO_STATES, ExportState, ExportStates
+from queue_agent.core.queue_exports import ExportState
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import Role
 from queue_agent.errors import ActionRefused, ClusterError
-from queue_agent.ports.exports import ExportCluster, ExportObserver, ExportView
+from queue_agent.ports.exports import ExportObserver, ExportView
 
 log = structlog.get_logger(__name__)
 
 KIND: Final = "queue_export_manager"
-
-ExportClusters = Mapping[str, ExportCluster]
-"""By name."""
 
 _Find = Callable[[ExportTask, ExportView, str], Awaitable[DueTables | ErrorInfo]]
 
@@ -70,11 +66,10 @@ class _Exporter:
 
 
 class ExportManager:
-    """Begins the tasks of exports, and knows how far they are; implements `ports.ExportBook` and `ExportPlanner`.
+    """Begins the tasks of exports, and puts on the board how far they are; implements `ports.ExportPlanner`.
 
     Args:
         context: what it works with.
-        clusters: where queues are exported.
         origins: of errors.
         observer: hears of every task.
         rate_limit: tasks a second, as of now.
@@ -84,26 +79,20 @@ class ExportManager:
     def __init__(
         self,
         context: ControllerContext,
-        clusters: ExportClusters,
         origins: Origins,
         observer: ExportObserver,
         rate_limit: Callable[[], float],
         chance: Callable[[], float],
     ) -> None:
         self._context = context
-        self._clusters = clusters
+        self._clusters = context.export_clusters
         self._origins = origins
         self._observer = observer
         self._throttle = _Throttle(rate_limit)
         self._chance = chance
         self._rows: dict[CrossClusterRef, QueueRow] = {}
         self._exporters: dict[CrossClusterRef, dict[str, _Exporter]] = {}
-        self._states: dict[CrossClusterRef, ExportStates] = {}
         self._under_way = 0
-
-    def find(self, queue: CrossClusterRef) -> ExportStates:
-        """See `ports.ExportBook`."""
-        return self._states.get(queue, NO_STATES)
 
     async def preview(self, queue: CrossClusterRef) -> ExportPreview | None:
         """See `ports.ExportPlanner`."""
@@ -162,7 +151,7 @@ class ExportManager:
         for ref in gone:
             for exporter in self._exporters.pop(ref).values():
                 exporter.stop()
-            del self._states[ref]
+            board.forget_exports(ref)
         for ref, row in changed.items():
             self._configure(ref, row)
         self._rows = wanted
@@ -185,7 +174,8 @@ class ExportManager:
         self._publish(ref)
 
     def _publish(self, ref: CrossClusterRef) -> None:
-        self._states[ref] = {name: exporter.state for name, exporter in self._exporters[ref].items()}
+        states = {name: exporter.state for name, exporter in self._exporters[ref].items()}
+        self._context.board.put_exports(ref, states)
 
     def _find_due_tick(self, exporter: _Exporter) -> int | None:
         """The tick that has come since the last one an export was done with; None: there is none."""
@@ -200,8 +190,7 @@ class ExportManager:
         return tick if tick > (exporter.state.last_successful_tick if exports else exporter.looked_tick) else None
 
     def _may_act(self, ref: CrossClusterRef) -> bool:
-        leadership = self._context.leadership
-        return leadership is None or leadership.find_hold([ref]) is None
+        return self._context.leadership.find_hold([ref]) is None
 
     def _begin(self, tasks: asyncio.TaskGroup, ref: CrossClusterRef, name: str, exporter: _Exporter, tick: int) -> None:
         exporter.begun_at = asyncio.get_running_loop().time()
@@ -229,9 +218,6 @@ class ExportManager:
             exporter.state, task_index=exporter.state.task_index + 1, task_instant=encode_instant(now)
         )
         task = self._task(ref, name, exporter.state.config, self._origins.make(now))
-        leadership = self._context.leadership
-        if leadership is not None:
-            task = replace(task, permit=ActionPermit(leadership, [ref]))
         cluster = self._clusters.get(ref.cluster)
         if cluster is None:
             outcome = ExportOutcome(
@@ -239,7 +225,7 @@ class ExportManager:
             )
         else:
             try:
-                outcome = await run_export_task(task, cluster)
+                outcome = await run_export_task(task, cluster, self._context.leadership.permit([ref]))
             except ActionRefused as error:
                 log.info("export left alone", reason=error.message)
                 self._delay(exporter)

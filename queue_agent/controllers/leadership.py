@@ -21,7 +21,7 @@ def boot_seconds() -> float:
 
 
 class Leadership:
-    """What this agent leads, and what it is doing about it.
+    """What this agent leads, and what it is doing about it; implements `ports.LeadershipGuard`.
 
     Args:
         address: of this agent, as the mapping names it.
@@ -75,17 +75,17 @@ class Leadership:
         holds = (self._tenure.find_hold(ref.table, now) for ref in refs)
         return next((hold for hold in holds if hold is not None), None)
 
+    def permit(self, refs: Collection[CrossClusterRef]) -> ActionPermit:
+        """See `ports.LeadershipGuard`."""
+        return ActionPermit(self, refs)
+
     @contextmanager
     def acting(self, refs: Collection[CrossClusterRef]) -> Iterator[ActionPermit]:
-        """Act on objects; what is done is to ask the permit each time, and is to end with the context.
-
-        Args:
-            refs: those for which it has to be led here: what is acted on, and what for.
-        """
+        """See `ports.LeadershipGuard`."""
         self._actions += 1
         self._idle.clear()
         try:
-            yield ActionPermit(self, refs)
+            yield self.permit(refs)
         finally:
             self._actions -= 1
             if not self._actions:

@@ -95,7 +95,7 @@ class QueueController:
             row is None
             or row is not previous.row
             or is_refresh_due(self._ref, pass_index, DESCRIPTION_PASSES)
-            or self._context.export_states(self._ref) is not self._export_states
+            or self._board.find_exports(self._ref) is not self._export_states
             or not self._is_confirmed_by(glance)
         ):
             return False
@@ -145,7 +145,7 @@ class QueueController:
             return
         pass_instant = self._clock.now()
         origin = self._origins.make(pass_instant)
-        self._export_states = self._context.export_states(self._ref)
+        self._export_states = self._board.find_exports(self._ref)
         if row.queue_agent_banned:
             self._publish(banned_queue_snapshot(self._snapshot, row, pass_instant, origin))
             return

@@ -34,16 +34,17 @@ class TrimConfirmer:
         self._context = context
 
     async def confirm(
-        self, plan: TrimPlan, planned_row: QueueRow, origin: Origin, replica_row: QueueRow | None = None
+        self, plan: TrimPlan, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
     ) -> TrimPlan:
         """The plan as far as it holds by what is asked now.
 
         Args:
             plan: of a queue that is a plain table, or of a replica.
             planned_row: the queue's row it was made from.
+            replica_row: the row of the replica it was made from; None: it is of no replica.
             origin: of errors.
-            replica_row: the replica's, if it is of one.
         """
+        assert (plan.replica is None) == (replica_row is None), "a replica is confirmed by its row"
         if not partitions_to_trim(plan):
             return plan
         context, queue = self._context, plan.queue
@@ -73,15 +74,13 @@ class TrimConfirmer:
         )
         if doubt is not None:
             return plan.blocked(ConstraintKind.ERROR, doubt)
-        return confirm_plan(plan, planned_row, registrations, look, origin, replica_row)
+        return confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
 
     def _find_connection_doubt(
         self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin
     ) -> ErrorInfo | None:
-        connections = self._context.connections
-        if connections is None:
-            return None
-        return connections.find_doubt({queue.cluster, *(consumer.cluster for consumer in consumers)}, origin)
+        clusters = {queue.cluster, *(consumer.cluster for consumer in consumers)}
+        return self._context.connections.find_doubt(clusters, origin)
 
     async def _look(
         self, plan: TrimPlan, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin

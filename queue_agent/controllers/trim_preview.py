@@ -56,11 +56,12 @@ class TrimPreviewer:
         if plan is None:
             partitions = [] if snapshot.view is None else disabled_partitions(snapshot.view.partitions)
             return TrimPreview(ref, policy, context.trimming_mode, None, partitions)
-        replica_row = None if plan.replica is None else context.board.find_queue_row(plan.replica)
+        replica = None if plan.replica is None else context.board.find_queue(plan.replica)
+        replica_row = None if replica is None else replica.row
         object_id = (replica_row or snapshot.row).object_id
         if object_id is not None and plan.error is None:
             plan = await self._hold_back(object_id, plan, origin)
-            plan = await TrimConfirmer(context).confirm(plan, snapshot.row, origin, replica_row)
+            plan = await TrimConfirmer(context).confirm(plan, snapshot.row, replica_row, origin)
         weights = await self._read_weights(snapshot, plan)
         return TrimPreview(
             ref,

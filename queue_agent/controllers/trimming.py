@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import structlog
@@ -163,13 +162,12 @@ class Trimmer:
         object_id = (replica_row or row).object_id
         if object_id is None or all(trim.target is None for trim in plan.trims.values()):
             return plan, {}
-        leadership = self._context.leadership
-        hold = None if leadership is None else leadership.find_hold(self._concerned(plan))
+        hold = self._context.leadership.find_hold(self._concerned(plan))
         if hold is not None and mode is TrimmingMode.TRIM:
             return plan.paused(ConstraintKind.HAND_OVER, origin.error(f"Not trimmed since {hold.reason}")), {}
         cluster = get_cluster(self._context.clusters, plan.table.cluster)
         plan = await self._ages[plan.table].hold_back(cluster, object_id, plan, origin)
-        plan = await self._confirmer.confirm(plan, row, origin, replica_row)
+        plan = await self._confirmer.confirm(plan, row, replica_row, origin)
         # The configuration may have changed meanwhile.
         if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
             return plan, await self._trim(cluster, object_id, plan, plan.trims, origin)
@@ -179,8 +177,7 @@ class Trimmer:
         self, cluster: Cluster, object_id: str, plan: TrimPlan, trims: Mapping[int, PartitionTrim], origin: Origin
     ) -> dict[int, ErrorInfo]:
         targets = {index: trim.target for index, trim in trims.items() if trim.target is not None}
-        leadership = self._context.leadership
-        with nullcontext() if leadership is None else leadership.acting(self._concerned(plan)) as permit:
+        with self._context.leadership.acting(self._concerned(plan)) as permit:
             outcomes = await fan_out(
                 lambda index: cluster.trim_rows(object_id, index, targets[index], permit),
                 targets,
@@ -222,7 +219,7 @@ class Trimmer:
     ) -> None:
         assert trim.target is not None, "it was done"
         context = self._context
-        if context.journal is None or not context.config.trim_journal:
+        if not context.config.trim_journal:
             return
         context.journal.note(
             TrimRecord(

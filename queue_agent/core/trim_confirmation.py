@@ -30,11 +30,11 @@ class FreshLook:
     next_row_indexes: Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]
     """Of each vital consumer by partition index, absent where it has read nothing; or why they are not known."""
 
-    mapping: MappingRow | None = None
+    mapping: MappingRow | None
     """Of a replicated queue: its replicas, by its attributes."""
 
-    replica_rows: Collection[QueueRow] = ()
-    """Of a replicated queue: the rows of the replica to trim, like `rows`."""
+    replica_rows: Collection[QueueRow]
+    """Of a replicated queue: the rows of the replica to trim, like `rows`; empty for any other."""
 
 
 def partitions_to_trim(plan: TrimPlan) -> list[int]:
@@ -50,20 +50,20 @@ def vital_consumers(registrations: Collection[Registration]) -> list[CrossCluste
 def confirm_plan(
     plan: TrimPlan,
     planned_row: QueueRow,
+    replica_row: QueueRow | None,
     registrations: Collection[Registration],
     look: FreshLook,
     origin: Origin,
-    replica_row: QueueRow | None = None,
 ) -> TrimPlan:
     """The plan as far as it still holds: no target is higher than before.
 
     Args:
         plan: made from snapshots, and from the ages of rows if it has to do with them.
         planned_row: the queue's row it was made from.
+        replica_row: the row of the replica it was made from; None: the queue is not replicated.
         registrations: those of the queue, as of now.
         look: at everything it depends on; `upper_row_indexes` of the partitions to trim at least.
         origin: of errors.
-        replica_row: the row the plan was made from of the replica to trim, if the queue is replicated.
     """
     pairs = [(planned_row, row) for row in look.rows]
     if replica_row is not None:

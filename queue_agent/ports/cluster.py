@@ -97,14 +97,11 @@ class Cluster(Protocol):
         """
         ...
 
-    async def trim_rows(
-        self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
-    ) -> None:
+    async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
         """Drop the rows below `trimmed_row_count` of the table with this id, whatever path it has now.
 
         Args:
-            permit: asked just before the request is sent; the request is given up in the time it allows. None: nobody
-                else trims the table.
+            permit: asked just before the request is sent; the request is given up in the time it allows.
         """
         ...
 

@@ -11,7 +11,6 @@ from queue_agent.core.export_planning import TablePart
 from queue_agent.core.export_preview import ExportPreview
 from queue_agent.core.export_progress import StoredProgress
 from queue_agent.core.export_source import ChunkFacts, Destination, ExportedQueue, TabletChunks
-from queue_agent.core.queue_exports import ExportStates
 from queue_agent.core.refs import CrossClusterRef
 
 
@@ -87,14 +86,6 @@ class ExportObserver(Protocol):
 
     def exports_kept(self, exports: Mapping[CrossClusterRef, Collection[str]]) -> None:
         """Only these exports, given by name, are looked after here from now on."""
-        ...
-
-
-class ExportBook(Protocol):
-    """Knows how far the exports of the queues led here are."""
-
-    def find(self, queue: CrossClusterRef) -> ExportStates:
-        """By name; the same object as long as nothing has happened, empty for a queue without exporters."""
         ...
 
 

@@ -12,7 +12,6 @@ from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.controllers.queue_controller import QueueController
 from queue_agent.controllers.round_member import Controller, FirstAnswer
@@ -43,6 +42,7 @@ from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.ports.passes import PassScope
 from queue_agent.wire import yson
 from tests.component.full_passes import assert_same_consumer, assert_same_queue, forget_consumer, forget_queue
+from tests.unguarded import unguarded_context
 
 NAME: Final = "hume"
 START: Final = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
@@ -109,7 +109,7 @@ class World:
         self.cluster = self.clusters.cluster(NAME)
         self.board = Board("agent-1", self.clock)
         self.origins = Origins(Process("agent-1", 1, 2), "Controller:0", SameNumbers())
-        self.context = ControllerContext(self.board, {NAME: self.adapter}, self.clock, Observer(), ControllerConfig())
+        self.context = unguarded_context(self.board, {NAME: self.adapter}, self.clock, Observer(), ControllerConfig())
         self.queue_rows: dict[CrossClusterRef, QueueRow] = {}
         self.registrations: set[Registration] = set()
         for ref in QUEUES:

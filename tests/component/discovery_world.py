@@ -16,7 +16,6 @@ from queue_agent.config.clusters import ClusterConfig
 from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
 from queue_agent.controllers.agent import Agent, Fleets
 from queue_agent.controllers.board import Board
-from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
 from queue_agent.controllers.leadership import Leadership
 from queue_agent.controllers.origins import Origins, Process
@@ -27,6 +26,7 @@ from queue_agent.core.state_migration import plan_migration
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.ports.cluster import Cluster
 from queue_agent.ports.passes import PassScope
+from tests.unguarded import always_the_keeper, unguarded_context
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 
 ROOT: Final = "//sys/queue_agents"
@@ -81,11 +81,12 @@ class World:
             clock,
             self.origins,
             passes,
+            always_the_keeper,
         )
         leadership = Leadership(ADDRESS, timedelta(seconds=15))
         self.fleets = Fleets(still_fleet(rounds), still_fleet(rounds), still_fleet(rounds))
         self.agent = Agent("production", self.store, self.board, self.fleets, leadership, clock, self.origins, passes)
-        self.context = ControllerContext(self.board, self.clusters, clock, passes, ControllerConfig())
+        self.context = unguarded_context(self.board, self.clusters, clock, passes, ControllerConfig())
 
     async def passes(self) -> None:
         """One pass of the synchronizer, one of the agent, to which everything is mapped."""

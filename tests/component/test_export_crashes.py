@@ -25,6 +25,7 @@ from queue_agent.wire.error import ErrorCode, YtError
 from tests.component.export_world import PERIOD, ExportWorld, export_world
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import eventually
+from tests.unguarded import AlwaysPermitted
 
 ORIGIN = Origin("agent-1", 481, 7, "Exports:0", 8, "1-2-3-4", 9, datetime(2025, 1, 23, tzinfo=UTC))
 LEASE = 61
@@ -38,7 +39,7 @@ class Exporters:
     world: ExportWorld
     cluster: YtCluster
 
-    async def export(self, number: int, permit: Permit | None = None) -> ExportOutcome:
+    async def export(self, number: int, permit: Permit) -> ExportOutcome:
         task = ExportTask(
             CrossClusterRef("hume", queue_of(number)),
             "minutely",
@@ -47,9 +48,8 @@ class Exporters:
             max_table_count=10,
             check_row_counts=True,
             origin=ORIGIN,
-            permit=permit,
         )
-        return await run_export_task(task, YtExports(self.cluster))
+        return await run_export_task(task, YtExports(self.cluster), permit)
 
     async def make(self, number: int) -> int:
         """A queue with rows for two tables, and a directory for it; gives the tick of the second."""
@@ -94,7 +94,7 @@ async def test_who_is_killed_leaves_nothing_undone_and_nothing_done_twice(export
     for number in range(1, 60):
         await exporters.make(number)
         async with world.proxy.dying(number):
-            first = await exporters.export(number)
+            first = await exporters.export(number, AlwaysPermitted())
             survived = not world.proxy.is_dead
         assert survived == (first.error is None)
         assert await exporters.tables(number) in ([], ALL)
@@ -113,7 +113,7 @@ async def once_unlocked(exporters: Exporters, number: int) -> ExportOutcome:
     """The outcome of the first task that is not kept away by what the one before has locked."""
 
     async def find() -> ExportOutcome:
-        return await exporters.export(number)
+        return await exporters.export(number, AlwaysPermitted())
 
     outcome = await eventually(find, lambda outcome: outcome.error is None)
     assert isinstance(outcome, ExportOutcome)
@@ -123,7 +123,7 @@ async def once_unlocked(exporters: Exporters, number: int) -> ExportOutcome:
 async def test_of_two_at_once_one_exports(exporters: Exporters) -> None:
     await exporters.make(0)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(exporters.export(0)) for _ in range(2)]
+        tasks = [group.create_task(exporters.export(0, AlwaysPermitted())) for _ in range(2)]
     outcomes = [task.result() for task in tasks]
     assert await exporters.tables(0) == ALL
     assert sum(len(outcome.made) for outcome in outcomes if outcome.after is not None) == len(ALL)
@@ -145,7 +145,7 @@ async def test_who_does_not_lead_any_more_makes_nothing(exporters: Exporters) ->
     with pytest.raises(ActionRefused, match="another agent leads it"):
         await exporters.export(0, NoPermit())
     assert await exporters.tables(0) == []
-    assert (await exporters.export(0)).error is None
+    assert (await exporters.export(0, AlwaysPermitted())).error is None
     assert await exporters.tables(0) == ALL
 
 
@@ -156,7 +156,7 @@ async def test_a_table_may_take_longer_than_a_transaction_lives_without_a_ping(
     world, proxy = exporters.world, exporters.world.proxy
     await exporters.make(0)
     async with asyncio.TaskGroup() as group, proxy.fault(Kind.HELD, command="write_table"):
-        task = group.create_task(exporters.export(0))
+        task = group.create_task(exporters.export(0, AlwaysPermitted()))
         await reached(proxy, 1)
         async with proxy.fault(Kind.SLOW, about="ping_transaction"):
             for _ in range(9):  # in steps, for several transactions may be pinged, and the last ping be on its way

@@ -29,6 +29,7 @@ from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.rows import encode_values
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.local_cluster.storage import OrderedRow
+from tests.unguarded import AlwaysPermitted
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, NOW)
@@ -124,7 +125,7 @@ async def test_no_young_row_goes_whatever_the_order_of_timestamps(
         if target is not None:
             # A row exactly at the limit counts as young.
             assert all(age > seconds for age in ages[lower:target])
-            await world.cluster.trim_rows(world.object_id, 0, target)
+            await world.cluster.trim_rows(world.object_id, 0, target, AlwaysPermitted())
             lower = target
     assert lower > 0
 

@@ -18,6 +18,7 @@ from queue_agent.errors import ClusterError, ObjectNotFound, TabletNotMounted
 from queue_agent.local_cluster.commands import COMMANDS
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.wire import yson
+from tests.unguarded import AlwaysPermitted
 
 QUEUE = "//tmp/q"
 CONSUMER = "//tmp/c"
@@ -150,7 +151,7 @@ async def test_an_unmounted_tablet_has_no_cell(cluster: YtCluster, user: User) -
 async def test_a_tablet_tells_how_many_rows_it_had_and_lost(cluster: YtCluster, user: User) -> None:
     object_id = await user.create_queue(QUEUE)
     await cluster.insert_rows(QUEUE, [{"$tablet_index": 1, "data": data} for data in ("foo", "bar")])
-    await cluster.trim_rows(object_id, 1, 1)
+    await cluster.trim_rows(object_id, 1, 1, AlwaysPermitted())
     infos = await cluster.get_tablet_infos(QUEUE, [1, 0])
     assert (infos[1].total_row_count, infos[1].trimmed_row_count) == (2, 1)
     assert infos[1].last_write_timestamp > 0
@@ -182,7 +183,7 @@ async def test_values_of_rows_are_read_where_there_are_such_rows(cluster: YtClus
     object_id = await user.create_queue(QUEUE)
     rows = [{"$tablet_index": index, "data": data} for index in (0, 1) for data in ("foo", "bar", "foobar")]
     await cluster.insert_rows(QUEUE, rows)
-    await cluster.trim_rows(object_id, 0, 1)
+    await cluster.trim_rows(object_id, 0, 1, AlwaysPermitted())
     asked = [(0, 0), (0, 1), (1, 2), (1, 3), (7, 0)]
     assert await cluster.select_row_values(QUEUE, ["$cumulative_data_weight"], asked) == {
         "$cumulative_data_weight": {(0, 1): 40, (1, 2): 63}
@@ -264,7 +265,7 @@ async def test_a_table_is_trimmed_by_its_id_only(cluster: YtCluster, user: User)
     await user.create_queue(QUEUE)
     await cluster.insert_rows(QUEUE, [{"$tablet_index": 0, "data": "x"}])
     with pytest.raises(ObjectNotFound):
-        await cluster.trim_rows(object_id, 0, 1)
+        await cluster.trim_rows(object_id, 0, 1, AlwaysPermitted())
     assert (await cluster.get_tablet_infos(QUEUE, [0]))[0].trimmed_row_count == 0
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.discovery import Synchronizer
 from queue_agent.controllers.leadership import Leadership
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
@@ -48,6 +47,7 @@ from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.ports.cluster import Permit
 from queue_agent.ports.passes import PassScope
 from queue_agent.wire import yson
+from tests.unguarded import always_the_keeper, unguarded_context
 
 ADDRESS = "agent-1:9030"
 START = datetime(2025, 1, 23, 13, 42, 21, 839124, tzinfo=UTC)
@@ -201,9 +201,7 @@ class FakeCluster:
         self._ask()
         return RowFound(rows[-1], 1)
 
-    async def trim_rows(
-        self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
-    ) -> None:
+    async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
         self._ask()
         self.trims.append((object_id, partition_index, trimmed_row_count))
 
@@ -301,8 +299,9 @@ class World:
             self.clock,
             self.origins,
             self.observer,
+            always_the_keeper,
         )
-        self.context = ControllerContext(
+        self.context = unguarded_context(
             self.board,
             self.clusters,
             self.clock,

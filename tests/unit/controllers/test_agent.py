@@ -104,9 +104,7 @@ async def test_a_refused_trim_is_an_alert_until_it_succeeds(world: World) -> Non
     await consumer.do_pass(0)
     trim_rows = world.pythia.trim_rows
 
-    async def refuse(
-        object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit | None = None
-    ) -> None:
+    async def refuse(object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
         raise ClusterError("Cannot trim", 1)
 
     world.pythia.trim_rows = refuse  # type: ignore[method-assign] # one request of the fake fails

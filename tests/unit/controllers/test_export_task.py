@@ -12,6 +12,7 @@ from queue_agent.core.export_schedule import EveryPeriod, ExportSchedule
 from queue_agent.core.export_source import ChunkFacts, TabletChunks
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.timestamps import COUNTER_BITS
+from tests.unguarded import AlwaysPermitted
 from tests.unit.controllers.export_fakes import FakeExports
 
 NOW = datetime(2025, 1, 23, tzinfo=UTC)
@@ -35,7 +36,7 @@ async def export(
     task = ExportTask(
         CrossClusterRef("hume", "//tmp/q"), "e", ExportConfig(schedule, "//tmp/d"), NOW, 10, check, ORIGIN
     )
-    return await run_export_task(task, cluster)
+    return await run_export_task(task, cluster, AlwaysPermitted())
 
 
 async def test_rows_are_told_by_the_end_of_what_is_flushed() -> None:

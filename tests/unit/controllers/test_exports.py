@@ -14,7 +14,6 @@ from structlog.testing import capture_logs
 
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.board import Board
-from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.exports import ExportManager
 from queue_agent.controllers.origins import Origins, Process
 from queue_agent.core.error_info import ErrorInfo
@@ -23,6 +22,7 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow, StateRows
 from queue_agent.core.snapshots import QueueSnapshot, Role
 from queue_agent.errors import ClusterError
+from tests.unguarded import unguarded_context
 from tests.unit.controllers.agent_world import FakeClock, FakeObserver
 from tests.unit.controllers.export_fakes import FakeExports
 
@@ -44,12 +44,16 @@ class World:
         self.board = Board("agent-1", self.clock)
         self.cluster = FakeExports()
         self.outcomes: list[ExportOutcome] = []
-        self.context = ControllerContext(
-            self.board, {}, self.clock, FakeObserver(), ControllerConfig.model_validate(OPTIONS)
+        self.context = unguarded_context(
+            self.board,
+            {},
+            self.clock,
+            FakeObserver(),
+            ControllerConfig.model_validate(OPTIONS),
+            export_clusters={"hume": self.cluster},
         )
         origins = Origins(Process("agent-1", 481, 7), "Exports:0", random.Random(1))
-        clusters = {"hume": self.cluster}
-        self.manager = ExportManager(self.context, clusters, origins, self, lambda: rate, lambda: 0.0)
+        self.manager = ExportManager(self.context, origins, self, lambda: rate, lambda: 0.0)
         self._rows: dict[CrossClusterRef, QueueRow] = {}
 
     def export_finished(self, queue: CrossClusterRef, name: str, outcome: ExportOutcome) -> None:
@@ -102,7 +106,7 @@ async def test_every_export_has_a_task_at_every_tick_and_no_more() -> None:
         world.clock.time += timedelta(minutes=1)
         await until(lambda: len(world.outcomes) == 2 * len(refs))
     assert world.cluster.most <= MOST
-    [state] = world.manager.find(refs[0]).values()
+    [state] = world.board.find_exports(refs[0]).values()
     assert (state.task_index, state.error, state.queue_id) == (2, None, "1-2-3-4")
     assert state.progress == world.cluster.progress["//tmp/d0"]
 
@@ -138,7 +142,7 @@ async def test_a_task_is_given_up_when_its_queue_is_led_elsewhere() -> None:
         await until(lambda: bool(world.cluster.begun))
         world.put(0, Role.FOLLOWING)
         await until(lambda: world.cluster.given_up == 1)
-        assert world.manager.find(ref) == {}
+        assert world.board.find_exports(ref) == {}
         world.put(0)
         await until(lambda: len(world.cluster.begun) == 2)
     assert world.cluster.given_up == 2
@@ -152,16 +156,16 @@ async def test_what_fails_is_told_and_tried_again_until_it_succeeds(failure: Exc
     ref = world.put(0)
 
     def retries() -> int:
-        return sum(state.retry_index for state in world.manager.find(ref).values())
+        return sum(state.retry_index for state in world.board.find_exports(ref).values())
 
     with capture_logs():  # to print what is behind a bug takes long
         async with world.running():
             await until(lambda: retries() >= 3)
-            [state] = world.manager.find(ref).values()
+            [state] = world.board.find_exports(ref).values()
             assert str(failure) in str(state.error)
             world.cluster.failure = None
             await until(lambda: retries() == 0)
-            [state] = world.manager.find(ref).values()
+            [state] = world.board.find_exports(ref).values()
             assert state.error is None
 
 
@@ -171,6 +175,6 @@ async def test_states_stay_the_same_object_while_nothing_happens() -> None:
     async with world.running():
         await until(lambda: len(world.outcomes) == 1)
         await passes(world, 2)
-        states = world.manager.find(ref)
+        states = world.board.find_exports(ref)
         await passes(world)
-        assert world.manager.find(ref) is states
+        assert world.board.find_exports(ref) is states

@@ -200,7 +200,7 @@ async def keep_silent(
     object_id: str,
     partition_index: int,
     trimmed_row_count: int,
-    permit: Permit | None = None,
+    permit: Permit,
 ) -> None:
     """Until the deadline, which is as soon as somebody waits for this."""
     deadline.reschedule(asyncio.get_running_loop().time())

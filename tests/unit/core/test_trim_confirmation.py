@@ -45,8 +45,8 @@ def planned(*offsets: int, upper: int = 20, exports: Mapping[str, ExportProgress
 def confirmed(
     before: TrimPlan, offsets: Offsets, *registrations: Registration, row: QueueRow = ROW, upper: int = 20
 ) -> TrimPlan:
-    look = FreshLook([row], dict.fromkeys(range(5), upper), offsets)
-    return confirm_plan(before, ROW, registrations or [VITAL_ALICE], look, ORIGIN)
+    look = FreshLook([row], dict.fromkeys(range(5), upper), offsets, mapping=None, replica_rows=[])
+    return confirm_plan(before, ROW, None, registrations or [VITAL_ALICE], look, ORIGIN)
 
 
 def target(result: TrimPlan, index: int = 0) -> int | None:

@@ -273,11 +273,13 @@ class Knowledge:
             rows=[truth.row(), self.row],
             upper_row_indexes={i: one.upper for i, one in enumerate(truth.table.partitions)},
             next_row_indexes={consumer: dict(truth.offsets[consumer]) for consumer in CONSUMERS},
+            mapping=None,
+            replica_rows=[],
         )
         doubt = find_trim_doubt(self.state_instant, self.registrations, self.consumers, PASS_PERIOD, truth.now, ORIGIN)
         if doubt is not None:
             return TrimPlan(QUEUE)
-        return confirm_plan(plan, self.queue.row, self.registrations, look, ORIGIN)
+        return confirm_plan(plan, self.queue.row, None, self.registrations, look, ORIGIN)
 
 
 class TrimSafety(RuleBasedStateMachine):

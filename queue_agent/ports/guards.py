@@ -1,0 +1,45 @@
+"""What has to agree before an agent acts: nobody who acts may be built without them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.lease import Hold
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.ports.cluster import Permit
+
+
+class LeadershipGuard(Protocol):
+    """Tells which objects this agent leads at the moment."""
+
+    def find_hold(self, refs: Collection[CrossClusterRef]) -> Hold | None:
+        """Reason why this agent may not act on all these objects now; None: it may."""
+        ...
+
+    def permit(self, refs: Collection[CrossClusterRef]) -> Permit:
+        """Permission that holds while this agent leads all these objects."""
+        ...
+
+    def acting(self, refs: Collection[CrossClusterRef]) -> AbstractContextManager[Permit]:
+        """Permission for actions that all end with the context; an agent retires only after that.
+
+        Args:
+            refs: the objects to lead: those acted on, and those acted for.
+        """
+        ...
+
+
+class ConnectionGuard(Protocol):
+    """Tells whether clusters agree with the configuration about their names and the table of registrations."""
+
+    def find_doubt(self, clusters: Collection[str], origin: Origin) -> ErrorInfo | None:
+        """Reason why not all vital consumers of a queue may be known here; None: they are.
+
+        Args:
+            clusters: of the queue and of its vital consumers.
+            origin: of errors.
+        """
+        ...

@@ -1,0 +1,78 @@
+"""Stand-ins for the guards of an agent, for tests that are about something else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from queue_agent.config.passes import ControllerConfig
+from queue_agent.controllers.board import Board
+from queue_agent.controllers.clusters import Clusters
+from queue_agent.controllers.context import ControllerContext
+from queue_agent.core.error_info import Origin
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.trim_journal import TrimRecord
+from queue_agent.ports.cluster import Permit
+from queue_agent.ports.passes import Clock, PassObserver
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysPermitted:
+    """`ports.Permit` that nobody takes back."""
+
+    seconds: float = 60.0
+
+    def check(self) -> None:
+        return
+
+
+class NoOtherAgents:
+    """`ports.LeadershipGuard` of the only agent there ever was."""
+
+    def find_hold(self, refs: Collection[CrossClusterRef]) -> None:
+        return
+
+    def permit(self, refs: Collection[CrossClusterRef]) -> Permit:
+        return AlwaysPermitted()
+
+    @contextmanager
+    def acting(self, refs: Collection[CrossClusterRef]) -> Iterator[Permit]:
+        yield AlwaysPermitted()
+
+
+class ClustersAreBelieved:
+    """`ports.ConnectionGuard` that asks no cluster."""
+
+    def find_doubt(self, clusters: Collection[str], origin: Origin) -> None:
+        return
+
+
+class KeepNoJournal:
+    """`ports.TrimJournal` that forgets."""
+
+    def note(self, record: TrimRecord) -> None:
+        return
+
+
+def always_the_keeper() -> bool:
+    """Answer of an agent that alone keeps the state tables."""
+    return True
+
+
+def unguarded_context(
+    board: Board, clusters: Clusters, clock: Clock, observer: PassObserver, config: ControllerConfig, **others: Any
+) -> ControllerContext:
+    """A context that forbids nothing, and exports nothing; `others` are fields of a `ControllerContext`."""
+    fields: dict[str, Any] = {
+        "export_clusters": {},
+        "trimming": "allowed",
+        "static_exports": "allowed",
+        "journal": KeepNoJournal(),
+        "connections": ClustersAreBelieved(),
+        "leadership": NoOtherAgents(),
+    }
+    return ControllerContext(
+        board=board, clusters=clusters, clock=clock, observer=observer, config=config, **{**fields, **others}
+    )
