@@ -282,6 +282,17 @@ class YtCluster:
             return RowFound(int(row["$row_index"]), None if yson.is_null(timestamp) else int(timestamp))
         return None
 
+    async def find_other_row(self, object_id: str, partition_index: int, rows: range, timestamp: int) -> int | None:
+        """The first of some rows that was written at another time; see the port."""
+        path = f"#{object_id}"
+        query = (
+            f"[$row_index] from {quote_path(path)} where [$tablet_index] = {partition_index}"
+            f" and [$row_index] between {min(rows)} and {max(rows)} and [$timestamp] != {timestamp}u"
+            f" order by [$row_index] {'asc' if rows.step > 0 else 'desc'} limit 1"
+        )
+        [answer] = await self.select_all(path, [query])
+        return next((int(row["$row_index"]) for row in answer), None)
+
     async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
         """Drop the rows below `trimmed_row_count` of the table with this id; see the port."""
         await self._http.call(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.fan_out import fan_out
-from queue_agent.controllers.replica_alignment import confirm_alignment
+from queue_agent.controllers.replica_alignment import CopyOfQueue, confirm_alignment
 from queue_agent.core.attributes import QUEUE_ATTRIBUTES, build_mapping_row, build_queue_row
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_consumer_row_error
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.replication import find_consumer_access, find_queue_access
+from queue_agent.core.replication import find_consumer_access, find_queue_access, synchronous_of
 from queue_agent.core.rows import QueueRow
+from queue_agent.core.snapshots import QueueSnapshot
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
 from queue_agent.core.trim_constraints import ConstraintKind
 from queue_agent.core.trim_doubts import find_trim_doubt
@@ -21,6 +23,8 @@ from queue_agent.core.trim_plan import TrimPlan
 from queue_agent.errors import ClusterError
 
 _CONCURRENT_CONSUMERS = 16
+
+PRESERVE_TABLET_INDEX: Final = "preserve_tablet_index"
 
 
 class TrimConfirmer:
@@ -49,11 +53,12 @@ class TrimConfirmer:
             return plan
         context, queue = self._context, plan.queue
         try:
-            if plan.replica is not None:
-                plan = await self._aligned(plan, planned_row, origin)
+            references = [] if replica_row is None else self._find_references(plan)
+            if replica_row is not None:
+                plan = await self._aligned(plan, replica_row, references, origin)
                 if not partitions_to_trim(plan):
                     return plan
-            look = await self._look(plan, planned_row, replica_row, origin)
+            look = await self._look(plan, planned_row, replica_row, references, origin)
         except ClusterError as caught:
             error = origin.error(
                 f'Trimming iteration skipped since queue "{queue}" could not be looked at again',
@@ -83,7 +88,12 @@ class TrimConfirmer:
         return self._context.connections.find_doubt(clusters, origin)
 
     async def _look(
-        self, plan: TrimPlan, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
+        self,
+        plan: TrimPlan,
+        planned_row: QueueRow,
+        replica_row: QueueRow | None,
+        references: Sequence[CrossClusterRef],
+        origin: Origin,
     ) -> FreshLook:
         """Offsets first, then the end of the partitions, and what is about the table itself last."""
         queue, indexes = plan.queue, partitions_to_trim(plan)
@@ -101,16 +111,58 @@ class TrimConfirmer:
             next_row_indexes=next_row_indexes,
             mapping=build_mapping_row(queue, attributes, origin),
             replica_rows=replica_rows,
+            aligned_with=references,
         )
 
-    async def _aligned(self, plan: TrimPlan, planned_row: QueueRow, origin: Origin) -> TrimPlan:
-        """The plan of a replica as far as its rows have the indexes they have in the queue, if that can be known."""
-        snapshot = self._context.board.find_queue(plan.table)
-        if snapshot is None or snapshot.view is None:
-            raise ClusterError(f'Replica "{plan.table}" is not looked at any more')
-        if not snapshot.view.has_timestamp_column:
+    def _find_references(self, plan: TrimPlan) -> Sequence[CrossClusterRef]:
+        """The synchronous replicas other than the one to trim: consumers may have read from any of them."""
+        mapping = self._context.board.find_mapping(plan.queue)
+        return [] if mapping is None else [table for table in synchronous_of(mapping) if table != plan.table]
+
+    async def _aligned(
+        self, plan: TrimPlan, replica_row: QueueRow, references: Sequence[CrossClusterRef], origin: Origin
+    ) -> TrimPlan:
+        """The plan of a replica as far as it is proven that its rows have the indexes that they have in the queue."""
+        if not references:
             return plan
-        return await confirm_alignment(self._context.clusters, plan, self._find_tablets(planned_row, origin), origin)
+        error = await self._find_alignment_error(plan, origin)
+        if error is not None:
+            return plan.blocked(ConstraintKind.ERROR, error)
+        replica = CopyOfQueue(plan.table, _id_of(replica_row))
+        for reference in references:
+            queue = CopyOfQueue(reference, _id_of(self._find_snapshot(reference).row))
+            plan = await confirm_alignment(self._context.clusters, plan, replica, queue, origin)
+        return plan
+
+    async def _find_alignment_error(self, plan: TrimPlan, origin: Origin) -> ErrorInfo | None:
+        """Why nothing can be known of the indexes of a replica's rows."""
+        view = self._find_snapshot(plan.table).view
+        if view is None or not view.has_timestamp_column:
+            return origin.error(
+                f'Trimming iteration skipped since replica "{plan.table}" has no column "$timestamp": whether its rows'
+                " have the indexes that they have in the queue can not be told. Add the column to all replicas"
+            )
+        if len(plan.partitions) > 1 and not await self._keeps_tablet_indexes(plan.queue):
+            return origin.error(
+                f'Trimming iteration skipped since replicas of "{plan.queue}" get rows in other partitions than the'
+                " queue. Set its attribute preserve_tablet_index, remount it, and replace asynchronous replicas"
+            )
+        return None
+
+    async def _keeps_tablet_indexes(self, queue: CrossClusterRef) -> bool:
+        """Whether rows are replicated to the tablet they were written to; by default they are not."""
+        attributes = await get_cluster(self._context.clusters, queue.cluster).get_attributes(
+            queue.path, [PRESERVE_TABLET_INDEX, "mount_config"]
+        )
+        mount_config = attributes.get("mount_config")
+        options = mount_config if isinstance(mount_config, Mapping) else {}
+        return bool(attributes.get(PRESERVE_TABLET_INDEX, options.get(PRESERVE_TABLET_INDEX, False)))
+
+    def _find_snapshot(self, table: CrossClusterRef) -> QueueSnapshot:
+        snapshot = self._context.board.find_queue(table)
+        if snapshot is None:
+            raise ClusterError(f'Replica "{table}" is not looked at any more')
+        return snapshot
 
     def _find_tablets(self, row: QueueRow, origin: Origin) -> CrossClusterRef:
         """The table whose ends are those of a queue."""
@@ -164,3 +216,9 @@ class TrimConfirmer:
         mapping = board.find_mapping(consumer.table)
         error = find_consumer_row_error(row, origin, mapping)
         return find_consumer_access(row, mapping, origin) if error is None else error
+
+
+def _id_of(row: QueueRow) -> str:
+    if row.object_id is None:
+        raise ClusterError(f'Object id is not known for queue replica "{row.queue}"')
+    return row.object_id

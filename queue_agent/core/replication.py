@@ -49,6 +49,11 @@ def replicas_of(row: MappingRow) -> Sequence[Replica]:
     return [replica for replica in found if replica is not None]
 
 
+def synchronous_of(row: MappingRow) -> Sequence[CrossClusterRef]:
+    """Tables of the synchronous replicas, in order of their ids."""
+    return [replica.table for replica in replicas_of(row) if replica.mode == "sync"]
+
+
 def find_mapping_error(row: MappingRow, object_type: str, origin: Origin) -> ErrorInfo | None:
     """Why a mapping row is of no use for an object of a replicated type; None if it is."""
     prefix = "Invalid replicated table mapping row for"

@@ -1,73 +1,101 @@
-"""Whether a row of a replica has the same index as in the queue: what consumers have read is told by indexes."""
+"""Replica alignment: proof that the rows of a replica have the indexes that they have in the queue.
+
+Consumers tell by row indexes what they have read, and a replica that lacks rows counts its rows from another one on.
+All rows of a transaction have one `$timestamp`, no other transaction has it, and in a tablet they lie next to each
+other. So a row index at which one transaction ends and another begins, the same two in both tables, is an *anchor*: a
+table that lacks rows has that place at another index. Rows never change, so it does not matter when each is read.
+
+Below an anchor both tables have the rows of the same transactions. Hence rows may go up to an anchor. They may also go
+up to a row below one, as long as all rows from there to the anchor are of the same transactions in both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Final
 
-from queue_agent.core.error_info import Origin
-from queue_agent.core.observed import TabletInfo
-from queue_agent.core.trim_bounds import unknown
-from queue_agent.core.trim_constraints import ConstraintKind
-from queue_agent.core.trim_plan import TrimPlan
+WINDOW: Final = 8
+"""Rows on each side of a target that are compared first."""
+
+REACH: Final = 100_000
+"""Rows on each side that are searched for an anchor: no transaction writes more to one tablet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Rows of the queue among which an anchor may be: the first of another timestamp, in the order of the range."""
+
+    rows: range
+    timestamp: int
+
+    def anchor_at(self, row_index: int) -> int:
+        """The index at which the transaction of the row found meets the other one."""
+        return row_index if self.rows.step > 0 else row_index + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """One partition of a queue, as a synchronous replica has it, and as the replica to trim has it."""
+    """What is known of one partition of a queue and of a replica of it."""
 
-    queue: TabletInfo
-    replica: TabletInfo
+    target: int
+    """Trimmed row count that the plan wants for the replica."""
+
+    lower_row_index: int
+    """Trimmed row count of the replica."""
+
+    queue: Mapping[int, int] = field(default_factory=dict)
+    """Timestamps by row index; absent are rows that are not there, and those without a timestamp."""
+
+    replica: Mapping[int, int] = field(default_factory=dict)
+    """The same of the replica."""
+
+    def known(self, queue: Mapping[int, int], replica: Mapping[int, int]) -> Alignment:
+        """The same after more rows were read."""
+        return replace(self, queue={**self.queue, **queue}, replica={**self.replica, **replica})
 
     @property
-    def is_level(self) -> bool:
-        """Whether both have had as many rows."""
-        return self.queue.total_row_count == self.replica.total_row_count
+    def window(self) -> range:
+        """Indexes of the rows to read first, of both tables."""
+        return range(max(self.target - WINDOW, self.lower_row_index), self.target + WINDOW)
 
-    @property
-    def common_row_index(self) -> int | None:
-        """The last row both should have; None if there is none."""
-        index = min(self.queue.total_row_count, self.replica.total_row_count) - 1
-        return index if index >= max(self.queue.trimmed_row_count, self.replica.trimmed_row_count) else None
+    def searches(self) -> list[Search]:
+        """Where else an anchor may be, if there is none in the window: the transactions at its ends are longer."""
+        window, found = self.window, []
+        if window[-1] in self.queue:
+            found.append(Search(range(window.stop, window.stop + REACH), self.queue[window[-1]]))
+        if window[0] in self.queue and window[0] > self.lower_row_index:
+            end = max(window[0] - 1 - REACH, self.lower_row_index - 1)
+            found.append(Search(range(window[0] - 1, end, -1), self.queue[window[0]]))
+        return found
 
+    def find_mismatch(self) -> int | None:
+        """The first row that another transaction wrote in the replica than in the queue; None: none is known."""
+        common = self.queue.keys() & self.replica.keys()
+        return min((index for index in common if self.queue[index] != self.replica[index]), default=None)
 
-def hold_misaligned(
-    plan: TrimPlan,
-    alignments: Mapping[int, Alignment],
-    queue_timestamps: Mapping[tuple[int, int], int],
-    replica_timestamps: Mapping[tuple[int, int], int],
-    origin: Origin,
-) -> TrimPlan:
-    """The plan of a replica, but without the partitions whose rows need not have the indexes of the queue's.
+    def find_proven(self) -> int | None:
+        """Trimmed row count, up to the target, below which the replica has the rows of the queue; None: unknown."""
+        anchors = [index for index in self.queue if self._is_anchor(index)]
+        above = min((anchor for anchor in anchors if anchor >= self.target), default=None)
+        if above is not None and self._is_same_up_to(above):
+            return self.target
+        return max((anchor for anchor in anchors if self.lower_row_index < anchor < self.target), default=None)
 
-    A replica that was made anew, or was not given all rows, counts its rows from another one on. One that is level with
-    the queue does not, nor does one whose last common row was written at the same timestamp. A replica that is so
-    far behind that there is no common row is left alone until it is not.
+    def _is_anchor(self, index: int) -> bool:
+        """Whether the row at an index and the one before it are of two transactions, the same in both tables."""
+        before, after = self.queue.get(index - 1), self.queue[index]
+        if before is None or before == after:
+            return False
+        return self.replica.get(index - 1) == before and self.replica.get(index) == after
 
-    Args:
-        plan: of a replica.
-        alignments: by partition index, of those to trim.
-        queue_timestamps: by partition index and index of the common row, as a synchronous replica has them.
-        replica_timestamps: the same, as the replica has them.
-        origin: of errors.
-    """
-    partitions = dict(plan.partitions)
-    for index, alignment in alignments.items():
-        if alignment.is_level:
-            continue
-        row_index = alignment.common_row_index
-        if row_index is None:
-            reason = origin.error(
-                f'Not trimming partition {index} of replica "{plan.table}" before it has rows that a synchronous'
-                " replica has, too"
-            )
-            partitions[index] = partitions[index].held(unknown(ConstraintKind.ERROR, reason))
-            continue
-        found, expected = replica_timestamps.get((index, row_index)), queue_timestamps.get((index, row_index))
-        if found is None or found != expected:
-            error = origin.error(
-                f'Row {row_index} of partition {index} of replica "{plan.table}" is not the one of queue'
-                f' "{plan.queue}": it was written at {found}, and not at {expected}'
-            )
-            partitions[index] = partitions[index].held(unknown(ConstraintKind.ERROR, error), error)
-    return replace(plan, partitions=partitions)
+    def _is_same_up_to(self, anchor: int) -> bool:
+        """Whether all rows from the target to an anchor are of the same transactions in both tables."""
+        known = sorted(index for index in self.queue.keys() | self.replica.keys() if self.target <= index <= anchor)
+        are_equal = all(self.queue.get(index) == self.replica.get(index) for index in known)
+        # Between two rows of one transaction there is no other.
+        is_whole = all(
+            after == before + 1 or self.queue.get(before) == self.queue.get(after) for before, after in pairwise(known)
+        )
+        return known[0] == self.target and are_equal and is_whole

@@ -9,7 +9,7 @@ from typing import Any
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.family import find_queue_row_error
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.replication import replicas_of
+from queue_agent.core.replication import replicas_of, synchronous_of
 from queue_agent.core.rows import MappingRow, QueueRow, Registration
 from queue_agent.core.trim_bounds import read_by
 from queue_agent.core.trim_config import AutoTrimConfig
@@ -35,6 +35,9 @@ class FreshLook:
 
     replica_rows: Collection[QueueRow]
     """Of a replicated queue: the rows of the replica to trim, like `rows`; empty for any other."""
+
+    aligned_with: Collection[CrossClusterRef]
+    """Of a replicated queue: the synchronous replicas that the replica to trim was compared with."""
 
 
 def partitions_to_trim(plan: TrimPlan) -> list[int]:
@@ -77,6 +80,13 @@ def confirm_plan(
             f'Trimming iteration skipped since "{plan.replica}" is no replica of queue "{plan.queue}" any more'
         )
         return plan.blocked(ConstraintKind.ERROR, error)
+    strange = None if plan.replica is None else _find_strange(plan.replica, look)
+    if strange is not None:
+        error = origin.error(
+            f'Trimming iteration skipped since replica "{plan.replica}" was not compared with "{strange}", which has'
+            " just become synchronous"
+        )
+        return plan.blocked(ConstraintKind.ERROR, error)
     vital = vital_consumers(registrations)
     if not vital and not _is_exported(plan):
         error = origin.error(f'Trimming iteration skipped since queue "{plan.queue}" has no vital consumers any more')
@@ -102,6 +112,12 @@ def _is_exported(plan: TrimPlan) -> bool:
 
 def _is_replica(table: CrossClusterRef, mapping: MappingRow | None) -> bool:
     return mapping is not None and any(replica.table == table for replica in replicas_of(mapping))
+
+
+def _find_strange(replica: CrossClusterRef, look: FreshLook) -> CrossClusterRef | None:
+    """A synchronous replica whose rows may have other indexes than those of the replica to trim."""
+    synchronous = [] if look.mapping is None else synchronous_of(look.mapping)
+    return next((one for one in synchronous if one != replica and one not in look.aligned_with), None)
 
 
 def _find_change(planned: QueueRow, found: QueueRow, mapping: MappingRow | None, origin: Origin) -> ErrorInfo | None:

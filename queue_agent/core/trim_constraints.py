@@ -40,6 +40,9 @@ class ConstraintKind(enum.Enum):
     DISABLED = "disabled"
     """The policy does not trim."""
 
+    REPLICA_ALIGNMENT = "replica_alignment"
+    """Beyond this row it is not proven that the replica has the rows of the queue; the subject is a synchronous one."""
+
     HAND_OVER = "hand_over"
     """The agent has just begun to lead the queue, or is not certain that it does; the message tells."""
 

@@ -97,6 +97,20 @@ class Cluster(Protocol):
         """
         ...
 
+    async def find_other_row(self, object_id: str, partition_index: int, rows: range, timestamp: int) -> int | None:
+        """Index of the first of some rows whose `$timestamp` is another one.
+
+        Args:
+            object_id: of a table with the column.
+            partition_index: of its rows.
+            rows: their indexes; "first" is meant in the order of the range, which may go down.
+            timestamp: of the rows to skip.
+
+        Returns:
+            None if there is no such row.
+        """
+        ...
+
     async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
         """Drop the rows below `trimmed_row_count` of the table with this id, whatever path it has now.
 

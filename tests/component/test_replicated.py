@@ -62,6 +62,17 @@ class World:
             await self.users[name].run("mount_table", path=path)
         await self.meta.run("mount_table", path=path)
 
+    async def write(self, *row_counts: int) -> None:
+        """Transactions of so many rows."""
+        for row_count in row_counts:
+            await self.meta.insert(QUEUE, [{"data": "x"}] * row_count)
+
+    async def make_anew(self, name: str) -> None:
+        """A replica that has none of the rows that it had; it is disabled before and afterwards."""
+        await self.alter(name, enabled=False)
+        await self.users[name].run("remove", path=QUEUE)
+        await self.users[name].create_queue(QUEUE, upstream_replica_id=self.ids[f"{name}:{QUEUE}"])
+
     async def alter(self, name: str, path: str = QUEUE, **changes: Any) -> None:
         await self.meta.run("alter_table_replica", replica_id=self.ids[f"{name}:{path}"], **changes)
 
@@ -89,7 +100,7 @@ async def world() -> AsyncIterator[World]:
         [schema] = [(await world.meta.run("get", path="//tmp/model/@schema"))["value"]]
         await world.replicate(CONSUMER, schema, treat_as_queue_consumer=True)
         await world.meta.run("register_queue_consumer", queue_path=QUEUE, consumer_path=CONSUMER, vital=True)
-        await world.meta.insert(QUEUE, [{"data": "x"}] * 10)
+        await world.write(*[1] * 10)
         yield world
 
 
@@ -159,7 +170,7 @@ async def test_without_a_synchronous_replica_the_queue_is_in_error(world: World)
 async def test_what_is_read_goes_from_all_replicas_as_far_as_they_have_it(world: World) -> None:
     await world.has_rows("pythia", 0, 10)
     await world.alter("pythia", enabled=False)
-    await world.meta.insert(QUEUE, [{"data": "y"}] * 5)
+    await world.write(*[1] * 5)
     await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
     await world.meta.advance(CONSUMER, QUEUE, 0, 4)
     agent = await world.start()
@@ -204,21 +215,40 @@ async def test_a_table_that_is_no_replica_any_more_keeps_its_rows(world: World) 
 
 async def test_a_replica_whose_rows_have_other_indexes_keeps_them(world: World) -> None:
     await world.has_rows("pythia", 0, 10)
-    await world.alter("pythia", enabled=False)
-    pythia = world.users["pythia"]
-    await pythia.run("remove", path=QUEUE)
-    await pythia.create_queue(QUEUE, upstream_replica_id=world.ids[f"pythia:{QUEUE}"])
+    await world.make_anew("pythia")
     await world.alter("pythia", enabled=True)
-    await world.meta.insert(QUEUE, [{"data": "y"}] * 3)
+    await world.write(3)
     await world.has_rows("pythia", 0, 3)
     await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
     await world.meta.advance(CONSUMER, QUEUE, 0, 2)
     agent = await world.start()
     await world.has_rows("hume", 2, 13)
-
-    async def alerts() -> Any:
-        document = await agent.find_queue("meta", QUEUE)
-        return document and str(document["status"].get("alerts"))
-
-    await eventually(alerts, lambda found: "Row 2 of partition 0 of replica" in found)
+    await eventually(lambda: alerts(agent), lambda found: "Row 0 of partition 0 of replica" in found)
     assert await world.row_counts("pythia") == (0, 3)
+
+
+async def test_a_replica_that_lacks_fewer_rows_than_the_last_batch_has_keeps_unread_rows(world: World) -> None:
+    await world.has_rows("pythia", 0, 10)
+    await world.make_anew("pythia")
+    await world.make_anew("hume")
+    for name in MODES:
+        await world.alter(name, enabled=True)
+    await world.write(1, 1, 1)
+    await world.has_rows("pythia", 0, 3)
+    await world.make_anew("pythia")
+    await world.alter("pythia", enabled=True)
+    await world.write(10)
+    await world.has_rows("pythia", 0, 10)
+    await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.meta.advance(CONSUMER, QUEUE, 0, 4)
+    agent = await world.start()
+    await world.has_rows("hume", 4, 13)
+    await eventually(lambda: alerts(agent), lambda found: "The replica lacks rows" in found)
+    await world.meta.advance(CONSUMER, QUEUE, 0, 5)
+    await world.has_rows("hume", 5, 13)
+    assert await world.row_counts("pythia") == (0, 10)
+
+
+async def alerts(agent: RunningAgent) -> Any:
+    document = await agent.find_queue("meta", QUEUE)
+    return document and str(document["status"].get("alerts"))

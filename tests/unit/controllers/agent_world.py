@@ -201,6 +201,10 @@ class FakeCluster:
         self._ask()
         return RowFound(rows[-1], 1)
 
+    async def find_other_row(self, object_id: str, partition_index: int, rows: range, timestamp: int) -> int | None:
+        self._ask()
+        return None
+
     async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
         self._ask()
         self.trims.append((object_id, partition_index, trimmed_row_count))

@@ -45,7 +45,7 @@ def planned(*offsets: int, upper: int = 20, exports: Mapping[str, ExportProgress
 def confirmed(
     before: TrimPlan, offsets: Offsets, *registrations: Registration, row: QueueRow = ROW, upper: int = 20
 ) -> TrimPlan:
-    look = FreshLook([row], dict.fromkeys(range(5), upper), offsets, mapping=None, replica_rows=[])
+    look = FreshLook([row], dict.fromkeys(range(5), upper), offsets, mapping=None, replica_rows=[], aligned_with=[])
     return confirm_plan(before, ROW, None, registrations or [VITAL_ALICE], look, ORIGIN)
 
 

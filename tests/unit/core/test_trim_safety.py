@@ -275,6 +275,7 @@ class Knowledge:
             next_row_indexes={consumer: dict(truth.offsets[consumer]) for consumer in CONSUMERS},
             mapping=None,
             replica_rows=[],
+            aligned_with=[],
         )
         doubt = find_trim_doubt(self.state_instant, self.registrations, self.consumers, PASS_PERIOD, truth.now, ORIGIN)
         if doubt is not None:
