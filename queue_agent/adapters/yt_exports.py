@@ -93,9 +93,9 @@ class _View:
 
     async def read_destination(self, directory: str) -> Destination:
         """See the port."""
-        names = [DESTINATION, PROGRESS]
+        names = ["id", DESTINATION, PROGRESS]
         [found] = await self._get(LightCommand.of("get", f"{directory}/@", attributes=names, **self._scope))
-        return Destination(found.get(DESTINATION), found.get(PROGRESS))
+        return Destination(str(found["id"]), found.get(DESTINATION), found.get(PROGRESS))
 
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
         """See the port."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
+from queue_agent.config.exports import QueueExporterConfig
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.export_config import ExportConfig, InvalidSchedule
@@ -45,12 +46,30 @@ class ExportTask:
     check_row_counts: bool
     origin: Origin
 
+    @classmethod
+    def of(
+        cls, queue: CrossClusterRef, name: str, config: ExportConfig, options: QueueExporterConfig, origin: Origin
+    ) -> Self:
+        """A task at the instant of its origin."""
+        return cls(
+            queue,
+            name,
+            config,
+            origin.instant,
+            options.max_exported_table_count_per_task,
+            options.enable_row_count_check,
+            origin,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DueTables:
     """What there is to export."""
 
     queue: ExportedQueue
+    directory_id: str
+    """Object id of the directory."""
+
     progress: StoredProgress
     """As it is stored, as far as it is of this queue."""
 
@@ -118,7 +137,8 @@ async def find_progress(task: ExportTask, view: ExportView, queue_path: str) -> 
     if refused is not None:
         return error(refused)
     try:
-        return DueTables(queue, own_progress(StoredProgress.parse(destination.progress), queue.object_id))
+        progress = own_progress(StoredProgress.parse(destination.progress), queue.object_id)
+        return DueTables(queue, destination.object_id, progress)
     except ValueError as caught:
         return error(str(caught))
 
@@ -183,7 +203,7 @@ async def _work(task: ExportTask, transaction: ExportTransaction, outcome: Expor
     if isinstance(due, ErrorInfo):
         outcome.error = due
         return
-    outcome.queue_id, outcome.before = queue_id, due.progress
+    outcome.queue_id, outcome.directory_id, outcome.before = queue_id, due.directory_id, due.progress
     if due.is_early:
         return
     outcome.mismatch_count = len(due.mismatches)

@@ -236,7 +236,10 @@ class ExportManager:
     def _note(self, exporter: _Exporter, outcome: ExportOutcome, tick: int) -> None:
         progress = outcome.after or outcome.before or exporter.state.progress
         queue_id = outcome.queue_id or exporter.state.queue_id
-        exporter.state = replace(exporter.state, progress=progress, queue_id=queue_id, error=outcome.error)
+        directory_id = outcome.directory_id or exporter.state.directory_id
+        exporter.state = replace(
+            exporter.state, progress=progress, queue_id=queue_id, directory_id=directory_id, error=outcome.error
+        )
         if outcome.error is not None:
             self._delay(exporter)
             return
@@ -276,7 +279,13 @@ class ExportManager:
             self._delay(exporter)
             return
         exporter.complaint, exporter.looked_tick = None, tick
-        exporter.state = replace(exporter.state, progress=due.progress, queue_id=due.queue.object_id, error=None)
+        exporter.state = replace(
+            exporter.state,
+            progress=due.progress,
+            queue_id=due.queue.object_id,
+            directory_id=due.directory_id,
+            error=None,
+        )
         self._calm(exporter)
         if due.tables:
             log.info("export observed", ticks=[part.tick for part in due.tables], waiting_rows=due.waiting_row_count)
@@ -298,16 +307,7 @@ class ExportManager:
             return task.origin.cluster_error(error)
 
     def _task(self, ref: CrossClusterRef, name: str, config: ExportConfig, origin: Origin) -> ExportTask:
-        options = self._context.config.queue_exporter
-        return ExportTask(
-            ref,
-            name,
-            config,
-            origin.instant,
-            options.max_exported_table_count_per_task,
-            options.enable_row_count_check,
-            origin,
-        )
+        return ExportTask.of(ref, name, config, self._context.config.queue_exporter, origin)
 
 
 class _Throttle:

@@ -7,13 +7,16 @@ from typing import Final
 
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
+from queue_agent.controllers.export_confirmation import read_exports_again
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.replica_alignment import CopyOfQueue, confirm_alignment
 from queue_agent.core.attributes import QUEUE_ATTRIBUTES, build_mapping_row, build_queue_row
 from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.family import find_consumer_row_error
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.replication import find_consumer_access, find_queue_access, synchronous_of
+from queue_agent.core.replica_trims import export_name
+from queue_agent.core.replication import find_consumer_access, find_queue_access, replicas_of, synchronous_of
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import QueueSnapshot
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
@@ -95,13 +98,14 @@ class TrimConfirmer:
         references: Sequence[CrossClusterRef],
         origin: Origin,
     ) -> FreshLook:
-        """Offsets first, then the end of the partitions, and what is about the table itself last."""
+        """Offsets and exports first, then the end of the partitions, and what is about the table itself last."""
         queue, indexes = plan.queue, partitions_to_trim(plan)
         clusters, board = self._context.clusters, self._context.board
         cluster = get_cluster(clusters, queue.cluster)
         table = self._find_tablets(planned_row, origin)
         consumers = vital_consumers(board.registrations_of_queue(queue))
         next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
+        exports = await self._read_exports(planned_row, replica_row, origin)
         infos = await get_cluster(clusters, table.cluster).get_tablet_infos(table.path, indexes)
         replica_rows = [] if replica_row is None else await self._rows_of(replica_row, origin)
         attributes = await cluster.get_attributes(queue.path, QUEUE_ATTRIBUTES)
@@ -109,10 +113,24 @@ class TrimConfirmer:
             rows=[build_queue_row(queue, attributes, planned_row, origin), self._state_row(queue)],
             upper_row_indexes={index: info.total_row_count for index, info in infos.items()},
             next_row_indexes=next_row_indexes,
+            exports=exports,
             mapping=build_mapping_row(queue, attributes, origin),
             replica_rows=replica_rows,
             aligned_with=references,
         )
+
+    async def _read_exports(
+        self, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
+    ) -> Mapping[str, ExportProgress | ErrorInfo]:
+        """Progress of the exports of a plain table, or of all replicas of a replicated one, by name in plans."""
+        if replica_row is None:
+            answers = await read_exports_again(self._context, [planned_row], origin)
+            return {name: answer for (_, name), answer in answers.items()}
+        mapping = self._context.board.find_mapping(planned_row.queue)
+        replicas = [] if mapping is None else replicas_of(mapping)
+        rows = [self._state_row(replica.table) for replica in replicas]
+        answers = await read_exports_again(self._context, rows, origin)
+        return {export_name(table, name): answer for (table, name), answer in answers.items()}
 
     def _find_references(self, plan: TrimPlan) -> Sequence[CrossClusterRef]:
         """The synchronous replicas other than the one to trim: consumers may have read from any of them."""

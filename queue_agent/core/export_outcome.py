@@ -16,6 +16,9 @@ class ExportOutcome:
     queue_id: str | None = None
     """Object id of what was exported; None: it was not found."""
 
+    directory_id: str | None = None
+    """Object id of the directory; None: the task did not get so far."""
+
     before: StoredProgress | None = None
     """As the task found it; None: it did not get so far."""
 

@@ -45,6 +45,7 @@ class ExportedQueue:
 class Destination:
     """The directory of an export; values as they were found, None: there is none."""
 
+    object_id: str
     config: Any
     progress: Any
 

@@ -22,6 +22,9 @@ class ExportState:
     queue_id: str | None = None
     """Object id of the queue the progress is of: another queue of this name has exported nothing. None: not known."""
 
+    directory_id: str | None = None
+    """Object id of the directory the progress was read from or written to. None: not known."""
+
     last_successful_tick: int = 0
     """None is to be made up to this one."""
 

@@ -62,7 +62,7 @@ def plan_replica_trims(
     if isinstance(tables, ErrorInfo):
         return ReplicaTrims(whole.blocked(ConstraintKind.ERROR, tables), {}, tables)
     exports = {
-        f"{name} of {table.ref}": progress for table in tables for name, progress in table.exports.progress.items()
+        export_name(table.ref, name): progress for table in tables for name, progress in table.exports.progress.items()
     }
     plans: dict[CrossClusterRef, TrimPlan] = {}
     for table in tables:
@@ -72,6 +72,11 @@ def plan_replica_trims(
             return ReplicaTrims(plan, {}, plan.error)
         plans[table.ref] = plan
     return ReplicaTrims(plans[tables[0].ref], plans)
+
+
+def export_name(replica: CrossClusterRef, name: str) -> str:
+    """Name in plans of an export of a replica: several may have one of the same name."""
+    return f"{name} of {replica}"
 
 
 def _find_tables(

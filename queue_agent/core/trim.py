@@ -176,21 +176,11 @@ def _plan_partition(
         # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
         plan = plan.held(bounds, bounds.reason if is_mounted and isinstance(standing, ConsumerQueueView) else None)
     for name, progress in sorted(exports.items()):
-        plan = plan.held(_export_bounds(index, partition, name, progress, origin))
+        upper_row_index = partition.upper_row_index if isinstance(partition, QueuePartition) else None
+        plan = plan.held(exported_by(name, progress, index, upper_row_index, origin))
     if config.retained_rows is not None and isinstance(stored, QueuePartition):
         plan = plan.held(keep_last_rows(stored.upper_row_index, config.retained_rows))
     return plan
-
-
-def _export_bounds(
-    index: int, partition: QueuePartition | FailedQueuePartition, name: str, progress: ExportProgress, origin: Origin
-) -> TrimBounds:
-    """What an export lets go: nothing if it claims more rows than there ever were, for they must have been others."""
-    count = progress.row_count(index)
-    if isinstance(partition, QueuePartition) and count > partition.upper_row_index:
-        reason = origin.error(f"Progress has {count} exported rows where there were {partition.upper_row_index} so far")
-        return unknown(ConstraintKind.EXPORT, reason, name)
-    return exported_by(name, progress, index)
 
 
 def _consumer_bounds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowAges
@@ -91,9 +91,23 @@ def read_by(consumer: CrossClusterRef, next_row_index: int, upper_row_index: int
     return TrimBounds(kind, wanted=next_row_index, subject=str(consumer))
 
 
-def exported_by(name: str, progress: ExportProgress, partition_index: int) -> TrimBounds:
-    """What an export has may go."""
-    return TrimBounds(ConstraintKind.EXPORT, wanted=progress.row_count(partition_index), subject=name)
+def exported_by(
+    name: str, progress: ExportProgress, partition_index: int, upper_row_index: int | None, origin: Origin
+) -> TrimBounds:
+    """What an export has may go; nothing may, if it claims more rows than there ever were: they must have been others.
+
+    Args:
+        name: of the export.
+        progress: of the export.
+        partition_index: of the rows.
+        upper_row_index: of the partition; None: not known.
+        origin: of errors.
+    """
+    count = progress.row_count(partition_index)
+    if upper_row_index is not None and count > upper_row_index:
+        reason = origin.error(f"Progress has {count} exported rows where there were {upper_row_index} so far")
+        return unknown(ConstraintKind.EXPORT, reason, name)
+    return TrimBounds(ConstraintKind.EXPORT, wanted=count, subject=name)
 
 
 def keep_last_rows(upper_row_index: int, retained_rows: int) -> TrimBounds:

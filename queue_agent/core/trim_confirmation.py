@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from queue_agent.core.error_info import ErrorInfo, Origin
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.family import find_queue_row_error
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import replicas_of, synchronous_of
 from queue_agent.core.rows import MappingRow, QueueRow, Registration
-from queue_agent.core.trim_bounds import read_by
+from queue_agent.core.trim_bounds import exported_by, read_by, unknown
 from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.core.trim_constraints import ConstraintKind
 from queue_agent.core.trim_plan import TrimPlan
@@ -29,6 +30,9 @@ class FreshLook:
 
     next_row_indexes: Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]
     """Of each vital consumer by partition index, absent where it has read nothing; or why they are not known."""
+
+    exports: Mapping[str, ExportProgress | ErrorInfo]
+    """Of each static export, by its name in the plan: its progress, or why it is not known."""
 
     mapping: MappingRow | None
     """Of a replicated queue: its replicas, by its attributes."""
@@ -88,7 +92,7 @@ def confirm_plan(
         )
         return plan.blocked(ConstraintKind.ERROR, error)
     vital = vital_consumers(registrations)
-    if not vital and not _is_exported(plan):
+    if not vital and not _exports_of(plan):
         error = origin.error(f'Trimming iteration skipped since queue "{plan.queue}" has no vital consumers any more')
         return plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
     partitions = dict(plan.partitions)
@@ -103,11 +107,32 @@ def confirm_plan(
         for index in partitions_to_trim(plan):
             bounds = read_by(consumer, next_row_indexes.get(index, 0), look.upper_row_indexes[index])
             partitions[index] = partitions[index].narrowed(bounds)
+    return _confirm_exports(replace(plan, partitions=partitions), look, origin)
+
+
+def _confirm_exports(plan: TrimPlan, look: FreshLook, origin: Origin) -> TrimPlan:
+    """The plan without what exports have not got; one whose progress is not known holds every partition."""
+    partitions = dict(plan.partitions)
+    for name in sorted({*look.exports, *_exports_of(plan)}):
+        progress = look.exports.get(name, origin.error("It is not configured any more"))
+        for index in partitions_to_trim(plan):
+            if isinstance(progress, ErrorInfo):
+                error = origin.error(f'Progress of static export "{name}" is not known', inner_errors=[progress])
+                partitions[index] = partitions[index].held(unknown(ConstraintKind.EXPORT, error, name), error)
+            else:
+                bounds = exported_by(name, progress, index, look.upper_row_indexes[index], origin)
+                partitions[index] = partitions[index].narrowed(bounds)
     return replace(plan, partitions=partitions)
 
 
-def _is_exported(plan: TrimPlan) -> bool:
-    return any(bounds.kind is ConstraintKind.EXPORT for one in plan.partitions.values() for bounds in one.bounds)
+def _exports_of(plan: TrimPlan) -> set[str]:
+    """Names of the exports that the plan goes by."""
+    return {
+        bounds.subject
+        for one in plan.partitions.values()
+        for bounds in one.bounds
+        if bounds.kind is ConstraintKind.EXPORT and bounds.subject is not None
+    }
 
 
 def _is_replica(table: CrossClusterRef, mapping: MappingRow | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +25,7 @@ from tests.component.export_world import (
     ExportWorld,
     export_world,
 )
-from tests.component.running_agent import eventually
+from tests.component.running_agent import RunningAgent, eventually
 
 
 @pytest.fixture
@@ -162,6 +163,77 @@ async def test_rows_stay_until_they_are_exported(world: ExportWorld) -> None:
     held = await eventually(trim, lambda trim: trim["constraint"]["row_index"] == 2)
     assert held["constraint"]["subject"] == "minutely"
     await eventually(lambda: world.get(f"{QUEUE}/@tablets/0/trimmed_row_count"), lambda count: count == 2)
+
+
+@dataclass
+class TrimmedByExports:
+    """Two rows in two tables, which an agent knows to be exported; nothing is trimmed before it is asked for."""
+
+    world: ExportWorld
+    agent: RunningAgent
+    after_one: dict[str, Any]
+    """Progress after the first table."""
+
+    @classmethod
+    async def make(cls, world: ExportWorld) -> TrimmedByExports:
+        await world.make_directory()
+        await world.configure()
+        world.to_next_tick()
+        await world.write("a")
+        world.to_next_tick()
+        controller = {**EXPORTING["controller"], "enable_automatic_trimming": True}
+        agent = await world.start(queue_agent={**EXPORTING, "controller": controller})
+        await world.exported(["a"])
+        after_one = await world.get(PROGRESS)
+        await world.write("b")
+        world.to_next_tick()
+        await world.exported(["a"], ["b"])
+        self = cls(world, agent, after_one)
+        await eventually(self.known, lambda tablets: tablets["0"]["row_count"] == 2)
+        return self
+
+    async def known(self) -> Any:
+        """The progress of tablets that the agent remembers."""
+        node = await self.agent.orchid("queue_agent", "queues", f"hume:{QUEUE}", "status", "exports", "progress")
+        return node["minutely"]["tablets"]
+
+    async def trimmed_row_count(self) -> Any:
+        return await self.world.get(f"{QUEUE}/@tablets/0/trimmed_row_count")
+
+    async def alert(self) -> str:
+        document = await self.agent.find_queue("hume", QUEUE)
+        return str(document and document["status"].get("alerts"))
+
+
+async def test_progress_that_is_set_back_holds_rows_at_once(world: ExportWorld) -> None:
+    queue = await TrimmedByExports.make(world)
+    [_, last] = await world.tables()
+    await world.user.run("remove", path=f"{DIRECTORY}/{last}")
+    await world.user.set(PROGRESS, queue.after_one)
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await eventually(queue.trimmed_row_count, lambda count: count > 0)
+    assert await queue.trimmed_row_count() == 1
+    world.to_next_tick()
+    await world.exported(["a"], ["b"])
+    await eventually(queue.trimmed_row_count, lambda count: count == 2)
+
+
+async def test_a_directory_made_anew_holds_rows_until_it_was_exported_to(world: ExportWorld) -> None:
+    queue = await TrimmedByExports.make(world)
+    progress = await world.get(PROGRESS)
+    await world.user.run("remove", path=DIRECTORY, recursive=True)
+    await world.make_directory()
+    await world.user.set(PROGRESS, progress)
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await eventually(queue.alert, lambda found: "tables that were exported may be gone" in found)
+    assert await queue.trimmed_row_count() == 0
+    await world.user.run("remove", path=DIRECTORY, recursive=True)
+    await eventually(queue.alert, lambda found: "Progress of static export" in found and "Error resolving" in found)
+    assert await queue.trimmed_row_count() == 0
+    await world.make_directory()
+    world.to_next_tick()
+    await world.exported(["a"], ["b"])
+    await eventually(queue.trimmed_row_count, lambda count: count == 2)
 
 
 async def test_a_name_that_is_taken_stops_the_export_and_keeps_what_was_made_before(world: ExportWorld) -> None:

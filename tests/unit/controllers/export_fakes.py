@@ -64,7 +64,7 @@ class FakeExports:
         return ExportedQueue("1-2-3-4", "table", True, False, [], "5-6-7-8")
 
     async def read_destination(self, directory: str) -> Destination:
-        return Destination({"originating_queue_id": "1-2-3-4"}, self.stored)
+        return Destination("9-9-9-9", {"originating_queue_id": "1-2-3-4"}, self.stored)
 
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
         return self.tablets.pop(0) if len(self.tablets) > 1 else self.tablets[0]

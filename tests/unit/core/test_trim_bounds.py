@@ -22,6 +22,7 @@ from queue_agent.core.trim_bounds import (
     unknown,
 )
 from queue_agent.core.trim_constraints import ConstraintKind, TrimConstraint
+from tests.unit.core.test_trim import ORIGIN
 
 ALICE = CrossClusterRef("hume", "//tmp/alice")
 BOB = CrossClusterRef("hume", "//tmp/bob")
@@ -121,8 +122,8 @@ def test_what_is_not_known_comes_before_what_holds_back_as_much() -> None:
 
 def test_an_export_lets_go_what_it_has() -> None:
     progress = ExportProgress({1: 7})
-    assert exported_by("daily", progress, 1) == TrimBounds(ConstraintKind.EXPORT, wanted=7, subject="daily")
-    assert exported_by("daily", progress, 0).wanted == 0
+    assert exported_by("daily", progress, 1, 9, ORIGIN) == TrimBounds(ConstraintKind.EXPORT, wanted=7, subject="daily")
+    assert exported_by("daily", progress, 0, 9, ORIGIN).wanted == 0
 
 
 def test_rows_whose_age_is_not_known_yet_are_kept() -> None:

@@ -43,9 +43,22 @@ def planned(*offsets: int, upper: int = 20, exports: Mapping[str, ExportProgress
 
 
 def confirmed(
-    before: TrimPlan, offsets: Offsets, *registrations: Registration, row: QueueRow = ROW, upper: int = 20
+    before: TrimPlan,
+    offsets: Offsets,
+    *registrations: Registration,
+    row: QueueRow = ROW,
+    upper: int = 20,
+    exports: Mapping[str, ExportProgress | ErrorInfo] | None = None,
 ) -> TrimPlan:
-    look = FreshLook([row], dict.fromkeys(range(5), upper), offsets, mapping=None, replica_rows=[], aligned_with=[])
+    look = FreshLook(
+        [row],
+        dict.fromkeys(range(5), upper),
+        offsets,
+        exports=exports or {},
+        mapping=None,
+        replica_rows=[],
+        aligned_with=[],
+    )
     return confirm_plan(before, ROW, None, registrations or [VITAL_ALICE], look, ORIGIN)
 
 
@@ -94,7 +107,43 @@ def test_without_any_vital_consumer_left_nothing_goes_unless_there_are_exports()
     nobody = Registration(QUEUE, ALICE, vital=False)
     assert "no vital consumers any more" in message(confirmed(planned(8), {}, nobody))
     exports = {"daily": ExportProgress({0: 6})}
-    assert target(confirmed(planned(exports=exports), {}, nobody)) == 6
+    assert target(confirmed(planned(exports=exports), {}, nobody, exports=exports)) == 6
+
+
+def test_progress_that_went_back_holds_and_what_went_on_waits_for_the_next_pass() -> None:
+    before = planned(8, 9, exports={"daily": ExportProgress({0: 6, 1: 7})})
+    after = confirmed(before, {ALICE: {0: 8, 1: 9}}, exports={"daily": ExportProgress({0: 5, 1: 12})})
+    assert [target(after, index) for index in (0, 1)] == [5, 7]
+    assert (after.trims[0].constraint.kind, after.trims[0].constraint.subject) == (ConstraintKind.EXPORT, "daily")
+    assert find_trim_error(after, {}, ORIGIN) is None
+    empty = confirmed(before, {ALICE: {0: 8, 1: 9}}, exports={"daily": ExportProgress({})})
+    assert [target(empty, index) for index in (0, 1)] == [None, None]
+
+
+def test_an_export_that_has_just_come_counts_at_once() -> None:
+    after = confirmed(planned(8), {ALICE: {0: 8}}, exports={"daily": ExportProgress({0: 4})})
+    assert target(after) == 4
+
+
+@pytest.mark.parametrize(
+    ("exports", "words"),
+    [
+        ({"daily": BROKEN}, BROKEN.message),
+        ({}, "not configured any more"),
+        ({"daily": ExportProgress({0: 21, 1: 21})}, None),
+    ],
+)
+def test_progress_that_is_not_known_or_makes_no_sense_holds_everything(
+    exports: Mapping[str, ExportProgress | ErrorInfo], words: str | None
+) -> None:
+    before = planned(8, 9, exports={"daily": ExportProgress({0: 6, 1: 7})})
+    after = confirmed(before, {ALICE: {0: 8, 1: 9}}, exports=exports)
+    assert [target(after, index) for index in (0, 1)] == [None, None]
+    assert after.trims[0].constraint.kind is ConstraintKind.EXPORT
+    if words is not None:
+        error = find_trim_error(after, {}, ORIGIN)
+        assert error is not None
+        assert words in str(error.to_map())
 
 
 def test_offsets_that_can_not_be_read_stop_everything() -> None:

@@ -273,6 +273,7 @@ class Knowledge:
             rows=[truth.row(), self.row],
             upper_row_indexes={i: one.upper for i, one in enumerate(truth.table.partitions)},
             next_row_indexes={consumer: dict(truth.offsets[consumer]) for consumer in CONSUMERS},
+            exports={name: ExportProgress(dict(progress)) for name, progress in truth.exports.items()},
             mapping=None,
             replica_rows=[],
             aligned_with=[],
