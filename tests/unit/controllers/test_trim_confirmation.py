@@ -126,6 +126,26 @@ async def test_a_queue_whose_attributes_change_is_not_trimmed(
     assert words in str(world.trim_alert())
 
 
+@pytest.mark.parametrize("request_name", ["read_next_row_indexes", "get_tablet_infos"])
+async def test_the_table_is_looked_at_after_all_else(world: World, request_name: str) -> None:
+    cluster = world.hume if request_name == "read_next_row_indexes" else world.pythia
+    request = getattr(cluster, request_name)
+    asked = []
+
+    async def ask_and_make_anew(*arguments: Any, **options: Any) -> Any:
+        asked.append(request_name)
+        answer = await request(*arguments, **options)
+        set_attributes(world, id="5-6-7-8")()
+        return answer
+
+    queue = world.queue_controller()
+    meanwhile(world, lambda: setattr(cluster, request_name, ask_and_make_anew))
+    await queue.do_pass(1)
+    assert asked == [request_name]
+    assert world.pythia.trims == []
+    assert "is 5-6-7-8, and not 1-2-3-4" in str(world.trim_alert())
+
+
 @pytest.mark.parametrize("attribute", ["static_export_config", "queue_agent_banned"])
 async def test_a_column_the_state_tables_lack_does_not_cost_a_queue_its_protection(
     world: World, attribute: str

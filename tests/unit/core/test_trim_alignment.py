@@ -35,6 +35,7 @@ def proven(queue: str, replica: str, target: int, lower: int = 0) -> int | None:
         ("zaabcdde", "zaacbdde", 3, 1),  # two of a moment came in another order: only what is below them is the same
         ("zaabcdde", "zaacbdde", 4, 1),
         ("zaabcdde", "zaacbdde", 6, 6),
+        ("aa..bc", "aa..bc", 3, None),  # nothing is known of the row at the target
         ("aabbcc", "aab.cc", 3, 2),  # a row of the replica is not known
     ],
 )
