@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 import pytest
 
+from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.commands.references import parse_table
+from queue_agent.config.clusters import ClusterConfig
+from queue_agent.controllers.replica_alignment import CopyOfQueue, confirm_alignment
+from queue_agent.core.error_info import Origin
+from queue_agent.core.rates import Counters
+from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.snapshots import QueuePartition
+from queue_agent.core.trim_bounds import read_by
+from queue_agent.core.trim_plan import PartitionPlan, TrimPlan
 from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.trim_command import fetch_plan
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 
 QUEUE = "//tmp/q"
 CONSUMER = "//tmp/c"
+NEAR, FAR = CrossClusterRef("hume", QUEUE), CrossClusterRef("pythia", QUEUE)
+CONSUMER_REF = CrossClusterRef("meta", CONSUMER)
+START = datetime(2025, 1, 23, tzinfo=UTC)
+ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, START)
 SCHEMA = [
     {"name": "data", "type": "string"},
     {"name": "$timestamp", "type": "uint64"},
@@ -72,6 +86,19 @@ class World:
         await self.alter(name, enabled=False)
         await self.users[name].run("remove", path=QUEUE)
         await self.users[name].create_queue(QUEUE, upstream_replica_id=self.ids[f"{name}:{QUEUE}"])
+
+    async def lose(self, row_count: int) -> None:
+        """Replicas made anew, of which the synchronous one has so many rows that the other lacks."""
+        if row_count == 0:
+            return
+        for name in MODES:
+            await self.make_anew(name)
+        for name in MODES:
+            await self.alter(name, enabled=True)
+        await self.write(*[1] * row_count)
+        await self.has_rows("pythia", 0, row_count)
+        await self.make_anew("pythia")
+        await self.alter("pythia", enabled=True)
 
     async def alter(self, name: str, path: str = QUEUE, **changes: Any) -> None:
         await self.meta.run("alter_table_replica", replica_id=self.ids[f"{name}:{path}"], **changes)
@@ -229,14 +256,7 @@ async def test_a_replica_whose_rows_have_other_indexes_keeps_them(world: World) 
 
 async def test_a_replica_that_lacks_fewer_rows_than_the_last_batch_has_keeps_unread_rows(world: World) -> None:
     await world.has_rows("pythia", 0, 10)
-    await world.make_anew("pythia")
-    await world.make_anew("hume")
-    for name in MODES:
-        await world.alter(name, enabled=True)
-    await world.write(1, 1, 1)
-    await world.has_rows("pythia", 0, 3)
-    await world.make_anew("pythia")
-    await world.alter("pythia", enabled=True)
+    await world.lose(3)
     await world.write(10)
     await world.has_rows("pythia", 0, 10)
     await world.meta.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
@@ -247,6 +267,32 @@ async def test_a_replica_that_lacks_fewer_rows_than_the_last_batch_has_keeps_unr
     await world.meta.advance(CONSUMER, QUEUE, 0, 5)
     await world.has_rows("hume", 5, 13)
     assert await world.row_counts("pythia") == (0, 10)
+
+
+@pytest.mark.parametrize("lost", [0, 2])
+async def test_a_write_of_as_many_rows_as_are_missing_makes_no_replica_aligned(world: World, lost: int) -> None:
+    await world.has_rows("pythia", 0, 10)
+    await world.lose(lost)
+    await world.write(*[1] * 10)
+    copies, adapters = {}, {}
+    for ref in (NEAR, FAR):
+        cluster = YtCluster(ref.cluster, ClusterConfig(proxy=world.clusters.addresses[ref.cluster]))
+        adapter = adapters[ref.cluster] = await world.stack.enter_async_context(cluster)
+        copies[ref] = CopyOfQueue(ref, str(await adapter.get(f"{QUEUE}/@id")))
+    _, total = await world.row_counts("hume")
+    await world.has_rows("pythia", 0, total - lost)
+    select_row_values = adapters["pythia"].select_row_values
+
+    async def write_before(path: str, columns: Sequence[str], rows: Collection[tuple[int, int]]) -> Any:
+        await world.write(*[1] * lost)
+        await world.has_rows("pythia", 0, total)
+        return await select_row_values(path, columns, rows)
+
+    adapters["pythia"].select_row_values = write_before  # type: ignore[method-assign] # between two answers
+    partition = QueuePartition("1-2-3-4", "mounted", None, None, 0, total - lost, START, Counters())
+    plan = TrimPlan(NEAR, partitions={0: PartitionPlan(partition, [read_by(CONSUMER_REF, 5, total)])}, replica=FAR)
+    plan = await confirm_alignment(adapters, plan, copies[FAR], copies[NEAR], ORIGIN)
+    assert plan.trims[0].target == (None if lost else 5)
 
 
 async def alerts(agent: RunningAgent) -> Any:

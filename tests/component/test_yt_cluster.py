@@ -193,6 +193,25 @@ async def test_values_of_rows_are_read_where_there_are_such_rows(cluster: YtClus
     assert await cluster.select_row_values(QUEUE, ["$timestamp"], []) == {"$timestamp": {}}
 
 
+async def test_the_first_row_of_another_transaction_is_found_in_both_directions(cluster: YtCluster, user: User) -> None:
+    object_id = await user.create_queue(QUEUE)
+    for count in (2, 5, 3):
+        await cluster.insert_rows(QUEUE, [{"$tablet_index": 1, "data": "x"}] * count)
+    values = await cluster.select_row_values(f"#{object_id}", ["$timestamp"], [(1, 4), (1, 9)])
+    middle, last = values["$timestamp"][1, 4], values["$timestamp"][1, 9]
+
+    async def find(rows: range, timestamp: int) -> int | None:
+        return await cluster.find_other_row(object_id, 1, rows, timestamp)
+
+    assert await find(range(4, 10), middle) == 7
+    assert await find(range(4, -1, -1), middle) == 1
+    assert await find(range(4, 1, -1), middle) is None
+    assert await find(range(4, 7), middle) is None
+    assert await find(range(8, 100), last) is None
+    assert await find(range(9, 0, -1), last) == 6
+    assert await cluster.find_other_row(object_id, 0, range(9), middle) is None
+
+
 async def test_many_rows_are_asked_for_in_pieces(cluster: YtCluster, user: User, requests: Requests) -> None:
     await user.create_queue(QUEUE)
     await cluster.insert_rows(QUEUE, [{"$tablet_index": 0, "data": "x"}] * 1000)
