@@ -10,6 +10,7 @@ from typing import Any, Final
 import structlog
 
 from queue_agent.adapters.light_commands import LightCommand
+from queue_agent.adapters.observations import tablet_descriptions
 from queue_agent.adapters.orchid import to_yson
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.adapters.yt_errors import has_code
@@ -91,6 +92,11 @@ class _View:
             [str(tag) for tag in facts.get("security_tags", [])],
         )
 
+    async def list_tablet_ids(self, path: str) -> Sequence[str]:
+        """See the port."""
+        [tablets] = await self._get(LightCommand.of("get", f"{path}/@tablets"))
+        return [tablet.tablet_id for tablet in tablet_descriptions(tablets)]
+
     async def read_destination(self, directory: str) -> Destination:
         """See the port."""
         names = ["id", DESTINATION, PROGRESS]
@@ -140,35 +146,41 @@ class _Transaction(_View):
         answer = await self._execute("lock", path=path, mode="snapshot")
         return str(answer["node_id"])
 
-    async def lock_directory(self, directory: str) -> None:
+    async def lock_directory(self, directory: str) -> str:
         """See the port."""
-        await self._execute("lock", path=directory, mode="shared", attribute_key=EXPORTER_LOCK)
+        answer = await self._execute("lock", path=directory, mode="shared", attribute_key=EXPORTER_LOCK)
+        return str(answer["node_id"])
 
-    async def make_table(self, path: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]) -> None:
+    async def make_table(
+        self, directory_id: str, name: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]
+    ) -> None:
         """See the port."""
         async with _transaction(self._cluster, {"transaction_id": self.id}) as nested:
             whole = {"schema": queue.schema, **attributes}
-            await nested._execute("create", type="table", path=path, attributes=whole)
+            answer = await nested._execute("create", type="table", path=f"#{directory_id}/{name}", attributes=whole)
+            path = f"#{answer['node_id']}"
             for piece in cut(part.chunks, _PIECE_BYTES, _PIECE_ROWS):
                 rows = await self._cluster.read_table_bytes(
                     f"#{queue.object_id}", {"ranges": [_range_of(piece)]}, self._scope
                 )
                 await self._cluster.write_table_bytes(path, rows, {"transaction_id": nested.id})
-            await self._check_row_count(path, queue, part, nested)
+            await self._check_row_count(name, path, queue, part, nested)
             if queue.security_tags:
                 await nested._execute("set", list(queue.security_tags), path=f"{path}/@security_tags")
             await nested.commit()
 
-    async def set_progress(self, directory: str, progress: StoredProgress) -> None:
+    async def set_progress(self, directory_id: str, progress: StoredProgress) -> None:
         """See the port."""
-        await self._execute("set", to_yson(progress.to_map()), path=f"{directory}/@{PROGRESS}")
+        await self._execute("set", to_yson(progress.to_map()), path=f"#{directory_id}/@{PROGRESS}")
 
     async def commit(self) -> None:
         """See the port."""
         await self._execute("commit_transaction")
         self.committed = True
 
-    async def _check_row_count(self, path: str, queue: ExportedQueue, part: TablePart, nested: _Transaction) -> None:
+    async def _check_row_count(
+        self, name: str, path: str, queue: ExportedQueue, part: TablePart, nested: _Transaction
+    ) -> None:
         """A table that lacks rows must not be taken for exported; those that are trimmed may be missing."""
         [count] = await self._get(LightCommand.of("get", f"{path}/@row_count", transaction_id=nested.id))
         if count == part.row_count:
@@ -181,7 +193,9 @@ class _Transaction(_View):
             for chunk in part.chunks
         )
         if not least <= count <= part.row_count:
-            raise ClusterError(f"{count} rows were copied to {path} where there are {part.row_count} in its chunks")
+            raise ClusterError(
+                f"{count} rows were copied to table {name} where there are {part.row_count} in its chunks"
+            )
 
     async def _execute(self, command: str, value: Any = None, /, **parameters: Any) -> Any:
         return await self._cluster.execute(command, {**parameters, "transaction_id": self.id}, value)

@@ -9,7 +9,7 @@ from queue_agent.controllers.export_task import ExportTask, find_progress
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.export_config import ExportConfig, parse_exports
-from queue_agent.core.export_progress import ExportProgress
+from queue_agent.core.export_progress import NOTHING_EXPORTED, ExportProgress
 from queue_agent.core.exports import find_config_error
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow
@@ -61,10 +61,11 @@ async def _read(
     if cluster is None:
         return origin.error(f'Cluster "{table.cluster}" is not known to this queue agent')
     task = ExportTask.of(table, name, config, context.config.queue_exporter, origin)
-    found = await find_progress(task, cluster.looking(), table.path)
+    state = context.board.find_exports(table).get(name)
+    known = NOTHING_EXPORTED if state is None else state.progress
+    found = await find_progress(task, cluster.looking(), known)
     if isinstance(found, ErrorInfo):
         return found
-    state = context.board.find_exports(table).get(name)
     if state is None or state.directory_id is None:
         return origin.error(f"Directory {config.directory} has not been read yet")
     if state.directory_id != found.directory_id:
@@ -72,4 +73,4 @@ async def _read(
             f"Directory {config.directory} is {found.directory_id}, and was {state.directory_id}: tables that were"
             " exported may be gone. Trimming goes on after the next export task"
         )
-    return found.progress.reached
+    return found.progress.reached(dict(enumerate(found.tablet_ids)))

@@ -16,15 +16,31 @@ from queue_agent.core.export_planning import (
     QueueChunk,
     TablePart,
     advance,
+    find_future_error,
     find_mismatch,
     finish,
+    is_done,
     new_chunk_ids,
     own_progress,
     plan_tables,
 )
-from queue_agent.core.export_progress import StoredProgress, TabletProgress
-from queue_agent.core.export_schedule import ByCron, EveryPeriod, ExportSchedule
-from queue_agent.core.export_source import ExportedQueue, TabletChunks, find_destination_error, find_queue_error
+from queue_agent.core.export_progress import (
+    NOTHING_EXPORTED,
+    NULL_ID,
+    StoredProgress,
+    TabletProgress,
+    identify_tablet,
+    keep_tablets,
+    recall_tablets,
+)
+from queue_agent.core.export_schedule import ByCron, EveryPeriod
+from queue_agent.core.export_source import (
+    ExportedQueue,
+    TabletChunks,
+    find_destination_error,
+    find_link_error,
+    find_queue_error,
+)
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ActionRefused, ClusterError
 from queue_agent.ports.cluster import Permit
@@ -77,6 +93,12 @@ class DueTables:
     waiting_row_count: int = 0
     """Rows of chunks that are in none of the tables."""
 
+    tablet_ids: Sequence[str] = ()
+    """By index."""
+
+    recounted: Sequence[int] = ()
+    """Partitions counted from their start, because their progress was not that of their tablets."""
+
     mismatches: Sequence[str] = ()
     """Of chunks and progress, in words."""
 
@@ -108,60 +130,134 @@ async def run_export_task(task: ExportTask, cluster: ExportCluster, permit: Perm
     return outcome
 
 
-async def find_due_tables(task: ExportTask, view: ExportView, queue_path: str) -> DueTables | ErrorInfo:
-    """Look at queue and directory; an error: why there can be no export."""
+async def find_due_tables(task: ExportTask, view: ExportView) -> DueTables | ErrorInfo:
+    """Look at queue and directory without a lock; an error: why there can be no export."""
+    return await _find_due_tables(task, view, await _find_place(task, view))
+
+
+async def find_progress(task: ExportTask, view: ExportView, known: StoredProgress) -> DueTables | ErrorInfo:
+    """The same without a look for what is due.
+
+    Args:
+        task: whose progress is asked for.
+        view: by which to look.
+        known: what was found before; saves a look at all chunks where the same is written down still.
+    """
+    return await _find_progress(task, view, await _find_place(task, view), known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a task finds queue and directory."""
+
+    queue: str
+    directory: str
+    tablet_ids: Sequence[str]
+    """Of the queue by index, asked before anything that they are compared with."""
+
+
+async def _find_place(task: ExportTask, view: ExportView) -> _Place:
+    return _Place(task.queue.path, task.config.directory, await view.list_tablet_ids(task.queue.path))
+
+
+async def _find_due_tables(task: ExportTask, view: ExportView, place: _Place) -> DueTables | ErrorInfo:
     schedule, error = task.config.schedule, task.origin.error
     if isinstance(schedule, InvalidSchedule):
         return error(f'Cron expression "{schedule.text}" is invalid: {schedule.reason}')
-    due = await find_progress(task, view, queue_path)
+    due = await _find_progress(task, view, place, NOTHING_EXPORTED)
     if isinstance(due, ErrorInfo):
         return due
     try:
         upper_bound = schedule.range_at(int(task.now.timestamp())).begin
-        if due.progress.last_export_unix_ts >= upper_bound:
+        refused = find_future_error(due.progress, upper_bound)
+        if refused is not None:
+            return error(refused)
+        if is_done(due.progress, upper_bound, task.now):
             return replace(due, is_early=True)
-        return await _plan(task, schedule, upper_bound, view, due)
+        survey = await _survey(task, view, due)
     except ValueError as caught:
         return error(str(caught))
+    tables = plan_tables(
+        schedule, survey.progress.last_export_unix_ts, upper_bound, survey.chunks, task.max_table_count
+    )
+    row_count = sum(chunk.row_count for of_tablet in survey.chunks.values() for chunk in of_tablet)
+    return replace(
+        due,
+        progress=survey.progress,
+        tables=tables,
+        waiting_row_count=row_count - sum(part.row_count for part in tables),
+        recounted=[*due.recounted, *survey.recounted],
+        mismatches=survey.mismatches,
+    )
 
 
-async def find_progress(task: ExportTask, view: ExportView, queue_path: str) -> DueTables | ErrorInfo:
-    """The same without a look for what is due."""
+async def _find_progress(
+    task: ExportTask, view: ExportView, place: _Place, known: StoredProgress
+) -> DueTables | ErrorInfo:
     config, error = task.config, task.origin.error
-    queue = await view.describe_queue(queue_path)
+    queue = await view.describe_queue(place.queue)
     refused = find_queue_error(task.queue.path, queue, config)
     if refused is not None:
         return error(refused)
-    destination = await view.read_destination(config.directory)
+    destination = await view.read_destination(place.directory)
     refused = find_destination_error(task.queue.path, queue.object_id, config.directory, destination)
+    if refused is None and place.directory != config.directory:
+        refused = find_link_error(config.directory, place.directory.removeprefix("#"), destination)
     if refused is not None:
         return error(refused)
     try:
         progress = own_progress(StoredProgress.parse(destination.progress), queue.object_id)
-        return DueTables(queue, destination.object_id, progress)
     except ValueError as caught:
         return error(str(caught))
+    progress = recall_tablets(progress, known)
+    due = DueTables(queue, destination.object_id, progress, tablet_ids=place.tablet_ids)
+    own = [progress.find_tablet(tablet_id) for tablet_id in place.tablet_ids]
+    left = {index for index, one in progress.tablets.items() if one.tablet_id not in place.tablet_ids}
+    if all(one is not None or index not in left for index, one in enumerate(own)):
+        return replace(due, progress=keep_tablets(progress, own))
+    survey = await _survey(task, view, due)
+    return replace(due, progress=survey.progress, recounted=survey.recounted)
 
 
-async def _plan(
-    task: ExportTask, schedule: ExportSchedule, upper_bound: int, view: ExportView, due: DueTables
-) -> DueTables:
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What the chunks of a queue tell of an export."""
+
+    progress: StoredProgress
+    """Of the tablets that the queue has."""
+
+    chunks: Mapping[int, Sequence[QueueChunk]]
+    """Those that are not exported, by tablet index."""
+
+    recounted: Sequence[int]
+    mismatches: Sequence[str]
+
+
+async def _survey(task: ExportTask, view: ExportView, due: DueTables) -> _Survey:
     tablets, ends = await _look_at_chunks(task, view, due.queue.chunk_list_id)
+    # Tablets are those of before and after: so they were when the chunks were listed, or locked.
+    if await view.list_tablet_ids(f"#{due.queue.object_id}") != due.tablet_ids or len(tablets) != len(due.tablet_ids):
+        raise ClusterError(f"Tablets of {task.queue} have just changed")
+    left = {index: one for index, one in due.progress.tablets.items() if one.tablet_id not in due.tablet_ids}
     chunks: dict[int, Sequence[QueueChunk]] = {}
+    known: list[TabletProgress | None] = []
+    recounted: list[int] = []
     mismatches: list[str] = []
     for index, (tablet, end) in enumerate(zip(tablets, ends, strict=True)):
-        known = due.progress.tablets.get(index, TabletProgress())
-        chunks[index], mismatch = await _new_chunks(index, tablet, end, known, view)
-        if mismatch is not None:
+        tablet_id = due.tablet_ids[index]
+        before = due.progress.find_tablet(tablet_id) or left.get(index, TabletProgress())
+        chunks[index], last_end = await _new_chunks(index, tablet, end, before.last_chunk, view)
+        own = identify_tablet(before, tablet_id, last_end)
+        if own is None and before.tablet_id == NULL_ID and last_end is not None:
+            own = before  # a mismatch: people decide, and trimming does not count on it
+        known.append(own)
+        if own is None and last_end is not None:
+            chunks[index], _ = await _new_chunks(index, tablet, end, NULL_ID, view)
+        if own is None and before.row_count > 0:
+            recounted.append(index)
+        if own is not None and last_end is not None and (mismatch := find_mismatch(own, last_end)) is not None:
             mismatches.append(mismatch)
-    tables = plan_tables(schedule, due.progress.last_export_unix_ts, upper_bound, chunks, task.max_table_count)
-    row_count = sum(chunk.row_count for of_tablet in chunks.values() for chunk in of_tablet)
-    return replace(
-        due,
-        tables=tables,
-        waiting_row_count=row_count - sum(part.row_count for part in tables),
-        mismatches=mismatches,
-    )
+    return _Survey(keep_tablets(due.progress, known), chunks, recounted, mismatches)
 
 
 async def _look_at_chunks(
@@ -181,67 +277,68 @@ async def _look_at_chunks(
 
 
 async def _new_chunks(
-    index: int, tablet: TabletChunks, end: int, known: TabletProgress, view: ExportView
-) -> tuple[Sequence[QueueChunk], str | None]:
-    """The chunks of a tablet that are not exported, and whether they go on where the progress ends."""
-    ids, is_last_there = new_chunk_ids(tablet.chunk_ids, known.last_chunk)
+    index: int, tablet: TabletChunks, end: int, last_chunk: str, view: ExportView
+) -> tuple[Sequence[QueueChunk], int | None]:
+    """The chunks of a tablet behind the last exported one, and the index after its last row if it is there."""
+    ids, is_last_there = new_chunk_ids(tablet.chunk_ids, last_chunk)
     facts = await view.describe_chunks(ids)
     row_index = end - sum(one.row_count for one in facts.values())
-    mismatch = find_mismatch(known, row_index) if is_last_there else None
+    last_end = row_index if is_last_there else None
     chunks: list[QueueChunk] = []
     for chunk_id in ids:
         one = facts[chunk_id]
         chunks.append(QueueChunk(chunk_id, index, row_index, one.row_count, one.max_timestamp, one.data_weight))
         row_index += one.row_count
-    return chunks, mismatch
+    return chunks, last_end
 
 
 async def _work(task: ExportTask, transaction: ExportTransaction, outcome: ExportOutcome, permit: Permit) -> None:
+    tablet_ids = await transaction.list_tablet_ids(task.queue.path)
     queue_id = await transaction.lock_queue(task.queue.path)
-    await transaction.lock_directory(task.config.directory)
-    due = await find_due_tables(task, transaction, f"#{queue_id}")
+    directory_id = await transaction.lock_directory(task.config.directory)
+    due = await _find_due_tables(task, transaction, _Place(f"#{queue_id}", f"#{directory_id}", tablet_ids))
     if isinstance(due, ErrorInfo):
         outcome.error = due
         return
     outcome.queue_id, outcome.directory_id, outcome.before = queue_id, due.directory_id, due.progress
     if due.is_early:
         return
+    outcome.recounted = due.recounted
     outcome.mismatch_count = len(due.mismatches)
     if due.mismatches and task.check_row_counts:
         outcome.error = task.origin.error(due.mismatches[0])
         return
-    progress = await _make_tables(task, due, transaction, outcome)
+    progress = await _make_tables(task, due, transaction, directory_id, outcome)
     progress = finish(progress, task.now, queue_id, complete=not outcome.skipped)
-    await transaction.set_progress(task.config.directory, progress)
+    await transaction.set_progress(directory_id, progress)
     permit.check()
     await transaction.commit()
     outcome.after = progress
 
 
 async def _make_tables(
-    task: ExportTask, due: DueTables, transaction: ExportTransaction, outcome: ExportOutcome
+    task: ExportTask, due: DueTables, transaction: ExportTransaction, directory_id: str, outcome: ExportOutcome
 ) -> StoredProgress:
     """The progress by the tables that were made: the first that fails is the last that is tried."""
     progress = due.progress
     for part in due.tables:
-        path = f"{task.config.directory}/{task.config.table_name(part.tick)}"
         try:
-            await transaction.make_table(path, due.queue, part, _attributes(task, part))
-        except ClusterError as error:
+            name = task.config.table_name(part.tick)
+            await transaction.make_table(directory_id, name, due.queue, part, _attributes(task, part))
+        except (ClusterError, ValueError) as error:
+            cause = _describe(task, part, error) if isinstance(error, ClusterError) else task.origin.error(str(error))
             outcome.error = task.origin.error(
-                "Queue export task part failed",
-                attributes={"export_unix_ts": part.tick},
-                inner_errors=[_describe(task, part, error)],
+                "Queue export task part failed", attributes={"export_unix_ts": part.tick}, inner_errors=[cause]
             )
             break
         outcome.made.append(part)
-        progress = advance(progress, part)
+        progress = advance(progress, part, due.tablet_ids)
     outcome.skipped = len(due.tables) - len(outcome.made)
     return progress
 
 
 def _attributes(task: ExportTask, part: TablePart) -> Mapping[str, Any]:
-    expiration_time = task.config.expiration_time(part.tick)
+    expiration_time = task.config.expiration_time(part.tick, task.now)
     return {} if expiration_time is None else {"expiration_time": encode_instant(expiration_time)}
 
 

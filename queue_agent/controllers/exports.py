@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 KIND: Final = "queue_export_manager"
 
-_Find = Callable[[ExportTask, ExportView, str], Awaitable[DueTables | ErrorInfo]]
+_Find = Callable[[ExportTask, ExportView], Awaitable[DueTables | ErrorInfo]]
 
 _CONCURRENT_TASKS: Final = 8
 """Each may have rows in memory."""
@@ -187,7 +187,8 @@ class ExportManager:
         except ValueError:
             return 0
         exports = self._context.exporting_mode is ExportingMode.EXPORT
-        return tick if tick > (exporter.state.last_successful_tick if exports else exporter.looked_tick) else None
+        # A tick before the last one is due, too: then a clock that was ahead was put right.
+        return tick if tick != (exporter.state.last_successful_tick if exports else exporter.looked_tick) else None
 
     def _may_act(self, ref: CrossClusterRef) -> bool:
         return self._context.leadership.find_hold([ref]) is None
@@ -236,15 +237,18 @@ class ExportManager:
     def _note(self, exporter: _Exporter, outcome: ExportOutcome, tick: int) -> None:
         progress = outcome.after or outcome.before or exporter.state.progress
         queue_id = outcome.queue_id or exporter.state.queue_id
-        directory_id = outcome.directory_id or exporter.state.directory_id
         exporter.state = replace(
-            exporter.state, progress=progress, queue_id=queue_id, directory_id=directory_id, error=outcome.error
+            exporter.state,
+            progress=progress,
+            queue_id=queue_id,
+            directory_id=outcome.directory_id or exporter.state.directory_id,
+            error=outcome.error,
+            recounted=outcome.recounted,
         )
         if outcome.error is not None:
             self._delay(exporter)
             return
-        last_tick = max(tick, progress.last_export_unix_ts)
-        exporter.state = replace(exporter.state, last_successful_tick=last_tick)
+        exporter.state = replace(exporter.state, last_successful_tick=tick)
         self._calm(exporter)
 
     def _calm(self, exporter: _Exporter) -> None:
@@ -264,6 +268,8 @@ class ExportManager:
             log.warning("export failed", error=_words(outcome.error))
         if outcome.mismatch_count:
             log.warning("exported rows do not match chunks", tablets=outcome.mismatch_count)
+        if outcome.recounted:
+            log.warning("queue was resharded, partitions exported from their start", partitions=outcome.recounted)
         self._observer.export_finished(ref, name, outcome)
 
     async def _look(self, ref: CrossClusterRef, name: str, exporter: _Exporter, tick: int) -> None:
@@ -271,7 +277,8 @@ class ExportManager:
         origin = self._origins.make(self._context.clock.now())
         observes = self._context.exporting_mode is ExportingMode.OBSERVE
         task = self._task(ref, name, exporter.state.config, origin)
-        due = await self._ask(find_due_tables if observes else find_progress, task)
+        find = find_due_tables if observes else partial(find_progress, known=exporter.state.progress)
+        due = await self._ask(find, task)
         if isinstance(due, ErrorInfo):
             if exporter.complaint != due.message:
                 log.warning("export could not be made", error=_words(due))
@@ -285,6 +292,7 @@ class ExportManager:
             queue_id=due.queue.object_id,
             directory_id=due.directory_id,
             error=None,
+            recounted=due.recounted,
         )
         self._calm(exporter)
         if due.tables:
@@ -293,16 +301,18 @@ class ExportManager:
     async def _preview(self, ref: CrossClusterRef, name: str, config: ExportConfig, origin: Origin) -> OneExportPreview:
         due = await self._ask(find_due_tables, self._task(ref, name, config, origin))
         if isinstance(due, ErrorInfo):
-            return OneExportPreview(config, error=due)
+            return OneExportPreview(config, origin.instant, error=due)
         error = origin.error(due.mismatches[0]) if due.mismatches else None
-        return OneExportPreview(config, due.tables, due.waiting_row_count, due.progress.last_export_unix_ts, error)
+        return OneExportPreview(
+            config, origin.instant, due.tables, due.waiting_row_count, due.progress.last_export_unix_ts, error
+        )
 
     async def _ask(self, find: _Find, task: ExportTask) -> DueTables | ErrorInfo:
         cluster = self._clusters.get(task.queue.cluster)
         if cluster is None:
             return task.origin.error(f'Cluster "{task.queue.cluster}" is not known to this queue agent')
         try:
-            return await find(task, cluster.looking(), task.queue.path)
+            return await find(task, cluster.looking())
         except ClusterError as error:
             return task.origin.cluster_error(error)
 

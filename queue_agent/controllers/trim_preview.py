@@ -81,7 +81,7 @@ class TrimPreviewer:
         """Of a replicated queue that of its first synchronous replica."""
         board = self._context.board
         if snapshot.row.object_type != REPLICATED:
-            return plan_trims(snapshot, policy, registrations, board.all_consumers, snapshot.exports.progress, origin)
+            return plan_trims(snapshot, policy, registrations, board.all_consumers, snapshot.exported, origin)
         mapping = board.find_mapping(snapshot.ref)
         plans = plan_replica_trims(
             snapshot, policy, mapping, board.all_queues, registrations, board.all_consumers, origin

@@ -97,7 +97,7 @@ class Trimmer:
             snapshot.row.auto_trim_config,
             registrations,
             board.all_consumers,
-            snapshot.exports.progress,
+            snapshot.exported,
             origin,
         )
         if plan is None:

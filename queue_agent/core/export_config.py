@@ -13,6 +13,15 @@ from queue_agent.core.export_schedule import ByCron, EveryPeriod, ExportSchedule
 
 DEFAULT_PATTERN: Final = "%UNIX_TS-%PERIOD"
 
+_SPECIAL_CHARACTERS: Final = "/@&*[]{}\\"
+"""They mean something in a path: a name with one of them could lead out of the directory, through a link in it."""
+
+_MAX_MILLISECONDS: Final = 10**14
+"""Three thousand years; dates end some time after."""
+
+_SOME_SECOND: Final = 1_700_000_000
+_SOME_PERIOD: Final = 60
+
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
 
 
@@ -43,17 +52,30 @@ class ExportConfig:
     """Queues whose schema has hunks are exported, too."""
 
     def table_name(self, tick: int) -> str:
-        """Name of the table of a tick; ValueError by a schedule that does not know the tick before."""
+        """Name of the table of a tick, one literal component of a path.
+
+        Raises:
+            ValueError: the schedule does not know the tick before, or the name would not be one component.
+        """
         assert not isinstance(self.schedule, InvalidSchedule), "no table is made by it"
         period = self.schedule.period_before(tick)
-        second = tick if self.use_upper_bound else tick - period
-        moment = datetime.fromtimestamp(second, UTC)
-        name = self.pattern.replace("%UNIX_TS", str(second)).replace("%PERIOD", str(period))
-        return moment.strftime(name.replace("%ISO", moment.strftime("%Y-%m-%dT%H:%M:%SZ")))
+        return _name_table(self.pattern, tick if self.use_upper_bound else tick - period, period)
 
-    def expiration_time(self, tick: int) -> datetime | None:
-        """When the table of a tick is removed; None: never."""
-        return None if self.ttl is None else datetime.fromtimestamp(tick, UTC) + self.ttl
+    def expiration_time(self, tick: int, now: datetime) -> datetime | None:
+        """When the table of a tick is removed; None: never.
+
+        The C++ agent counts from the tick alone: a table that is made late can have expired before it is made.
+
+        Args:
+            tick: of the table.
+            now: when it is made.
+        """
+        if self.ttl is None:
+            return None
+        try:
+            return datetime.fromtimestamp(max(tick, int(now.timestamp())), UTC) + self.ttl
+        except (OverflowError, ValueError):
+            return None  # it is later than any date there is
 
 
 def parse_exports(value: Mapping[str, Any] | None) -> Mapping[str, ExportConfig]:
@@ -92,6 +114,7 @@ def _parse(value: Mapping[str, Any]) -> ExportConfig:
     pattern = value.get("output_table_name_pattern", DEFAULT_PATTERN)
     if not isinstance(pattern, str) or not pattern:
         raise ValueError(f'Error reading "output_table_name_pattern": expected a string, got {pattern!r}')
+    _check_pattern(pattern)
     ttl = _find_milliseconds(value, "export_ttl", least=0)
     return ExportConfig(
         _schedule(value),
@@ -124,9 +147,38 @@ def _find_milliseconds(value: Mapping[str, Any], name: str, least: int) -> int |
     number = value.get(name)
     if number is None:
         return None
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise ValueError(f'Error reading "{name}": expected a number of at least {least}, got {number!r}')
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= _MAX_MILLISECONDS:
+        raise ValueError(
+            f'Error reading "{name}": expected a number from {least} to {_MAX_MILLISECONDS}, got {number!r}'
+        )
     return int(number)
+
+
+def _name_table(pattern: str, second: int, period: int) -> str:
+    try:
+        moment = datetime.fromtimestamp(second, UTC)
+    except (OverflowError, OSError) as error:
+        raise ValueError(f"There is no date for second {second}") from error
+    name = pattern.replace("%UNIX_TS", str(second)).replace("%PERIOD", str(period))
+    name = moment.strftime(name.replace("%ISO", moment.strftime("%Y-%m-%dT%H:%M:%SZ")))
+    if (
+        not name
+        or not pattern.isprintable()
+        or any(character in _SPECIAL_CHARACTERS or not character.isprintable() for character in name)
+    ):
+        raise ValueError(
+            f'Tables can not be named "{name}": a name must not be empty, or have control characters or any of'
+            f" {' '.join(_SPECIAL_CHARACTERS)}"
+        )
+    return name
+
+
+def _check_pattern(pattern: str) -> None:
+    """A pattern may become a path only when it is filled in: `%D` is `12/31/26`."""
+    try:
+        _name_table(pattern, _SOME_SECOND, _SOME_PERIOD)
+    except ValueError as error:
+        raise ValueError(f'Error reading "output_table_name_pattern": {error}') from error
 
 
 def _boolean(value: Mapping[str, Any], name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from queue_agent.core.error_info import ErrorInfo
@@ -29,5 +30,8 @@ class ExportOutcome:
     """Tables that were due and could not be made."""
 
     mismatch_count: int = 0
+    recounted: Sequence[int] = ()
+    """Partitions counted from their start, because their progress was not that of their tablets."""
+
     error: ErrorInfo | None = None
     made: list[TablePart] = field(default_factory=list)

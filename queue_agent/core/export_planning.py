@@ -98,12 +98,22 @@ def plan_tables(
     return [TablePart(tick, by_tick[tick]) for tick in sorted(by_tick)[:max_table_count]]
 
 
-def advance(progress: StoredProgress, part: TablePart) -> StoredProgress:
-    """The progress once a table is made."""
+def advance(progress: StoredProgress, part: TablePart, tablet_ids: Sequence[str]) -> StoredProgress:
+    """The progress once a table is made.
+
+    Args:
+        progress: that of the same tablets.
+        part: the table.
+        tablet_ids: by index.
+    """
     for chunk in part.chunks:
         old = progress.tablets.get(chunk.tablet_index, TabletProgress())
         new = TabletProgress(
-            chunk.id, max(old.max_timestamp, chunk.max_timestamp), chunk.end_row_index, old.chunk_count + 1
+            chunk.id,
+            max(old.max_timestamp, chunk.max_timestamp),
+            chunk.end_row_index,
+            old.chunk_count + 1,
+            tablet_ids[chunk.tablet_index],
         )
         progress = progress.with_tablet(chunk.tablet_index, new)
     return replace(progress, last_export_unix_ts=part.tick)
@@ -118,6 +128,27 @@ def finish(progress: StoredProgress, now: datetime, queue_object_id: str, *, com
 def own_progress(progress: StoredProgress, queue_object_id: str) -> StoredProgress:
     """What of a progress counts for a queue: that of another one that was exported there before does not."""
     return progress if progress.queue_object_id in (queue_object_id, NULL_ID) else NOTHING_EXPORTED
+
+
+def find_future_error(progress: StoredProgress, upper_bound: int) -> str | None:
+    """Why nothing can be exported until a time that has not come; None if something can be.
+
+    Args:
+        progress: of the export.
+        upper_bound: the last tick there was, by the agent's clock.
+    """
+    if progress.last_export_unix_ts <= upper_bound:
+        return None
+    return (
+        f"The last table is of tick {progress.last_export_unix_ts}, which is later than the last tick there was,"
+        f" {upper_bound}: the clock of an agent is or was wrong. Nothing is exported until then. Check the clocks; then"
+        ' set "last_export_unix_ts" in "queue_static_export_progress" of the directory to that last tick'
+    )
+
+
+def is_done(progress: StoredProgress, upper_bound: int, now: datetime) -> bool:
+    """Whether nothing can be due: the table of the last tick is made, and no time that is told is yet to come."""
+    return progress.last_export_unix_ts >= upper_bound and progress.last_export_task_instant <= now
 
 
 def find_mismatch(progress: TabletProgress, last_chunk_end: int) -> str | None:

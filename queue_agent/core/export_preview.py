@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from queue_agent.core.encoding import encode_instant
@@ -31,6 +32,9 @@ class OneExportPreview:
     """Of one export."""
 
     config: ExportConfig
+    now: datetime
+    """When it was asked for."""
+
     tables: Sequence[TablePart] = ()
     """Those that would be made by the next task, in this order."""
 
@@ -51,7 +55,7 @@ class OneExportPreview:
         }
 
     def _table(self, part: TablePart) -> dict[str, Any]:
-        expiration = self.config.expiration_time(part.tick)
+        expiration = self.config.expiration_time(part.tick, self.now)
         return {
             "path": f"{self.config.directory}/{self.config.table_name(part.tick)}",
             "export_unix_ts": part.tick,

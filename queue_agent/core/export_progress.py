@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -18,6 +18,9 @@ class ExportProgress:
 
     row_counts: Mapping[int, int]
     """By partition index: the rows below this index are exported, trimmed ones included."""
+
+    foreign: frozenset[int] = frozenset()
+    """Partitions with progress that does not count: it is not known to be of their present tablets."""
 
     def row_count(self, partition_index: int) -> int:
         """Of one partition; 0 if it was never exported."""
@@ -43,13 +46,20 @@ class TabletProgress:
     """Index after the last exported row: trimmed rows count."""
 
     chunk_count: int = 0
+    tablet_id: str = NULL_ID
+    """Whose rows these are; `NULL_ID`: written by an agent that does not tell, such as the C++ one.
+
+    The index of a tablet is no identity: after a reshard the same index is that of other rows.
+    """
 
     def to_map(self) -> dict[str, Any]:
+        known = {} if self.tablet_id == NULL_ID else {"tablet_id": self.tablet_id}
         return {
             "last_chunk": self.last_chunk,
             "max_timestamp": Unsigned(self.max_timestamp),
             "row_count": self.row_count,
             "chunk_count": self.chunk_count,
+            **known,
         }
 
 
@@ -69,10 +79,24 @@ class StoredProgress:
 
     queue_object_id: str = NULL_ID
 
-    @property
-    def reached(self) -> ExportProgress:
-        """What trimming wants to know."""
-        return ExportProgress({index: tablet.row_count for index, tablet in self.tablets.items()})
+    def reached(self, tablet_ids: Mapping[int, str]) -> ExportProgress:
+        """What trimming may count on: progress of the tablets that the queue has now.
+
+        Args:
+            tablet_ids: by partition index.
+        """
+        row_counts: dict[int, int] = {}
+        for index, tablet_id in tablet_ids.items():
+            own = self.find_tablet(tablet_id)
+            if own is not None:
+                row_counts[index] = own.row_count
+        foreign = frozenset(index for index, tablet in self.tablets.items() if tablet.row_count > 0)
+        return ExportProgress(row_counts, foreign - row_counts.keys())
+
+    def find_tablet(self, tablet_id: str) -> TabletProgress | None:
+        """Progress of a tablet, whatever its index was; the least if somebody wrote it down twice."""
+        own = [tablet for tablet in self.tablets.values() if tablet.tablet_id == tablet_id != NULL_ID]
+        return min(own, key=lambda tablet: tablet.row_count, default=None)
 
     def with_tablet(self, index: int, tablet: TabletProgress) -> StoredProgress:
         """The same, further in one tablet."""
@@ -119,12 +143,52 @@ class StoredProgress:
 NOTHING_EXPORTED: Final = StoredProgress()
 
 
+def recall_tablets(stored: StoredProgress, known: StoredProgress) -> StoredProgress:
+    """A progress with the tablets that were found out for one that was read earlier.
+
+    Args:
+        stored: as it is written down now; an agent that does not tell tablets may have written it.
+        known: the same from earlier, with its tablets. What differs from it in the slightest is not known.
+    """
+    tablets = dict(stored.tablets)
+    for index, tablet in stored.tablets.items():
+        before = known.tablets.get(index)
+        if tablet.tablet_id == NULL_ID and before is not None and replace(before, tablet_id=NULL_ID) == tablet:
+            tablets[index] = before
+    return replace(stored, tablets=tablets)
+
+
+def identify_tablet(before: TabletProgress, tablet_id: str, last_chunk_end: int | None) -> TabletProgress | None:
+    """Progress as that of the tablet that has its index now.
+
+    A reshard gives tablets new ids, and leaves the chunks of a tablet where they were: those of others come behind
+    them. So a tablet goes on with the progress if it has the last exported chunk, and has it at the same rows.
+
+    Args:
+        before: what is written down for the index.
+        tablet_id: of the tablet that has the index now.
+        last_chunk_end: index after the last row of the last exported chunk; None: the tablet does not have the chunk.
+
+    Returns:
+        None if the progress is not known to be of this tablet.
+    """
+    if before.tablet_id == tablet_id:
+        return before
+    return replace(before, tablet_id=tablet_id) if last_chunk_end == before.row_count else None
+
+
+def keep_tablets(progress: StoredProgress, known: Sequence[TabletProgress | None]) -> StoredProgress:
+    """The progress of these tablets, by index, and of no others."""
+    return replace(progress, tablets={index: one for index, one in enumerate(known) if one is not None})
+
+
 def _tablet(value: Mapping[str, Any]) -> TabletProgress:
     return TabletProgress(
         str(value.get("last_chunk", NULL_ID)),
         int(value.get("max_timestamp", 0)),
         int(value.get("row_count", 0)),
         int(value.get("chunk_count", 0)),
+        str(value.get("tablet_id", NULL_ID)),
     )
 
 

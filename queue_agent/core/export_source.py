@@ -80,6 +80,16 @@ def find_queue_error(path: str, queue: ExportedQueue, config: ExportConfig) -> s
     return None
 
 
+def find_link_error(directory: str, directory_id: str, destination: Destination) -> str | None:
+    """Why a locked directory is none to export to; None if it is.
+
+    A path like `//tmp/link&` names the link itself. It can be locked, and be changed afterwards to lead elsewhere.
+    """
+    if destination.object_id == directory_id:
+        return None
+    return f"{directory} is a link. Name the directory it leads to"
+
+
 def find_destination_error(path: str, object_id: str, directory: str, destination: Destination) -> str | None:
     """Why the owner of the directory does not want the queue in it; None if they do."""
     if destination.config is None:

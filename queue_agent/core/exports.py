@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from queue_agent.core.error_info import ErrorInfo, Origin
@@ -20,6 +20,9 @@ EXPORT_MISCONFIGURED: Final = "queue_agent_queue_controller_static_export_miscon
 """Category of an alert."""
 
 EXPORT_MISCONFIGURED_CODE: Final = 3037
+
+EXPORT_RECOUNTED: Final = "queue_agent_queue_controller_static_export_recounted"
+"""Category of an alert, our own."""
 
 _REPLICAS_TYPE: Final = "table"
 
@@ -66,7 +69,7 @@ def find_exports(row: QueueRow, role: Role, states: ExportStates, origin: Origin
         name: _find_state(states.get(name), config, row) or ExportState(config)
         for name, config in parse_exports(row.static_export_config).items()
     }
-    return QueueExports(exporters=exporters, alerts=_failed_alerts(exporters, origin))
+    return QueueExports(exporters=exporters, alerts=_alerts(exporters, origin))
 
 
 def banned_exports(ban: ErrorInfo, origin: Origin) -> QueueExports:
@@ -83,15 +86,31 @@ def _find_state(state: ExportState | None, config: ExportConfig, row: QueueRow) 
     return state
 
 
-def _failed_alerts(exporters: ExportStates, origin: Origin) -> Mapping[str, ErrorInfo]:
+def _recounted_alert(recounted: Mapping[str, Sequence[int]], origin: Origin) -> ErrorInfo:
+    inner = [
+        origin.error(
+            f'Export "{name}" has counted partitions {", ".join(map(str, indexes))} from their start',
+            attributes={"export_name": name, "partition_indexes": list(indexes)},
+        )
+        for name, indexes in sorted(recounted.items())
+    ]
+    return origin.error(
+        "The queue was resharded: rows that were exported before may be in its tables twice, none is missing",
+        inner_errors=inner,
+    )
+
+
+def _alerts(exporters: ExportStates, origin: Origin) -> Mapping[str, ErrorInfo]:
+    recounted = {name: state.recounted for name, state in exporters.items() if state.recounted}
+    alerts = {EXPORT_RECOUNTED: _recounted_alert(recounted, origin)} if recounted else {}
     failed = {name: state.error for name, state in exporters.items() if state.error is not None}
     if not failed:
-        return {}
+        return alerts
     inner = [
         ErrorInfo(error.message, error.code, {**error.attributes, "export_name": name}, error.inner_errors)
         for name, error in sorted(failed.items())
     ]
-    return {
+    return alerts | {
         EXPORT_FAILED: origin.error("Failed to perform static export for queue", EXPORT_FAILED_CODE, inner_errors=inner)
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -43,6 +43,9 @@ class ExportState:
     error: ErrorInfo | None = None
     """Of the last task; None: it did what it had to."""
 
+    recounted: Sequence[int] = ()
+    """Partitions that the last task counted from their start, because their progress was not that of their tablets."""
+
     def to_map(self) -> dict[str, Any]:
         """The exporter's own view, in the agent's tree."""
         return {
@@ -72,10 +75,13 @@ class QueueExports:
     alerts: Mapping[str, ErrorInfo] = field(default_factory=dict)
     """By category."""
 
-    @property
-    def progress(self) -> Mapping[str, ExportProgress]:
-        """What trimming wants to know, by name."""
-        return {name: state.progress.reached for name, state in self.exporters.items()}
+    def reached(self, tablet_ids: Mapping[int, str]) -> Mapping[str, ExportProgress]:
+        """What trimming may count on, by name.
+
+        Args:
+            tablet_ids: of the queue, by partition index.
+        """
+        return {name: state.progress.reached(tablet_ids) for name, state in self.exporters.items()}
 
     def to_map(self) -> dict[str, Any]:
         """The key `exports` of the queue's status."""

@@ -61,9 +61,7 @@ def plan_replica_trims(
     tables = _find_tables(snapshot, mapping, queues, origin)
     if isinstance(tables, ErrorInfo):
         return ReplicaTrims(whole.blocked(ConstraintKind.ERROR, tables), {}, tables)
-    exports = {
-        export_name(table.ref, name): progress for table in tables for name, progress in table.exports.progress.items()
-    }
+    exports = {export_name(table.ref, name): one for table in tables for name, one in table.exported.items()}
     plans: dict[CrossClusterRef, TrimPlan] = {}
     for table in tables:
         plan = plan_trims(snapshot, policy, registrations, consumers, exports, origin, replica=table)

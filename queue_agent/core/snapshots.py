@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from queue_agent.core.error_info import ErrorInfo
+from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.observed import ConsumerOffset
 from queue_agent.core.queue_exports import NO_EXPORTS, QueueExports
 from queue_agent.core.rates import Counters, EmaCounter, total
@@ -151,6 +152,12 @@ class QueueSnapshot:
     @property
     def view(self) -> QueueView | None:
         return None if isinstance(self.content, ErrorInfo) else self.content
+
+    @property
+    def exported(self) -> Mapping[str, ExportProgress]:
+        """By name of an export: what it has of the tablets that the queue has now."""
+        partitions = () if self.view is None else self.view.partitions
+        return self.exports.reached({index: one.tablet_id for index, one in enumerate(partitions)})
 
     @property
     def all_alerts(self) -> Mapping[str, ErrorInfo]:

@@ -94,7 +94,7 @@ def read_by(consumer: CrossClusterRef, next_row_index: int, upper_row_index: int
 def exported_by(
     name: str, progress: ExportProgress, partition_index: int, upper_row_index: int | None, origin: Origin
 ) -> TrimBounds:
-    """What an export has may go; nothing may, if it claims more rows than there ever were: they must have been others.
+    """What an export has may go; nothing may, if it claims rows of another tablet, or more rows than there ever were.
 
     Args:
         name: of the export.
@@ -103,6 +103,12 @@ def exported_by(
         upper_row_index: of the partition; None: not known.
         origin: of errors.
     """
+    if partition_index in progress.foreign:
+        reason = origin.error(
+            "The progress is not known to be of this tablet: the queue was resharded, or another agent exports it."
+            " Trimming waits for the next task of the export"
+        )
+        return unknown(ConstraintKind.EXPORT, reason, name)
     count = progress.row_count(partition_index)
     if upper_row_index is not None and count > upper_row_index:
         reason = origin.error(f"Progress has {count} exported rows where there were {upper_row_index} so far")

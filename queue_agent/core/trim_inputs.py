@@ -73,6 +73,6 @@ def find_trim_inputs(
         row.object_id,
         view_of_queue.has_timestamp_column,
         vital,
-        snapshot.exports.progress,
+        snapshot.exported,
         partitions,
     )

@@ -22,6 +22,10 @@ class ExportView(Protocol):
 
     async def describe_queue(self, path: str) -> ExportedQueue: ...
 
+    async def list_tablet_ids(self, path: str) -> Sequence[str]:
+        """Of a queue by index, as it is now: neither a transaction nor a lock changes what is told."""
+        ...
+
     async def read_destination(self, directory: str) -> Destination: ...
 
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
@@ -44,19 +48,31 @@ class ExportTransaction(ExportView, Protocol):
         """Have the queue stay as it is for those who look by this transaction; returns its object id."""
         ...
 
-    async def lock_directory(self, directory: str) -> None:
-        """Keep other exporters away from a directory."""
+    async def lock_directory(self, directory: str) -> str:
+        """Keep other exporters away from a directory; returns its object id.
+
+        By the path links are followed; whoever can change one must not lead the rest of the task elsewhere.
+        """
         ...
 
-    async def make_table(self, path: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]) -> None:
+    async def make_table(
+        self, directory_id: str, name: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]
+    ) -> None:
         """Make a table of some chunks' rows, or nothing at all if that fails.
+
+        Args:
+            directory_id: where to.
+            name: one literal component of a path.
+            queue: whose rows and schema it gets.
+            part: which rows.
+            attributes: further ones of the table.
 
         Raises:
             ClusterError: code 501 if something of this name is there.
         """
         ...
 
-    async def set_progress(self, directory: str, progress: StoredProgress) -> None: ...
+    async def set_progress(self, directory_id: str, progress: StoredProgress) -> None: ...
 
     async def commit(self) -> None: ...
 

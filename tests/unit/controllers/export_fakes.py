@@ -33,6 +33,9 @@ class FakeExports:
 
         self.chunks: dict[str, ChunkFacts] = {}
         self.ends: list[int] = []
+        self.tablet_ids: list[Sequence[str]] = [[]]
+        """What is told of tablets, one look after the other; the last for good."""
+
         self.made: dict[str, TablePart] = {}
 
     def looking(self) -> FakeExports:
@@ -57,14 +60,17 @@ class FakeExports:
             raise self.failure
         return "1-2-3-4"
 
-    async def lock_directory(self, directory: str) -> None:
-        return
+    async def lock_directory(self, directory: str) -> str:
+        return "d-1"
+
+    async def list_tablet_ids(self, path: str) -> Sequence[str]:
+        return self.tablet_ids.pop(0) if len(self.tablet_ids) > 1 else self.tablet_ids[0]
 
     async def describe_queue(self, path: str) -> ExportedQueue:
         return ExportedQueue("1-2-3-4", "table", True, False, [], "5-6-7-8")
 
     async def read_destination(self, directory: str) -> Destination:
-        return Destination("9-9-9-9", {"originating_queue_id": "1-2-3-4"}, self.stored)
+        return Destination("d-1", {"originating_queue_id": "1-2-3-4"}, self.stored)
 
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
         return self.tablets.pop(0) if len(self.tablets) > 1 else self.tablets[0]
@@ -75,11 +81,13 @@ class FakeExports:
     async def describe_chunks(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkFacts]:
         return {chunk_id: self.chunks[chunk_id] for chunk_id in chunk_ids}
 
-    async def make_table(self, path: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]) -> None:
-        self.made[path] = part
+    async def make_table(
+        self, directory_id: str, name: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]
+    ) -> None:
+        self.made[name] = part
 
-    async def set_progress(self, directory: str, progress: StoredProgress) -> None:
-        self.progress[directory] = progress
+    async def set_progress(self, directory_id: str, progress: StoredProgress) -> None:
+        self.progress[directory_id] = progress
 
     async def commit(self) -> None:
         return

@@ -62,11 +62,11 @@ class World:
     def exports_kept(self, exports: Any) -> None:
         return
 
-    def put(self, number: int, role: Role = Role.LEADING) -> CrossClusterRef:
+    def put(self, number: int, role: Role = Role.LEADING, object_id: str = "1-2-3-4") -> CrossClusterRef:
         """A queue that is led here, unless something else is said."""
         ref = CrossClusterRef("hume", f"//tmp/q{number}")
         config = {"e": {"export_directory": f"//tmp/d{number}", "export_period": 60_000}}
-        row = QueueRow(ref, object_type="table", object_id="1-2-3-4", static_export_config=config)
+        row = QueueRow(ref, object_type="table", object_id=object_id, static_export_config=config)
         self._rows[ref] = row
         self.board.put_rows(StateRows(list(self._rows.values()), [], []))
         self.board.put_queue(QueueSnapshot(row, role, 1, self.clock.now(), ErrorInfo("not looked at")))
@@ -108,7 +108,7 @@ async def test_every_export_has_a_task_at_every_tick_and_no_more() -> None:
     assert world.cluster.most <= MOST
     [state] = world.board.find_exports(refs[0]).values()
     assert (state.task_index, state.error, state.queue_id) == (2, None, "1-2-3-4")
-    assert state.progress == world.cluster.progress["//tmp/d0"]
+    assert state.progress == world.cluster.progress["d-1"]
 
 
 async def test_only_so_many_tasks_are_under_way_at_once() -> None:
@@ -178,3 +178,15 @@ async def test_states_stay_the_same_object_while_nothing_happens() -> None:
         states = world.board.find_exports(ref)
         await passes(world)
         assert world.board.find_exports(ref) is states
+
+
+async def test_a_task_of_a_queue_that_was_made_again_is_given_up() -> None:
+    world = World()
+    world.cluster.gate.clear()
+    ref = world.put(0)
+    async with world.running():
+        await until(lambda: bool(world.cluster.begun))
+        world.put(0, object_id="5-6-7-8")
+        await until(lambda: world.cluster.given_up == 1)
+        await until(lambda: len(world.cluster.begun) == 2)
+        assert world.board.find_exports(ref)["e"].task_index <= 1

@@ -22,7 +22,10 @@ from queue_agent.core.snapshots import Role
 
 ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, datetime(2025, 1, 23, tzinfo=UTC))
 CONFIG = {"export_directory": "//tmp/x", "export_period": 60_000}
-STATE = ExportState(ExportConfig(EveryPeriod(60), "//tmp/x"), StoredProgress(tablets={0: TabletProgress(row_count=7)}))
+TABLETS = {0: "t0"}
+STATE = ExportState(
+    ExportConfig(EveryPeriod(60), "//tmp/x"), StoredProgress(tablets={0: TabletProgress(row_count=7, tablet_id="t0")})
+)
 
 progresses = st.lists(st.dictionaries(st.integers(0, 5), st.integers(0, 9)).map(ExportProgress))
 
@@ -56,22 +59,24 @@ def test_a_queue_that_asks_for_nothing_has_no_exports() -> None:
 
 def test_an_export_nobody_has_looked_at_yet_has_exported_nothing() -> None:
     exports = find_exports(row({"a": CONFIG}), Role.LEADING, NO_STATES, ORIGIN)
-    assert exports.progress == {"a": ExportProgress({})}
+    assert exports.reached(TABLETS) == {"a": ExportProgress({})}
     assert exports.to_map()["progress"]["a"]["last_export_unix_ts"] == 0
 
 
 def test_what_is_known_counts_unless_it_is_of_another_directory() -> None:
-    assert find_exports(row({"a": CONFIG}), Role.LEADING, {"a": STATE}, ORIGIN).progress["a"].row_count(0) == 7
+    assert find_exports(row({"a": CONFIG}), Role.LEADING, {"a": STATE}, ORIGIN).reached(TABLETS)["a"].row_count(0) == 7
     elsewhere = {**CONFIG, "export_directory": "//tmp/y"}
-    assert find_exports(row({"a": elsewhere}), Role.LEADING, {"a": STATE}, ORIGIN).progress["a"].row_count(0) == 0
-    assert find_exports(row({"b": CONFIG}), Role.LEADING, {"a": STATE}, ORIGIN).progress.keys() == {"b"}
+    assert (
+        find_exports(row({"a": elsewhere}), Role.LEADING, {"a": STATE}, ORIGIN).reached(TABLETS)["a"].row_count(0) == 0
+    )
+    assert find_exports(row({"b": CONFIG}), Role.LEADING, {"a": STATE}, ORIGIN).reached(TABLETS).keys() == {"b"}
 
 
 def test_what_was_exported_of_another_queue_of_this_name_does_not_count() -> None:
     known = {"a": replace(STATE, queue_id="1-1-1-1")}
     mine, other = (replace(row({"a": CONFIG}), object_id=object_id) for object_id in ("1-1-1-1", "2-2-2-2"))
-    assert find_exports(mine, Role.LEADING, known, ORIGIN).progress["a"].row_count(0) == 7
-    assert find_exports(other, Role.LEADING, known, ORIGIN).progress["a"].row_count(0) == 0
+    assert find_exports(mine, Role.LEADING, known, ORIGIN).reached(TABLETS)["a"].row_count(0) == 7
+    assert find_exports(other, Role.LEADING, known, ORIGIN).reached(TABLETS)["a"].row_count(0) == 0
 
 
 def test_a_failed_task_is_an_alert_that_names_the_export() -> None:

@@ -94,8 +94,8 @@ def test_exports_of_every_replica_hold_back_all_of_them() -> None:
     near, far = (
         replace(one, exports=QueueExports(exporters={"daily": ExportState(config, progress)}))
         for one, progress in (
-            (replica(NEAR, 0, 10), StoredProgress(tablets={0: TabletProgress(row_count=7)})),
-            (replica(FAR, 0, 10), StoredProgress(tablets={0: TabletProgress(row_count=3)})),
+            (replica(NEAR, 0, 10), StoredProgress(tablets={0: TabletProgress(row_count=7, tablet_id="t")})),
+            (replica(FAR, 0, 10), StoredProgress(tablets={0: TabletProgress(row_count=3, tablet_id="t")})),
         )
     )
     trims = plan(near, far)
