@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from queue_agent.adapters.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
@@ -26,21 +26,14 @@ async def create_demo_queue(config: ClusterConfig) -> None:
     async with YtHttp("demo", config) as http:
         attributes = {"dynamic": True, "schema": _SCHEMA, "tablet_count": PARTITION_COUNT}
         try:
-            await _execute(http, "create", type="table", path=QUEUE, recursive=True, attributes=attributes)
+            await http.execute("create", {"type": "table", "path": QUEUE, "recursive": True, "attributes": attributes})
         except ClusterError as error:
             if error.code == ErrorCode.ALREADY_EXISTS:
                 return
             raise
-        await _execute(http, "mount_table", path=QUEUE)
+        await http.execute("mount_table", {"path": QUEUE})
         rows = [
             {"user": f"user {number % 17}", "amount": number / 4, "$tablet_index": number % PARTITION_COUNT}
             for number in range(ROW_COUNT)
         ]
         await http.call("insert_rows", {"path": QUEUE}, rows=rows)
-
-
-async def _execute(http: YtHttp, command: str, **parameters: Any) -> None:
-    request = {"command": command, "parameters": parameters}
-    [result] = (await http.call("execute_batch", {"requests": [request]}, subject=command))["results"]
-    if "error" in result:
-        raise ClusterError(f"{command} failed: {result['error']['message']}", int(result["error"]["code"]))

@@ -35,6 +35,14 @@ class ClusterUnavailable(ClusterError):
     """No proxy of the cluster could be reached, or it answered that it can not serve now."""
 
 
+class OutcomeUnknown(ClusterUnavailable):
+    """A request that changes something got no answer that tells: it was carried out, or it was not.
+
+    Whoever sent it looks at the object, or lets a condition decide (an offset, a number, a transaction), before it is
+    sent once more.
+    """
+
+
 class ObjectNotFound(ClusterError):
     """A path does not resolve (code 500)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from queue_agent.adapters.batch_answer import digest_of, join_results, split_results
 from queue_agent.adapters.batcher import Batcher
@@ -18,18 +18,21 @@ from queue_agent.wire.error import YtError
 
 _CONCURRENCY: Final = 50
 
+ReadingCommand = Literal["check_permission", "get", "get_tablet_infos", "list"]
+"""Commands that may be asked twice, alone or in another batch, as `SecondChances` does."""
+
 
 @dataclass(frozen=True, slots=True)
 class LightCommand:
     """A reading command fit for a batch; whoever asks the same again and again keeps it."""
 
-    command: str
+    command: ReadingCommand
     path: str
     encoded: bytes
     """As it travels inside of a batch."""
 
     @classmethod
-    def of(cls, command: str, path: str, **parameters: Any) -> LightCommand:
+    def of(cls, command: ReadingCommand, path: str, **parameters: Any) -> LightCommand:
         encoded = yson.dumps({"command": command, "parameters": {"path": path, **parameters}})
         return cls(command, path, encoded)
 

@@ -36,12 +36,17 @@ class HttpAnswer:
     body: bytes
 
 
+class NotConnected(ConnectionError):
+    """There is no connection: nothing of the request has been sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
     method: str
     url: URL
     headers: Mapping[str, str]
     body: bytes | None
+    repeatable: bool
     permit: Permit | None = None
 
 
@@ -65,21 +70,27 @@ class TrailerHttp:
         self._request_timeout = request_timeout
         self._idle: dict[URL, list[_Connection]] = defaultdict(list)
 
-    async def request(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
-        """Send a request that may safely be sent twice, and read the answer to its end.
+    async def request(
+        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None, *, repeatable: bool
+    ) -> HttpAnswer:
+        """Send a request, and read the answer to its end.
+
+        Args:
+            repeatable: it may be sent again when a connection that was idle breaks before the answer.
 
         Raises:
-            OSError: no connection, or it broke.
+            NotConnected: no connection.
+            OSError: the connection broke.
             TimeoutError: the answer was not there in time.
             h11.RemoteProtocolError: the answer is no HTTP, or ends early.
         """
         async with asyncio.timeout(self._request_timeout):
-            return await self._request(_Request(method, url, headers, body))
+            return await self._request(_Request(method, url, headers, body, repeatable))
 
     async def request_permitted(
         self, permit: Permit, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
     ) -> HttpAnswer:
-        """Send a request as `request` does, as long as that is permitted.
+        """Send a request once, as long as that is permitted.
 
         Nothing is awaited between the question whether it is and the sending; and what could not be sent in the time
         that is allowed will not be sent any more, not even by the operating system.
@@ -88,7 +99,7 @@ class TrailerHttp:
             ActionRefused: it is not permitted any more.
         """
         async with asyncio.timeout(min(self._request_timeout, permit.seconds)):
-            return await self._request(_Request(method, url, headers, body, permit))
+            return await self._request(_Request(method, url, headers, body, repeatable=False, permit=permit))
 
     async def _request(self, request: _Request) -> HttpAnswer:
         connection = self._take_idle(request.url.origin())
@@ -96,8 +107,8 @@ class TrailerHttp:
             try:
                 return await self._exchange(connection, request)
             except (OSError, h11.RemoteProtocolError):
-                # A server may close a connection that was idle at any time: only a fresh one tells of trouble.
-                if connection.answered:
+                # A server may close a connection that was idle at any time, but it may also have got the request.
+                if connection.answered or not request.repeatable:
                     raise
         connection = await self._connect(request.url)
         return await self._exchange(connection, request)
@@ -124,7 +135,9 @@ class TrailerHttp:
             async with asyncio.timeout(self._connect_timeout):
                 reader, writer = await asyncio.open_connection(url.host, url.port, ssl=tls)
         except TimeoutError as error:
-            raise ConnectionError(f"no connection in {self._connect_timeout:g} s") from error
+            raise NotConnected(f"no connection in {self._connect_timeout:g} s") from error
+        except OSError as error:
+            raise NotConnected(str(error) or type(error).__name__) from error
         return _Connection(reader, writer)
 
     async def _exchange(self, connection: _Connection, request: _Request) -> HttpAnswer:

@@ -24,7 +24,6 @@ from queue_agent.adapters.observations import (
     tablet_infos_command,
 )
 from queue_agent.adapters.queries import quote_path, split_list
-from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.observed import (
@@ -41,7 +40,6 @@ from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError
 from queue_agent.ports.cluster import Permit, RequestObserver
 from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
 
 _CONCURRENT_READS: Final = 128
 _LARGEST_BATCH: Final = 100
@@ -120,15 +118,7 @@ class YtCluster:
         Returns:
             What the command answers.
         """
-        request: dict[str, Any] = {"command": command, "parameters": parameters}
-        if value is not None:
-            request["input"] = value
-        answer = await self._http.call("execute_batch", {"requests": [request]}, subject=command)
-        [result] = answer["results"]
-        if "error" in result:
-            path = parameters.get("path", "")
-            raise to_cluster_error(YtError.from_map(result["error"]), f"{command} {path} on cluster {self._name}")
-        return result.get("output")
+        return await self._http.execute(command, parameters, value)
 
     async def get_object_revisions(self) -> ObjectRevisions:
         """The master's list of queues and consumers; paths that are not UTF-8 can not be served and are left out.

@@ -6,7 +6,14 @@ import json
 from typing import Final
 
 from queue_agent.adapters.trailer_http import HttpAnswer
-from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ObjectNotFound, TabletNotMounted
+from queue_agent.errors import (
+    AccessDenied,
+    ClusterError,
+    ClusterUnavailable,
+    ObjectNotFound,
+    OutcomeUnknown,
+    TabletNotMounted,
+)
 from queue_agent.wire import http
 from queue_agent.wire.error import ErrorCode, YtError
 
@@ -21,6 +28,9 @@ RETRIABLE_CODES: Final = (
     PROXY_BANNED,
 )
 """Codes of failures on the way: the request may succeed when it is repeated."""
+
+_REFUSALS: Final = (ErrorCode.REQUEST_QUEUE_SIZE_LIMIT_EXCEEDED, QUEUE_SIZE_LIMIT_EXCEEDED, PROXY_BANNED)
+"""Codes of requests that were not begun."""
 
 _KINDS: Final[dict[int, type[ClusterError]]] = {
     ErrorCode.TIMEOUT: ClusterUnavailable,
@@ -37,6 +47,7 @@ _KINDS: Final[dict[int, type[ClusterError]]] = {
 
 _OUTCOMES: Final[dict[type[ClusterError], str]] = {
     ClusterUnavailable: "unavailable",
+    OutcomeUnknown: "unavailable",
     ObjectNotFound: "not_found",
     TabletNotMounted: "not_mounted",
     AccessDenied: "denied",
@@ -45,8 +56,10 @@ _OUTCOMES: Final[dict[type[ClusterError], str]] = {
 _CODES: Final[dict[int, ErrorCode]] = {
     401: ErrorCode.AUTHENTICATION,
     403: ErrorCode.AUTHORIZATION,
+    500: ErrorCode.UNAVAILABLE,
     502: ErrorCode.UNAVAILABLE,
     503: ErrorCode.UNAVAILABLE,
+    504: ErrorCode.UNAVAILABLE,
 }
 """By HTTP status."""
 
@@ -78,6 +91,29 @@ def to_cluster_error(error: YtError, request: str) -> ClusterError:
     kind = ClusterError if known is None else _KINDS[known.code]
     result = kind(f"{request} failed: {error}", (known or error).code, error.to_map())
     result.__cause__ = error
+    return result
+
+
+def leaves_open(error: YtError) -> bool:
+    """Whether a request that was answered with an error may have been carried out all the same.
+
+    So it is where a proxy, or something before it, has lost touch with whoever was to carry it out.
+    """
+    known = error.find(*_KINDS)
+    return known is not None and _KINDS[known.code] is ClusterUnavailable and error.find(*_REFUSALS) is None
+
+
+def unknown_outcome(error: ClusterError) -> ClusterError:
+    """The last failure of a request that changes something and may have been carried out.
+
+    Returns:
+        OutcomeUnknown in place of ClusterUnavailable; any other error tells that the request was not carried out.
+    """
+    if not isinstance(error, ClusterUnavailable):
+        return error
+    message = f"{error.message}. Whether it was carried out is not known: look before you send it again"
+    result = OutcomeUnknown(message, error.code, error.details)
+    result.__cause__ = error.__cause__
     return result
 
 

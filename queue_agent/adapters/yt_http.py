@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from random import Random
 from types import TracebackType
 from typing import Any, Final
 
 import aiohttp
-import h11
 import structlog
 from yarl import URL
 
 from queue_agent.adapters.build import DISTRIBUTION, VERSION
 from queue_agent.adapters.cluster_access import TokenFile, proxy_origin, tls_context
 from queue_agent.adapters.http_commands import COMMANDS, Command
+from queue_agent.adapters.http_transport import TRANSPORT_ERRORS, HttpTransport, was_not_sent
 from queue_agent.adapters.proxy_pool import ProxyPool
-from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, TrailerHttp
-from queue_agent.adapters.yt_errors import RETRIABLE_CODES, find_error, outcome_of, to_cluster_error
+from queue_agent.adapters.yt_errors import (
+    RETRIABLE_CODES,
+    find_error,
+    leaves_open,
+    outcome_of,
+    to_cluster_error,
+    unknown_outcome,
+)
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ClusterUnavailable
 from queue_agent.ports.cluster import Permit, RequestObserver
@@ -40,11 +45,7 @@ BINARY_YSON: Final = yson.with_attributes("yson", {"format": "binary"})
 
 _HOSTS_REFRESH_SECONDS: Final = 60.0
 _FIRST_BACKOFF_SECONDS: Final = 0.1
-_MAX_REDIRECTS: Final = 3
-_CONNECTION_LIMIT: Final = 32
-_MAX_BYTES_BODY: Final = 1 << 20
 _LARGE_BODY: Final = 1 << 20
-_TRANSPORT_ERRORS: Final = (aiohttp.ClientError, OSError, h11.RemoteProtocolError)  # TimeoutError is an OSError
 
 
 class YtHttp:
@@ -71,37 +72,21 @@ class YtHttp:
         self._scheme = configured.scheme
         self._pool = ProxyPool(str(configured), self._random)
         self._token = TokenFile(cluster, config.token_file) if config.token_file else None
-        self._tls = tls_context(cluster, config) if configured.scheme == "https" else None
-        self._trailer_http = TrailerHttp(
-            self._tls,
-            connect_timeout=config.connect_timeout.total_seconds(),
-            request_timeout=config.request_timeout.total_seconds(),
-        )
-        self._session: aiohttp.ClientSession | None = None
+        tls = tls_context(cluster, config) if configured.scheme == "https" else None
+        self._transport = HttpTransport(config, tls)
         self._hosts_lock = asyncio.Lock()
         self._hosts_known = False
         self._hosts_refresh_due = 0.0 if config.discover_proxies else float("inf")
         self._urls: dict[tuple[str, str], URL] = {}
 
     async def __aenter__(self) -> YtHttp:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit_per_host=_CONNECTION_LIMIT, ssl=self._tls or True),
-            timeout=aiohttp.ClientTimeout(
-                total=self._config.request_timeout.total_seconds(),
-                sock_connect=self._config.connect_timeout.total_seconds(),
-            ),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            max_line_size=MAX_HEADER_SIZE,
-            max_field_size=MAX_HEADER_SIZE,
-        )
+        await self._transport.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        assert self._session is not None
-        await self._session.close()
-        self._trailer_http.close()
+        await self._transport.__aexit__(kind, error, traceback)
 
     async def call(
         self,
@@ -128,9 +113,38 @@ class YtHttp:
 
         Raises:
             ClusterError: see `ports.Cluster`.
+            OutcomeUnknown: the command is not repeatable, and no answer tells whether it was carried out.
         """
         body = await self._execute(command, parameters, rows, subject, encoded, permit)
         return self.parse(command, body) if body else None
+
+    async def execute(
+        self, command: str, parameters: Mapping[str, Any], value: Any = None, *, subject: str | None = None
+    ) -> Any:
+        """Run a light command that changes something, in a batch of its own: its mutation id tells repeats.
+
+        Args:
+            command: such as `create` or `mount_table`.
+            parameters: of the command.
+            value: its input, for commands such as `set`.
+            subject: see `call`.
+
+        Returns:
+            What the command answers; None if that is nothing.
+
+        Raises:
+            ClusterError: see `call`.
+        """
+        request: dict[str, Any] = {"command": command, "parameters": parameters}
+        if value is not None:
+            request["input"] = value
+        subject = subject or str(parameters.get("path", ""))
+        about = f"{command} {subject}".rstrip()
+        body = await self._execute("execute_batch", {"requests": [request]}, None, about, changes=True)
+        [result] = self.parse("execute_batch", body)["results"]
+        if "error" in result:
+            raise to_cluster_error(YtError.from_map(result["error"]), self._request(command, subject))
+        return result.get("output")
 
     async def call_unparsed(
         self, command: str, parameters: Mapping[str, Any], *, encoded: Mapping[str, bytes], subject: str
@@ -186,9 +200,9 @@ class YtHttp:
         origin = self._pool.choose(heavy=False, now=asyncio.get_running_loop().time())
         request = self._request("whoami", "")
         try:
-            answer = await self._request_structured("POST", URL(origin + "/auth/whoami"), self._headers(_WHOAMI), b"")
+            answer = await self._transport.send_once("POST", URL(origin + "/auth/whoami"), self._headers(_WHOAMI), b"")
             document = json.loads(answer.body) if answer.status == 200 else {}
-        except _TRANSPORT_ERRORS as error:
+        except TRANSPORT_ERRORS as error:
             raise ClusterUnavailable(f"{request} failed: {_words(error)} ({origin})", ErrorCode.TRANSPORT) from error
         except ValueError as error:
             raise ClusterError(f"Answer to {request} is malformed: {error}") from error
@@ -221,6 +235,7 @@ class YtHttp:
         permit: Permit | None = None,
         *,
         content: bytes | None = None,
+        changes: bool = False,
     ) -> bytes:
         spec = COMMANDS[command]
         clock = asyncio.get_running_loop().time
@@ -234,6 +249,7 @@ class YtHttp:
             all_parameters["mutation_id"] = self._new_guid()
         headers = self._headers(spec)
         tried: list[str] = []
+        may_be_done = False
         while True:
             if spec.method == "POST":
                 body = _with_encoded(yson.dumps(all_parameters), encoded or {})
@@ -243,14 +259,18 @@ class YtHttp:
                 await self._refresh_hosts()
             origin = self._pool.choose(heavy=spec.heavy, now=clock(), tried=tried)
             started = clock()
-            answer, failure, retriable = await self._attempt(spec, command, subject, origin, headers, body, permit)
+            answer, failure = await self._attempt(spec, command, subject, origin, headers, body, permit)
+            error = None if failure is None else failure.error
             if self._observer is not None:
-                self._observer.request_finished(self._cluster, command, outcome_of(failure), clock() - started)
+                self._observer.request_finished(self._cluster, command, outcome_of(error), clock() - started)
             if failure is None:
                 return answer
             tried.append(origin)
-            if not (retriable and spec.repeatable) or len(tried) > self._config.retry_count:
-                raise failure
+            may_be_done = may_be_done or failure.may_be_done
+            again = failure.may_pass and (spec.repeatable or not may_be_done)
+            if not again or len(tried) > self._config.retry_count:
+                changing = changes or not spec.repeatable
+                raise unknown_outcome(failure.error) if changing and may_be_done else failure.error
             if spec.mutation_id:
                 all_parameters["retry"] = True
             backoff = _FIRST_BACKOFF_SECONDS * 2 ** (len(tried) - 1)
@@ -265,25 +285,26 @@ class YtHttp:
         headers: Mapping[str, str],
         body: bytes | None,
         permit: Permit | None,
-    ) -> tuple[bytes, ClusterError | None, bool]:
-        """The answer's body; or the failure, and whether a repeat may help."""
+    ) -> tuple[bytes, _Failure | None]:
+        """The answer's body; or how the request failed."""
         try:
-            answer = await self._exchange(spec, self._url(origin, command), headers, body, permit)
-        except _TRANSPORT_ERRORS as error:
+            answer = await self._transport.send(spec, self._url(origin, command), headers, body, permit)
+        except TRANSPORT_ERRORS as error:
             timed_out = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
             timeout = self._config.request_timeout.total_seconds()
             timeout = timeout if permit is None else min(timeout, permit.seconds)
             words = f"no answer in {timeout:g} s" if timed_out else _words(error)
             self._ban(origin, words)
-            failure = ClusterUnavailable(
+            unavailable = ClusterUnavailable(
                 f"{self._request(command, subject)} failed: {words} ({origin})",
                 ErrorCode.TIMEOUT if timed_out else ErrorCode.TRANSPORT,
             )
-            failure.__cause__ = error
-            return b"", failure, not timed_out  # a repeat would take just as long
+            unavailable.__cause__ = error
+            # A repeat of what was not answered in time would take just as long.
+            return b"", _Failure(unavailable, may_pass=not timed_out, may_be_done=not was_not_sent(error))
         failed = find_error(answer)
         if failed is None:
-            return answer.body, None, False
+            return answer.body, None
         log.debug(
             "request failed",
             cluster=self._cluster,
@@ -296,33 +317,9 @@ class YtHttp:
         )
         if answer.status >= 500:
             self._ban(origin, f"HTTP status {answer.status}")
-        retriable = answer.status >= 500 or failed.find(*RETRIABLE_CODES) is not None
-        return b"", to_cluster_error(failed, self._request(command, subject)), retriable
-
-    async def _exchange(
-        self, spec: Command, url: URL, headers: Mapping[str, str], body: bytes | None, permit: Permit | None
-    ) -> HttpAnswer:
-        send = self._trailer_http.request if spec.tabular else self._request_structured
-        if permit is not None:
-            send = partial(self._trailer_http.request_permitted, permit)
-        for _ in range(_MAX_REDIRECTS):
-            answer = await send(spec.method, url, headers, body)
-            if answer.status not in (307, 308) or "Location" not in answer.headers:
-                return answer
-            target = url.join(URL(answer.headers["Location"], encoded=True))
-            if target.scheme != url.scheme:
-                raise aiohttp.ClientError(f"redirected to {target}, which would change the protocol")
-            url = target
-        raise aiohttp.ClientError(f"redirected more than {_MAX_REDIRECTS} times")
-
-    async def _request_structured(
-        self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
-    ) -> HttpAnswer:
-        assert self._session is not None, "use the client as a context manager"
-        # aiohttp warns of large bodies given as bytes, which it writes in one go.
-        data = io.BytesIO(body) if body is not None and len(body) > _MAX_BYTES_BODY else body
-        async with self._session.request(method, url, headers=headers, data=data, allow_redirects=False) as response:
-            return HttpAnswer(response.status, response.headers, await response.read())
+        may_pass = answer.status >= 500 or failed.find(*RETRIABLE_CODES) is not None
+        translated = to_cluster_error(failed, self._request(command, subject))
+        return b"", _Failure(translated, may_pass, may_be_done=leaves_open(failed))
 
     def _headers(self, spec: Command) -> dict[str, str]:
         headers = {
@@ -364,16 +361,28 @@ class YtHttp:
                 return
             origin = self._pool.choose(heavy=False, now=clock())
             try:
-                answer = await self._request_structured("GET", URL(origin + "/hosts"), self._headers(_HOSTS), None)
+                answer = await self._transport.send_once("GET", URL(origin + "/hosts"), self._headers(_HOSTS), None)
                 if answer.status != 200:
                     raise aiohttp.ClientError(f"HTTP status {answer.status}")
                 origins = [str(URL(f"{self._scheme}://{host}").origin()) for host in json.loads(answer.body)]
-            except (*_TRANSPORT_ERRORS, ValueError) as error:
+            except (*TRANSPORT_ERRORS, ValueError) as error:
                 log.warning("proxies not known", cluster=self._cluster, proxy=origin, error=_words(error))
             else:
                 self._pool.discovered(origins)
                 self._hosts_known = True
             self._hosts_refresh_due = clock() + _HOSTS_REFRESH_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """How one sending of a request failed."""
+
+    error: ClusterError
+    may_pass: bool
+    """A repeat may succeed."""
+
+    may_be_done: bool
+    """The cluster may have carried the request out all the same."""
 
 
 async def _digest(body: bytes) -> bytes:
