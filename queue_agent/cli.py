@@ -175,7 +175,17 @@ def webhdfs(
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Address to listen on.")] = "127.0.0.1:9870",
     token_file: Annotated[Path | None, typer.Option(help="File with an OAuth token; all is done in its name.")] = None,
     secret_file: Annotated[
-        Path | None, typer.Option(help="File with the secret all paths begin with; needed beyond loopback.")
+        Path | None,
+        typer.Option(
+            help="File with the secret all paths begin with, made if it is not there; without it, the ready line tells"
+            " a secret for this run. Needed beyond loopback."
+        ),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Name by which clients call this machine, besides localhost and addresses; repeatable."
+        ),
     ] = None,
 ) -> None:
     """Serve files of a cluster's Cypress by the WebHDFS protocol, until SIGTERM or SIGINT."""
@@ -189,7 +199,7 @@ def webhdfs(
     configure_logging("warning", "console")
     try:
         cluster = ClusterConfig(proxy=proxy, token_file=token_file)
-        options = WebHdfsOptions(cluster, root, *address_of(listen), secret_file)
+        options = WebHdfsOptions(cluster, root, *address_of(listen), secret_file, allowed_host or [])
         asyncio.run(run_webhdfs(options, typer.echo))
     except ConfigError as error:
         fail(str(error))

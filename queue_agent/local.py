@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from queue_agent.errors import QueueAgentError
+from queue_agent.errors import ConfigError, QueueAgentError
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.webhdfs.address import is_loopback
+from queue_agent.webhdfs.secret import secret_of, write_new
 
 if TYPE_CHECKING:
     import aiohttp
@@ -106,20 +107,13 @@ class TokenFiles:
 
     root: Path
     agent: Path
-    webhdfs: Path
-    """Holds no token, but the secret in paths of WebHDFS, by which one is root."""
 
     @classmethod
     def in_directory(cls, directory: Path) -> TokenFiles:
         """Files of this directory; those that are not there yet are made, with new tokens."""
-        files = cls(directory / "root.token", directory / f"{AGENT_USER}.token", directory / "webhdfs.secret")
-        for file in (files.root, files.agent, files.webhdfs):
-            try:
-                descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                continue
-            with os.fdopen(descriptor, "w") as opened:
-                opened.write(secrets.token_hex(16) + "\n")
+        files = cls(directory / "root.token", directory / f"{AGENT_USER}.token")
+        for file in (files.root, files.agent):
+            write_new(file, secrets.token_hex(16))
         return files
 
     def users(self) -> dict[str, str]:
@@ -148,15 +142,15 @@ def ready_line(
     rpc_proxies: Mapping[str, str],
     agents: Sequence[LocalAgent],
     webhdfs: str,
+    webhdfs_secret: Path,
     tokens: TokenFiles | None = None,
 ) -> str:
-    """The line that tells people and programs where everything is, and where root's token, if one is needed."""
+    """The line that tells people and programs where everything is, secrets included: in which files."""
     parts = [f"{name} http://{address} (rpc {rpc_proxies[name]})" for name, address in proxies.items()]
     parts += [f"agent {agent.url} (rpc {agent.rpc_address})" for agent in agents]
-    parts.append(f"webhdfs {webhdfs}")
+    parts += [f"webhdfs {webhdfs}", f"webhdfs secret {webhdfs_secret}"]
     if tokens is not None:
         parts.append(f"token {tokens.root}")
-        parts.append(f"webhdfs secret {tokens.webhdfs}")
     return f"ready: {', '.join(parts)}"
 
 
@@ -200,25 +194,38 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
         processes: list[Process] = []
         with tempfile.TemporaryDirectory(prefix="queue-agent-") as directory:
             try:
-                tokens = _token_files(options, Path(directory)) if options.require_token else None
+                secrets_directory = _secrets_directory(options, Path(directory))
+                tokens = _token_files(secrets_directory) if options.require_token else None
+                webhdfs_secret = secrets_directory / "webhdfs.secret"
                 for agent in agents:
                     processes.append(await _start(agent, proxies, Path(directory), tokens))  # noqa: PERF401 - those that run are stopped if the next does not start
                 await _serve_clusters(stack, listeners, rpc_listeners, agents, options, tokens)
-                await _serve_files(stack, proxies, webhdfs, tokens)
+                await _serve_files(stack, proxies, webhdfs, webhdfs_secret, tokens)
                 if options.demo:
                     await _fill(next(iter(proxies.values())), tokens)
                 if await _all_ready(agents, processes, stop):
-                    announce(ready_line(proxies, rpc_proxies, agents, reachable_address(webhdfs), tokens))
+                    announce(
+                        ready_line(proxies, rpc_proxies, agents, reachable_address(webhdfs), webhdfs_secret, tokens)
+                    )
                     await _watch(agents, processes, stop, warn)
             finally:
                 await _stop(processes)
 
 
-def _token_files(options: LocalOptions, temporary: Path) -> TokenFiles:
+def _secrets_directory(options: LocalOptions, temporary: Path) -> Path:
+    """Where tokens and secrets are; those in a data directory stay what they are."""
+    if options.data_dir is None:
+        return temporary
     try:
-        if options.data_dir is not None:
-            _make_directory(options.data_dir)
-        return TokenFiles.in_directory(options.data_dir or temporary)
+        _make_directory(options.data_dir)
+    except OSError as error:
+        raise LocalError(f"cannot keep data in {options.data_dir}: {error}") from error
+    return options.data_dir
+
+
+def _token_files(directory: Path) -> TokenFiles:
+    try:
+        return TokenFiles.in_directory(directory)
     except OSError as error:
         raise LocalError(f"cannot keep tokens: {error}") from error
 
@@ -257,19 +264,26 @@ async def _serve_clusters(
 
 
 async def _serve_files(
-    stack: AsyncExitStack, proxies: Mapping[str, str], listener: socket.socket, tokens: TokenFiles | None
+    stack: AsyncExitStack,
+    proxies: Mapping[str, str],
+    listener: socket.socket,
+    secret_file: Path,
+    tokens: TokenFiles | None,
 ) -> None:
-    """Serve the files of every cluster below its name, or below a secret and its name."""
+    """Serve the files of every cluster below a secret and its name."""
     from queue_agent.config.clusters import ClusterConfig
     from queue_agent.webhdfs.command import serve_clusters
 
-    above = f"{tokens.webhdfs.read_text().strip()}/" if tokens else ""
     token_file = tokens.root if tokens else None
     roots = {
-        f"{above}{name}": (ClusterConfig(proxy=f"http://{address}", token_file=token_file), "/")
+        name: (ClusterConfig(proxy=f"http://{address}", token_file=token_file), "/")
         for name, address in proxies.items()
     }
-    await stack.enter_async_context(serve_clusters(roots, listener))
+    try:
+        secret = secret_of(secret_file)
+    except ConfigError as error:
+        raise LocalError(f"cannot serve WebHDFS: {error}") from error
+    await stack.enter_async_context(serve_clusters(roots, listener, secret=secret, hosts=()))
 
 
 async def _fill(address: str, tokens: TokenFiles | None) -> None:

@@ -8,12 +8,12 @@ _MOUNTS: Final = "spark.hadoop.fs.viewfs.mounttable"
 _NAME: Final = "yt"
 
 
-def checkpoint_conf(address: str, prefix: str = "", *, tls: bool = False) -> dict[str, str]:
+def checkpoint_conf(address: str, prefix: str, *, tls: bool = False) -> dict[str, str]:
     """Settings for the builder of a session; they must be there before the session is.
 
     Args:
         address: `host:port` of the façade, as the ready line tells.
-        prefix: what all paths there begin with: the secret, the name of the cluster under `queue-agent local`, or both.
+        prefix: what all paths there begin with: the secret; under `queue-agent local`, `SECRET/CLUSTER`.
         tls: whether something before the façade speaks TLS.
     """
     scheme, kind = ("swebhdfs", "SWebHdfsFileSystem") if tls else ("webhdfs", "WebHdfsFileSystem")

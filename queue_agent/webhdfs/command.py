@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +17,12 @@ from queue_agent.errors import ConfigError
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.webhdfs.address import is_loopback
 from queue_agent.webhdfs.files import CypressFiles
+from queue_agent.webhdfs.secret import new_secret, secret_of
 from queue_agent.webhdfs.server import WebHdfsServer
+from queue_agent.wire.http_guard import host_name
 
 CLUSTER_NAME: Final = "cluster"
 """How messages call a cluster whose name nobody has told."""
-
-_SECRET: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,43 +36,44 @@ class WebHdfsOptions:
     host: str
     port: int
     secret_file: Path | None
-    """Holds the first part of all paths; needed where others than this machine can connect."""
+    """Holds the first part of all paths; made if it is not there. None: a secret for this run alone."""
+
+    allowed_hosts: Sequence[str]
+    """Names by which clients call this machine, besides `localhost` and its addresses."""
 
 
-def read_secret(options: WebHdfsOptions) -> str:
-    """The secret, or the empty string where none is asked for; ConfigError if one is missing or can be guessed."""
-    if options.secret_file is None:
-        if not is_loopback(options.host):
-            raise ConfigError(f"WebHDFS listens on {options.host}, beyond this machine, only with --secret-file")
-        return ""
-    try:
-        secret = options.secret_file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the secret can not be read: {error}") from error
-    if not _SECRET.fullmatch(secret):
-        raise ConfigError(f"the secret in {options.secret_file} must be 16 or more of A-Z, a-z, 0-9, - and _")
-    return secret
+def find_secret(options: WebHdfsOptions) -> str:
+    """The secret in the file, or a new one; ConfigError if it can be guessed, or would not reach other machines."""
+    if options.secret_file is not None:
+        return secret_of(options.secret_file)
+    if not is_loopback(options.host):
+        raise ConfigError(f"WebHDFS listens on {options.host}, beyond this machine, only with --secret-file")
+    return new_secret()
 
 
 @asynccontextmanager
 async def serve_clusters(
-    clusters: Mapping[str, tuple[ClusterConfig, str]], listener: socket.socket
+    clusters: Mapping[str, tuple[ClusterConfig, str]],
+    listener: socket.socket,
+    *,
+    secret: str,
+    hosts: Collection[str],
 ) -> AsyncIterator[None]:
     """Serve files while the context is open.
 
     Args:
-        clusters: by the first part of their paths, how to reach them and the Cypress path of their root.
-        listener: the socket to listen on.
+        clusters: by name, as in `WebHdfsServer`, how to reach them and the Cypress path of their root.
+        listener, secret, hosts: see `WebHdfsServer`.
 
     Raises:
         ConfigError: see `YtHttp`.
     """
     async with AsyncExitStack() as stack:
         mounts: dict[str, CypressFiles] = {}
-        for prefix, (config, root) in clusters.items():
+        for name, (config, root) in clusters.items():
             http = await stack.enter_async_context(YtHttp(CLUSTER_NAME, config))
-            mounts[prefix] = CypressFiles(http, root)
-        await stack.enter_async_context(WebHdfsServer(mounts, listener))
+            mounts[name] = CypressFiles(http, root)
+        await stack.enter_async_context(WebHdfsServer(mounts, listener, secret=secret, hosts=hosts))
         yield
 
 
@@ -82,12 +82,16 @@ async def run_webhdfs(options: WebHdfsOptions, announce: Callable[[str], None]) 
 
     Args:
         options: what to serve.
-        announce: is given the `ready` line, without the secret.
+        announce: is given the `ready` line, with the secret if that is in no file.
 
     Raises:
         ConfigError: the options can not be used, or the port is taken.
     """
-    secret = read_secret(options)
+    secret = find_secret(options)
+    try:
+        hosts = [host_name(name) for name in options.allowed_hosts]
+    except ValueError as error:
+        raise ConfigError(f"--allowed-host: {error}") from error
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -97,6 +101,13 @@ async def run_webhdfs(options: WebHdfsOptions, announce: Callable[[str], None]) 
     except OSError as error:
         raise ConfigError(f"cannot listen on {options.host}:{options.port}: {error}") from error
     with listener:
-        async with serve_clusters({secret: (options.cluster, options.root)}, listener):
-            announce(f"ready: webhdfs {reachable_address(listener)}{'/SECRET' if secret else ''}")
+        clusters = {"": (options.cluster, options.root)}
+        async with serve_clusters(clusters, listener, secret=secret, hosts=hosts):
+            address = reachable_address(listener)
+            file = options.secret_file
+            announce(
+                f"ready: webhdfs {address}/{secret}"
+                if file is None
+                else f"ready: webhdfs {address}, webhdfs secret {file}"
+            )
             await stop.wait()

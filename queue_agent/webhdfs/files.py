@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import posixpath
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any, Final
 
 from queue_agent.adapters.yt_errors import to_cluster_error
 from queue_agent.adapters.yt_http import YtHttp
-from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
+from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound, OutcomeUnknown
+from queue_agent.webhdfs.paths import cypress_path
 from queue_agent.wire.error import ErrorCode, YtError
 
 PIECE_SIZE: Final = 16 << 20
@@ -26,7 +26,7 @@ _WRITE_ATTEMPTS: Final = 3
 
 
 class FileError(Exception):
-    """A request that the rules of file systems forbid."""
+    """A request that the rules of file systems forbid, or whose end is not known."""
 
 
 class MissingPath(FileError):
@@ -43,6 +43,10 @@ class NotADirectory(FileError):
 
 class DirectoryNotEmpty(FileError):
     """Something is in the directory that is to be removed."""
+
+
+class UnknownUpload(FileError):
+    """Whether a file was written is not known: the cluster did not answer when the upload was to become visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,8 @@ class CypressFiles:
         Raises:
             PathTaken: something is there that may not be replaced.
             NotADirectory: the path leads through something else.
+            UnknownUpload: the file may have been written. It is not tried again then: the second file would find the
+                first in its way, or replace what somebody else has put there since.
         """
         pieces = _pieces(content)
         first = await anext(pieces, b"")
@@ -145,12 +151,15 @@ class CypressFiles:
             try:
                 async with self._transaction() as transaction:
                     await self._create_file(path, transaction, overwrite=overwrite)
-                    await self._write_pieces(path, transaction, first, pieces)
+                    size = await self._write_pieces(path, transaction, first, pieces)
+                    await self._check_size(path, transaction, size)
                 return
-            except ClusterUnavailable:
+            except ClusterUnavailable as error:
                 # Content that has been taken from the client can not be had again.
                 if attempt == _WRITE_ATTEMPTS or not last:
-                    raise
+                    # Whatever became of its pieces, their transaction is not committed.
+                    words = f"{path} was not written: {error.message}"
+                    raise ClusterUnavailable(words, error.code, error.details) from error
 
     async def read(self, path: str, offset: int, length: int | None) -> AsyncIterator[bytes]:
         """Content of a file from an offset, in pieces, to the end or up to a number of bytes.
@@ -210,19 +219,35 @@ class CypressFiles:
                 raise PathTaken(f"{path} already exists") from error
             raise
 
-    async def _write_pieces(self, path: str, transaction: str, first: bytes, rest: AsyncIterator[bytes]) -> None:
+    async def _write_pieces(self, path: str, transaction: str, first: bytes, rest: AsyncIterator[bytes]) -> int:
+        """Write all pieces, each once; returns how many bytes they have."""
         clock = asyncio.get_running_loop().time
         parameters = {"path": self._at(path), "transaction_id": transaction}
         await self._http.call_bytes("write_file", parameters, first)
+        size = len(first)
         pinged = clock()
         async for piece in rest:
-            if piece:
-                await self._http.call_bytes(
-                    "write_file", {**parameters, "path": f"<append=%true>{self._at(path)}"}, piece
-                )
+            await self._http.call_bytes("write_file", {**parameters, "path": f"<append=%true>{self._at(path)}"}, piece)
+            size += len(piece)
             if clock() - pinged > _PING_SECONDS:
                 await self._execute("ping_transaction", {"transaction_id": transaction})
                 pinged = clock()
+        return size
+
+    async def _check_size(self, path: str, transaction: str, size: int) -> None:
+        """An upload becomes visible only if the cluster has as much as was sent.
+
+        Nothing here sends a piece twice; what is between here and the cluster might.
+        """
+        parameters = {"path": f"{self._at(path)}/@uncompressed_data_size", "transaction_id": transaction}
+        [result] = await self._batch([{"command": "get", "parameters": parameters}], path)
+        if "error" in result:
+            raise to_cluster_error(YtError.from_map(result["error"]), f"get {parameters['path']}")
+        found = int(result["output"]["value"])
+        if found != size:
+            raise ClusterUnavailable(
+                f"{path} has {found} bytes in the cluster, though {size} were sent: it is not kept"
+            )
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[str]:
@@ -237,7 +262,10 @@ class CypressFiles:
             # Also when the client has gone away: what it began is no good to anybody.
             await self._abort(transaction)
             raise
-        await self._execute("commit_transaction", {"transaction_id": transaction})
+        try:
+            await self._execute("commit_transaction", {"transaction_id": transaction})
+        except OutcomeUnknown as error:
+            raise UnknownUpload(error.message) from error
 
     async def _abort(self, transaction: str) -> None:
         # It runs out by itself, and the error that led here is the one to tell of.
@@ -245,11 +273,7 @@ class CypressFiles:
             await self._execute("abort_transaction", {"transaction_id": transaction})
 
     async def _execute(self, command: str, parameters: Mapping[str, Any], subject: str | None = None) -> Any:
-        [result] = await self._batch([{"command": command, "parameters": parameters}], subject or command)
-        if "error" in result:
-            path = parameters.get("path", subject or "")
-            raise to_cluster_error(YtError.from_map(result["error"]), f"{command} {path}".rstrip())
-        return result.get("output")
+        return await self._http.execute(command, parameters, subject=subject)
 
     async def _batch(self, requests: Sequence[Mapping[str, Any]], subject: str) -> Sequence[Mapping[str, Any]]:
         answer = await self._http.call("execute_batch", {"requests": requests}, subject=subject)
@@ -258,24 +282,6 @@ class CypressFiles:
 
     def _at(self, path: str) -> str:
         return cypress_path(self._root, path)
-
-
-def cypress_path(root: str, path: str) -> str:
-    """Where a file is in Cypress.
-
-    Args:
-        root: of the file system, without a slash at its end.
-        path: absolute; `.` and `..` mean what they do elsewhere and never lead above the root.
-    """
-    names = [name for name in posixpath.normpath("/" + path.lstrip("/")).split("/") if name]
-    if not names:
-        return root or "/"
-    return (root or "/") + "".join(f"/{_escape(name)}" for name in names)
-
-
-def _escape(name: str) -> str:
-    """A name as it stands in a YPath, in which a few characters have meanings of their own."""
-    return "".join(f"\\{character}" if character in "\\/@&*[{" else character for character in name)
 
 
 def _status(name: str, attributes: Mapping[str, Any]) -> FileStatus:

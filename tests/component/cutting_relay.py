@@ -36,7 +36,9 @@ class Where(enum.Enum):
 @dataclass(slots=True)
 class _Cut:
     command: str
-    where: Where
+    where: Where | None
+    """None: the request goes through twice."""
+
     reset: bool
     skip: int
 
@@ -84,6 +86,10 @@ class CuttingRelay:
     def cut(self, command: str, where: Where, *, reset: bool = False, skip: int = 0) -> None:
         """Break the connection of one request for a command, after letting `skip` others of it pass."""
         self._cuts.append(_Cut(command, where, reset, skip))
+
+    def double(self, command: str, *, skip: int = 0) -> None:
+        """Have one request carried out twice, as something between client and cluster may; one answer comes back."""
+        self._cuts.append(_Cut(command, None, reset=False, skip=skip))
 
     def _take_cut(self, command: str) -> _Cut | None:
         for cut in self._cuts:
@@ -138,9 +144,11 @@ class CuttingRelay:
             cluster_writer.write(head + half if length else head[: len(head) // 2])
             await cluster_writer.drain()
             return False
-        cluster_writer.write(head + await reader.readexactly(length))
-        answer = await _read_answer(cluster_reader)
-        self.carried_out[command] += 1
+        request = head + await reader.readexactly(length)
+        for _ in range(2 if cut is not None and where is None else 1):
+            cluster_writer.write(request)
+            answer = await _read_answer(cluster_reader)
+            self.carried_out[command] += 1
         if where is Where.BEFORE_ANSWER:
             return False
         if where is Where.IN_ANSWER:

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -23,22 +24,32 @@ from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ConfigError
 from queue_agent.testing import LocalCluster
 from queue_agent.webhdfs.address import address_of
-from queue_agent.webhdfs.command import WebHdfsOptions, read_secret, run_webhdfs, serve_clusters
-from queue_agent.webhdfs.files import PIECE_SIZE, cypress_path
+from queue_agent.webhdfs.command import WebHdfsOptions, find_secret, run_webhdfs, serve_clusters
+from queue_agent.webhdfs.files import PIECE_SIZE
+from queue_agent.webhdfs.paths import cypress_path
+from queue_agent.webhdfs.server import WebHdfsServer
 from queue_agent.wire.error import ErrorCode, YtError
 
 ROOT = "//home/files"
+SECRET = "secret-of-these-tests"
 
 
 class Client:
-    """Sends operations and looks at bare answers."""
+    """Sends operations and looks at bare answers; all paths begin with a prefix."""
 
-    def __init__(self, session: aiohttp.ClientSession, origin: str) -> None:
+    def __init__(self, session: aiohttp.ClientSession, origin: str, prefix: str = f"/{SECRET}") -> None:
         self._session = session
+        self._prefix = prefix
         self.origin = origin
 
+    def below(self, prefix: str) -> Client:
+        """The same, with another prefix."""
+        return Client(self._session, self.origin, prefix)
+
     async def ask(self, method: str, path: str, op: str, **query: str) -> tuple[int, Any]:
-        address = f"{self.origin}/webhdfs/v1{path}"
+        address = f"{self.origin}/webhdfs/v1{self._prefix}{path}"
+        if query.get("destination", "").startswith("/"):
+            query["destination"] = self._prefix + query["destination"]
         async with self._session.request(
             method, address, params={"op": op, "user.name": "bob", **query}, allow_redirects=False
         ) as response:
@@ -68,10 +79,13 @@ class Client:
 
 
 @asynccontextmanager
-async def serving(cluster: LocalCluster, prefix: str = "", root: str = ROOT) -> AsyncIterator[Client]:
-    config = ClusterConfig(proxy=cluster.url, retry_count=0)
+async def serving(
+    cluster: LocalCluster, name: str = "", root: str = ROOT, proxy: str | None = None
+) -> AsyncIterator[Client]:
+    clusters = {name: (ClusterConfig(proxy=proxy or cluster.url, discover_proxies=False, retry_count=0), root)}
     listener = socket.create_server(("127.0.0.1", 0))
-    async with serve_clusters({prefix: (config, root)}, listener), aiohttp.ClientSession() as session:
+    served = serve_clusters(clusters, listener, secret=SECRET, hosts=["files.example"])
+    async with served, aiohttp.ClientSession() as session:
         yield Client(session, f"http://127.0.0.1:{listener.getsockname()[1]}")
 
 
@@ -211,17 +225,19 @@ async def test_what_is_missing_is_not_found(client: Client) -> None:
 
 async def test_what_is_not_of_the_protocol_is_refused(client: Client) -> None:
     await client.create("/file", b"1")
-    for method, op, query in (
-        ("PUT", "SETXATTR", {}),
-        ("GET", "", {}),
-        ("POST", "CREATE", {}),
-        ("PUT", "RENAME", {"destination": "relative"}),
+    for method, op in (
+        ("PUT", "SETXATTR"),
+        ("GET", ""),
+        ("POST", "CREATE"),
     ):
-        status, document = await client.ask(method, "/file", op, **query)
+        status, document = await client.ask(method, "/file", op)
         assert (status, document["RemoteException"]["exception"]) == (400, "IllegalArgumentException"), op
-    _, location = await client.ask("GET", "/file", "OPEN", offset="-1")
-    async with aiohttp.ClientSession() as session, session.get(location) as response:
-        assert response.status == 400
+    status, document = await client.ask("PUT", "/file", "RENAME", destination="relative")
+    assert (status, document["RemoteException"]["exception"]) == (400, "InvalidPathException")
+    for offset in ("-1", "9" * 5000):
+        _, location = await client.ask("GET", "/file", "OPEN", offset=offset)
+        async with aiohttp.ClientSession() as session, session.get(location) as response:
+            assert response.status == 400
 
 
 async def test_failures_of_the_cluster_are_told_and_small_files_are_tried_again(
@@ -238,27 +254,69 @@ async def test_failures_of_the_cluster_are_told_and_small_files_are_tried_again(
     assert await client.names("/") == ["file"]
 
 
-async def test_paths_need_the_secret_where_there_is_one(yt_cluster: LocalCluster) -> None:
+async def test_nothing_is_served_without_the_secret(yt_cluster: LocalCluster) -> None:
     yt_cluster.client.create("map_node", ROOT, recursive=True)
-    async with serving(yt_cluster, prefix="s3cret/local") as client:
-        assert (await client.create("/s3cret/local/file", b"1"))[0] == 201
-        assert await client.names("/s3cret/local") == ["file"]
-        for path in ("/file", "/s3cret/file", "/other/local/file", "/s3cret/local2/file", "/"):
-            assert (await client.ask("GET", path, "GETFILESTATUS"))[0] == 404, path
-        renamed = await client.ask("PUT", "/s3cret/local/file", "RENAME", destination="/s3cret/local/new")
-        assert renamed == (200, {"boolean": True})
-        assert (await client.ask("PUT", "/s3cret/local/new", "RENAME", destination="/file"))[0] == 404
-        assert (await client.ask("GET", "/", "GETHOMEDIRECTORY")) == (200, {"Path": "/user/bob"})
+    async with serving(yt_cluster, name="local") as client:
+        inside = client.below(f"/{SECRET}/local")
+        assert (await inside.create("/file", b"1"))[0] == 201
+        assert await inside.names("") == ["file"]
+        bare = client.below("")
+        for path in (
+            "",
+            "/",
+            "/file",
+            "/local/file",
+            f"/{SECRET}/file",
+            f"/{SECRET}x/local/file",
+            f"/{SECRET}/local2/file",
+        ):
+            for method, op in (("GET", "GETFILESTATUS"), ("GET", "LISTSTATUS"), ("GET", "OPEN"), ("PUT", "CREATE")):
+                assert (await bare.ask(method, path, op))[0] == 404, path
+        assert await inside.ask("PUT", "/file", "RENAME", destination="/new") == (200, {"boolean": True})
+        assert (await bare.ask("PUT", f"/{SECRET}/local/new", "RENAME", destination="/file"))[0] == 404
+        assert await bare.ask("GET", "/", "GETHOMEDIRECTORY") == (200, {"Path": "/user/bob"})
+
+
+def test_there_is_no_server_without_a_secret() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ValueError, match="needs a secret"):
+        WebHdfsServer({}, listener, secret="", hosts=())
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "rebound.example"},
+        {"Host": "rebound.example", "Origin": "http://rebound.example"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+    ids=str,
+)
+async def test_a_web_page_is_served_nothing_even_if_it_knows_the_secret(
+    client: Client, headers: dict[str, str]
+) -> None:
+    await client.create("/file", b"1")
+    address = f"{client.origin}/webhdfs/v1/{SECRET}/file"
+    async with aiohttp.ClientSession(headers=headers) as session:
+        for method, op in (("GET", "OPEN"), ("PUT", "CREATE"), ("DELETE", "DELETE"), ("OPTIONS", "")):
+            async with session.request(method, address, params={"op": op, "data": "true"}) as response:
+                assert response.status == 403, (method, op)
+                assert "Access-Control-Allow-Origin" not in response.headers
+                document = await response.json(content_type=None)
+                assert document["RemoteException"]["exception"] == "AccessControlException"
+    assert await client.read("/file") == b"1"
 
 
 async def test_clients_of_a_proxy_that_speaks_tls_are_sent_back_to_it(client: Client) -> None:
     headers = {"Host": "files.example:443", "X-Forwarded-Proto": "https"}
-    address = f"{client.origin}/webhdfs/v1/file"
+    address = f"{client.origin}/webhdfs/v1/{SECRET}/file"
     async with (
         aiohttp.ClientSession() as session,
         session.put(address, params={"op": "CREATE"}, headers=headers, allow_redirects=False) as response,
     ):
-        assert response.headers["Location"].startswith("https://files.example:443/webhdfs/v1/file?")
+        assert response.headers["Location"].startswith(f"https://files.example:443/webhdfs/v1/{SECRET}/file?")
 
 
 async def test_the_whole_of_cypress_can_be_the_root(yt_cluster: LocalCluster) -> None:
@@ -278,34 +336,54 @@ def test_paths_never_lead_above_the_root() -> None:
     assert cypress_path("//home/x", "/a@b") == "//home/x/a\\@b"
 
 
-def test_beyond_this_machine_a_secret_is_needed(tmp_path: Path) -> None:
+def test_there_is_a_secret_always(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
 
     def options(host: str, with_secret: bool) -> WebHdfsOptions:
-        return WebHdfsOptions(ClusterConfig(proxy="localhost:80"), "/", host, 0, secret if with_secret else None)
+        return WebHdfsOptions(ClusterConfig(proxy="localhost:80"), "/", host, 0, secret if with_secret else None, ())
 
-    assert read_secret(options("127.0.0.1", False)) == ""
+    first, second = (find_secret(options("127.0.0.1", False)) for _ in range(2))
+    assert first != second
+    assert len(first) == len(second) == len("secret-") + 32
     for host in ("0.0.0.0", "example.org", "::"):
         with pytest.raises(ConfigError, match="secret"):
-            read_secret(options(host, False))
+            find_secret(options(host, False))
+    made = find_secret(options("0.0.0.0", True))
+    assert len(made) == len(first)
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert find_secret(options("0.0.0.0", True)) == made
     for text in ("", "short", "with/slash/and/more/letters"):
         secret.write_text(text)
         with pytest.raises(ConfigError, match="secret"):
-            read_secret(options("0.0.0.0", True))
+            find_secret(options("0.0.0.0", True))
     secret.write_text("0123456789abcdef\n")
-    assert read_secret(options("0.0.0.0", True)) == "0123456789abcdef"
+    assert find_secret(options("0.0.0.0", True)) == "0123456789abcdef"
+
+
+async def test_the_command_tells_a_secret_that_is_in_no_file(yt_cluster: LocalCluster) -> None:
+    options = WebHdfsOptions(ClusterConfig(proxy=yt_cluster.url), "//tmp", "127.0.0.1", 0, None, ["files.example"])
+    ready: asyncio.Queue[str] = asyncio.Queue()
+    async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
+        running = group.create_task(run_webhdfs(options, ready.put_nowait))
+        match = re.fullmatch(r"ready: webhdfs (127\.0\.0\.1:\d+)/(secret-[0-9a-f]{32})", await ready.get())
+        assert match
+        assert await Client(session, f"http://{match[1]}", f"/{match[2]}").create("/file", b"1") == (201, None)
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(60):
+            await running
 
 
 async def test_the_command_serves_until_it_is_told_to_stop(yt_cluster: LocalCluster, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("0123456789abcdef")
-    options = WebHdfsOptions(ClusterConfig(proxy=yt_cluster.url), "//tmp", "127.0.0.1", 0, secret)
+    options = WebHdfsOptions(ClusterConfig(proxy=yt_cluster.url), "//tmp", "127.0.0.1", 0, secret, ())
     ready: asyncio.Queue[str] = asyncio.Queue()
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
         running = group.create_task(run_webhdfs(options, ready.put_nowait))
-        match = re.fullmatch(r"ready: webhdfs (127\.0\.0\.1:\d+)/SECRET", await ready.get())
+        match = re.fullmatch(r"ready: webhdfs (127\.0\.0\.1:\d+), webhdfs secret (\S+)", await ready.get())
         assert match
-        assert await Client(session, f"http://{match[1]}").create("/0123456789abcdef/file", b"1") == (201, None)
+        assert match[2] == str(secret)
+        assert await Client(session, f"http://{match[1]}", "/0123456789abcdef").create("/file", b"1") == (201, None)
         os.kill(os.getpid(), signal.SIGTERM)
         async with asyncio.timeout(60):
             await running
@@ -324,6 +402,7 @@ async def test_the_command_serves_until_it_is_told_to_stop(yt_cluster: LocalClus
         (["--listen=nowhere"], "host:port"),
         (["--listen=0.0.0.0:0"], "--secret-file"),
         (["--secret-file=/no/such/file"], "secret can not be read"),
+        (["--allowed-host=files.example:9870"], "--allowed-host"),
     ],
 )
 def test_wrong_arguments_of_the_command_are_named(arguments: list[str], words: str) -> None:

@@ -20,12 +20,14 @@ import pytest
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.testing import LocalCluster, LocalClusterSet, local_clusters
 from queue_agent.webhdfs.command import serve_clusters
+from queue_agent.webhdfs.secret import new_secret
 from tests.extras import skipped_without_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NUMBERS = itertools.count()
+_SECRET = new_secret()
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
@@ -95,7 +97,7 @@ def folder(clusters: LocalClusterSet) -> str:
 
 @pytest.fixture(scope="session")
 def webhdfs(clusters: LocalClusterSet) -> Iterator[str]:
-    """Address of the façade that serves the files of `home`, all of them below its name."""
+    """Address of the façade that serves the files of `home`, all of them below a secret and its name."""
     stop = Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         config = ClusterConfig(proxy=clusters["home"].url)
@@ -107,7 +109,7 @@ def webhdfs(clusters: LocalClusterSet) -> Iterator[str]:
 
 
 async def _serve_files(listener: socket.socket, config: ClusterConfig, stop: Event) -> None:
-    async with serve_clusters({"home": (config, "/")}, listener):
+    async with serve_clusters({"home": (config, "/")}, listener, secret=_SECRET, hosts=()):
         await asyncio.to_thread(stop.wait)
 
 
@@ -129,7 +131,7 @@ def spark_settings(clusters: LocalClusterSet, webhdfs: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        **checkpoint_conf(webhdfs, "home"),
+        **checkpoint_conf(webhdfs, f"{_SECRET}/home"),
     }
 
 

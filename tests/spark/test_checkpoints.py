@@ -78,6 +78,16 @@ def test_a_stream_with_state_keeps_it_in_cypress(
 
 def test_settings_name_the_facade_and_what_paths_begin_with() -> None:
     fallback = "spark.hadoop.fs.viewfs.mounttable.yt.linkFallback"
-    assert checkpoint_conf("host:9870")[fallback] == "webhdfs://host:9870/"
     assert checkpoint_conf("host:9870", "secret/pythia")[fallback] == "webhdfs://host:9870/secret/pythia"
-    assert checkpoint_conf("host:443", tls=True)[fallback] == "swebhdfs://host:443/"
+    assert checkpoint_conf("host:443", "secret", tls=True)[fallback] == "swebhdfs://host:443/secret"
+
+
+def test_spark_does_not_show_the_secret(spark: SparkSession, spark_settings: dict[str, str]) -> None:
+    """What its pages and logs show of settings, it takes through this function."""
+    fallback = "spark.hadoop.fs.viewfs.mounttable.yt.linkFallback"
+    assert "secret-" in spark_settings[fallback]
+    jvm = spark._jvm
+    assert jvm is not None
+    settings = jvm.PythonUtils.toSeq([jvm.scala.Tuple2(fallback, spark_settings[fallback])])
+    conf = spark._jsparkSession.sparkContext().conf()
+    assert "secret-" not in jvm.org.apache.spark.util.Utils.redact(conf, settings).toString()
