@@ -186,9 +186,15 @@ class WebHdfsServer:
         pieces = files.read(path, offset, count)
         first = await anext(pieces, b"")
         await response.prepare(request)
-        await response.write(first)
-        async for piece in pieces:
-            await response.write(piece)
+        try:
+            await response.write(first)
+            async for piece in pieces:
+                await response.write(piece)
+        except (ClusterError, FileError) as error:
+            log.warning("read broke off", error=str(error))
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionAbortedError("the answer could not be completed") from error
         await response.write_eof()
         return response
 
@@ -307,7 +313,7 @@ async def _errors_as_remote_exceptions(
         log.warning("request failed", operation=request.query.get("op"), error=error.message)
         return _remote_exception(403, "java.io.IOException", error.message)
     except ConnectionError:
-        raise  # the client is gone
+        raise  # nobody is left to be told
     except Exception:  # a bug: clients are told in their own words too
         log.exception("request crashed", operation=request.query.get("op"))
         return _remote_exception(500, "java.lang.RuntimeException", "Internal error of the WebHDFS server, see its log")
