@@ -69,11 +69,10 @@ async def send(origin: str, method: str, target: str, host: str = "localhost") -
             answer = await reader.read()
     finally:
         writer.transport.abort()
-    head, _, body = answer.partition(b"\r\n\r\n")
-    status = int(head.split(b" ")[1])
+    status = int(answer.split(b" ", 2)[1])
     if status < 400:
         return status, {}
-    exception: dict[str, str] = json.loads(body)["RemoteException"]
+    exception: dict[str, str] = json.loads(answer.partition(b"\r\n\r\n")[2])["RemoteException"]
     assert set(exception) == {"exception", "javaClassName", "message"}
     assert len(exception["message"]) < 1000
     return status, exception

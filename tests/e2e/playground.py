@@ -166,6 +166,11 @@ class Playground:
         assert self.token_file is not None
         return self.token_file.read_text().strip()
 
+    def webhdfs_secret(self) -> str:
+        """With which paths of WebHDFS begin."""
+        assert self.webhdfs_secret_file is not None
+        return self.webhdfs_secret_file.read_text().strip()
+
     def shell(self, script: str) -> subprocess.CompletedProcess[str]:
         """Run what bob types; `yt` is the unmodified client, and clusters go by their names."""
         aliases = "".join(f'{name}="{url}";' for name, url in self.clusters.items())

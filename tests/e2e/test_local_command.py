@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
@@ -77,7 +78,8 @@ def test_the_ready_line_names_addresses_that_answer(playground: Playground) -> N
     assert re.fullmatch(
         r"pythia http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\),"
         r" hume http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\),"
-        r" agent http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+",
+        r" agent http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+,"
+        r" webhdfs secret \S+",
         playground.ready_line,
     )
     for url in playground.clusters.values():
@@ -93,8 +95,11 @@ def test_files_of_every_cluster_are_served_by_webhdfs(playground: Playground) ->
     for name, url in playground.clusters.items():
         with connected(url) as client:
             client.write_file("//tmp/file", name.encode())
-        address = f"http://{playground.webhdfs}/webhdfs/v1/{name}/tmp/file?op=OPEN"
-        with urlopen(address, timeout=10) as response:
+        address = f"http://{playground.webhdfs}/webhdfs/v1/{{}}{name}/tmp/file?op=OPEN"
+        with pytest.raises(HTTPError) as refused:
+            urlopen(address.format(""), timeout=10)
+        refused.value.close()
+        with urlopen(address.format(f"{playground.webhdfs_secret()}/"), timeout=10) as response:
             assert response.read() == name.encode()
 
 
@@ -196,8 +201,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
 
 def test_without_agents_there_are_only_clusters(alone: Playground) -> None:
     assert re.fullmatch(
-        r"alone http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+", alone.ready_line
+        r"alone http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+, webhdfs secret \S+",
+        alone.ready_line,
     )
+    assert alone.webhdfs_secret_file == alone.directory / "data" / "webhdfs.secret"
     assert alone.processes() == [alone.process.pid]
     with connected(alone.clusters["alone"]) as client:
         create_queue(client, QUEUE, 3)

@@ -66,7 +66,7 @@ def test_nobody_gets_in_without_a_token(guarded: Playground) -> None:
     with pytest.raises(HTTPError) as missing:
         urlopen(served.format(""), timeout=10)
     missing.value.close()
-    with urlopen(served.format(f"{guarded.webhdfs_secret_file.read_text().strip()}/"), timeout=10) as answer:
+    with urlopen(served.format(f"{guarded.webhdfs_secret()}/"), timeout=10) as answer:
         assert b"tmp" in answer.read()
     listed = f"YT_PROXY={pythia} YT_TOKEN_PATH={guarded.token_file} yt list //sys/users"
     assert "root" in guarded.shell(listed).stdout.split()
