@@ -103,12 +103,12 @@ class HttpTransport:
         # aiohttp warns of large bodies given as bytes, which it writes in one go.
         data = io.BytesIO(body) if body is not None and len(body) > _MAX_BYTES_BODY else body
         async with self._session.request(
-            method, url, headers=headers, data=data, allow_redirects=False, middlewares=(_Once(),)
+            method, url, headers=headers, data=data, allow_redirects=False, middlewares=(SendOnce(),)
         ) as response:
             return HttpAnswer(response.status, response.headers, await response.read())
 
 
-class _Once:
+class SendOnce:
     """Lets aiohttp send one request once.
 
     By itself it sends a request of some methods, PUT among them, again when a connection breaks, though a server may

@@ -25,6 +25,10 @@ _MAX_IDLE_PER_ORIGIN = 64
 """As many as there may be requests when there is much to do; a new connection costs more than a request."""
 
 
+_MAX_IDLE_SECONDS: Final = 15.0
+"""Less than servers and what is before them wait: what they close at the moment of a request takes it along."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
     """A whole answer."""
@@ -122,9 +126,10 @@ class TrailerHttp:
 
     def _take_idle(self, origin: URL) -> _Connection | None:
         connections = self._idle[origin]
+        earliest = asyncio.get_running_loop().time() - _MAX_IDLE_SECONDS
         while connections:
             connection = connections.pop()
-            if connection.usable:
+            if connection.usable and connection.idle_since >= earliest:
                 return connection
             connection.close()
         return None
@@ -165,6 +170,9 @@ class _Connection:
         self._forgets_after = 0
         self.answered = False
         """Whether any byte of the present answer has come."""
+
+        self.idle_since = 0.0
+        """When it became idle last, on the clock of the loop."""
 
     @staticmethod
     def _new_protocol() -> h11.Connection:
@@ -236,6 +244,7 @@ class _Connection:
         if self._protocol.trailing_data[0]:
             return False
         self._protocol.start_next_cycle()
+        self.idle_since = asyncio.get_running_loop().time()
         return True
 
     def close(self) -> None:

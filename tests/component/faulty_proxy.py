@@ -13,6 +13,7 @@ from typing import Final, Self
 import aiohttp
 from aiohttp import web
 
+from queue_agent.adapters.http_transport import SendOnce
 from queue_agent.wire import http
 
 _HOP_BY_HOP: Final = frozenset({"host", "connection", "transfer-encoding", "content-length", "trailer", "te"})
@@ -164,7 +165,9 @@ class FaultyProxy:
         assert self._session is not None
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
         url = self._target + request.raw_path
-        async with self._session.request(request.method, url, headers=headers, data=body) as answer:
+        async with self._session.request(
+            request.method, url, headers=headers, data=body, middlewares=(SendOnce(),)
+        ) as answer:
             kept = {name: value for name, value in answer.headers.items() if name.lower() not in _HOP_BY_HOP}
             return web.Response(status=answer.status, headers=kept, body=await answer.read())
 

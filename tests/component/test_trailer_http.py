@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from queue_agent.adapters import trailer_http
 from queue_agent.adapters.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ClusterUnavailable
@@ -70,6 +71,22 @@ async def test_a_connection_is_used_again() -> None:
     async with raw_server(connected) as address:
         await select(address, times=3)
     assert connections == 1
+
+
+async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trailer_http, "_MAX_IDLE_SECONDS", -1.0)
+    connections = 0
+    whole = CHUNKED + ROW + b"0\r\n\r\n"
+    answer = answering(whole, whole, whole, close=False)
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await answer(reader, writer)
+
+    async with raw_server(connected) as address:
+        await select(address, times=3)
+    assert connections == 3
 
 
 async def test_a_connection_closed_while_idle_is_replaced() -> None:

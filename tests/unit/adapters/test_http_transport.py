@@ -1,0 +1,32 @@
+"""Who in the package may send HTTP requests by aiohttp, which sends those of some methods again by itself."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from aiohttp.client import IDEMPOTENT_METHODS
+
+import queue_agent
+
+SOURCES = Path(queue_agent.__file__).parent
+
+SENDERS = {
+    "adapters/http_transport.py": "each request through `SendOnce`",
+    "commands/agent_api.py": "GET and POST, the second of which aiohttp does not send again",
+    "local.py": "GET alone",
+}
+
+
+def test_sessions_are_made_where_that_has_been_thought_of() -> None:
+    found = {
+        file.relative_to(SOURCES).as_posix()
+        for file in SOURCES.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("ClientSession", "aiohttp.request"))
+    }
+    assert found == set(SENDERS)
+
+
+def test_a_post_is_not_sent_again_by_aiohttp() -> None:
+    assert "POST" not in IDEMPOTENT_METHODS
