@@ -30,7 +30,7 @@ from queue_agent.core.offset_reset import (
 )
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.timestamps import instant_of, timestamp_of
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, OutcomeUnknown
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.ypath import parse_rich
@@ -206,7 +206,11 @@ class ConsumerReset:
 
         async def advance(index: int) -> None:
             move = changes[index]
-            await cluster.advance_consumer(plan.consumer, plan.queue, index, move.current, move.target)
+            try:
+                await cluster.advance_consumer(plan.consumer, plan.queue, index, move.current, move.target)
+            except OutcomeUnknown:
+                # Only from where it stood: if it has been moved, this is refused, and tells where it stands now.
+                await cluster.advance_consumer(plan.consumer, plan.queue, index, move.current, move.target)
 
         outcomes = await fan_out(advance, changes, limit=_CONCURRENT_MOVES)
         failures = {

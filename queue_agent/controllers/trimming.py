@@ -26,7 +26,7 @@ from queue_agent.core.trim_errors import find_trim_error, join_session_errors
 from queue_agent.core.trim_inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trim_journal import TrimRecord
 from queue_agent.core.trim_plan import TrimPlan
-from queue_agent.errors import ActionRefused, ClusterError
+from queue_agent.errors import ActionRefused, ClusterError, OutcomeUnknown
 from queue_agent.ports.cluster import Cluster
 
 log = structlog.get_logger(__name__)
@@ -195,10 +195,12 @@ class Trimmer:
                     log.warning("partition not trimmed", **fields, error=str(outcome))
                 self._refusals[plan.table, index] = outcome.code
                 failures[index] = origin.cluster_error(outcome)
-                continue
-            log.debug("partition trimmed", **fields, constraint=trims[index].constraint.to_map())
-            if self._refusals.pop((plan.table, index), None) is not None:
-                log.info("partition trimmed again", **fields)
+                if not isinstance(outcome, OutcomeUnknown):
+                    continue  # what may have been trimmed is in the journal too
+            else:
+                log.debug("partition trimmed", **fields, constraint=trims[index].constraint.to_map())
+                if self._refusals.pop((plan.table, index), None) is not None:
+                    log.info("partition trimmed again", **fields)
             partition = plan.partitions[index].partition
             assert isinstance(partition, QueuePartition), "only what can be read has a target"
             self._note(plan.table, object_id, index, partition.lower_row_index, trims[index], origin)
@@ -217,7 +219,7 @@ class Trimmer:
         trim: PartitionTrim,
         origin: Origin,
     ) -> None:
-        assert trim.target is not None, "it was done"
+        assert trim.target is not None, "it was asked for"
         context = self._context
         if not context.config.trim_journal:
             return

@@ -37,6 +37,9 @@ class Kind(enum.Enum):
     CLOSED = "closed"
     """The connection is closed without an answer."""
 
+    LOST = "lost"
+    """The cluster carries the request out; the connection is closed without its answer."""
+
     SILENT = "silent"
     """No answer, until whoever asked gives up."""
 
@@ -157,6 +160,8 @@ class FaultyProxy:
                 return await self._cut(request, await self._pass_on(request, body))
             case Kind.CLOSED:
                 return _hang_up(request, web.Response())
+            case Kind.LOST:
+                return _hang_up(request, await self._pass_on(request, body))
             case Kind.SILENT:
                 await asyncio.Event().wait()
                 raise AssertionError("nobody sets it")

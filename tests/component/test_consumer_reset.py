@@ -92,6 +92,14 @@ def test_a_consumer_is_moved_and_its_next_rows_are_those_it_was_moved_to(world: 
     assert next(iter(pulled))["$row_index"] == 4
 
 
+@pytest.mark.parametrize("executed", [False, True])
+def test_a_move_whose_answer_is_lost_is_done_once(world: World, *, executed: bool) -> None:
+    with world.clusters["hume"].faults.drop("advance_queue_consumer", count=1, executed=executed):
+        code, output = world.reset("--to", "7", "--yes")
+    assert (code, world.offsets()) == (0, [7, 7]), output
+    assert "2 of 2 partitions moved" in output
+
+
 def test_a_time_is_the_first_row_committed_then_or_later(world: World) -> None:
     seventh = (world.start + timedelta(minutes=7)).replace(microsecond=0)
     code, output = world.reset("--to", seventh.isoformat(), "--partition", "1", "--yes")

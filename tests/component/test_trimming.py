@@ -264,6 +264,16 @@ async def test_trims_are_written_to_the_journal(world: World) -> None:
     assert row["constraint"]["subject"] == f"hume:{CONSUMER}"
 
 
+async def test_a_trim_whose_answer_was_lost_is_in_the_journal_too(world: World) -> None:
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    async with world.proxy.fault(Kind.LOST, command="trim_rows"):
+        await world.start(queue_agent=TRIMS)
+        await eventually(world.rows_there, lambda rows: rows == (4, 10))
+        [row] = await eventually(world.journal, bool)
+    assert world.proxy.hits == 1
+    assert (row["lower_row_index"], row["trimmed_row_count"]) == (0, 4)
+
+
 async def test_a_journal_that_is_not_there_is_an_alert_and_trimming_goes_on(world: World) -> None:
     await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
     schema = (await world.user.run("get", path=f"{JOURNAL}/@schema"))["value"]
