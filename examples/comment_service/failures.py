@@ -8,7 +8,7 @@ from http.client import HTTPException
 from typing import ClassVar, Final
 
 from yt.packages.requests.exceptions import Timeout
-from yt.packages.urllib3.exceptions import ReadTimeoutError
+from yt.packages.urllib3.exceptions import NewConnectionError, ReadTimeoutError
 from yt.wrapper import YtError
 
 TIMEOUT: Final = 3
@@ -65,7 +65,11 @@ def _failure(error: YtError | OSError | HTTPException) -> CommentServiceError:
         causes = (error, *error.args)
         if any(isinstance(cause, Timeout | ReadTimeoutError | TimeoutError) for cause in causes):
             return TimedOut("The cluster did not answer in time")
-        return Unavailable(f"The cluster cannot be reached: {type(error).__name__}")
+        if any(isinstance(getattr(cause, "reason", None), NewConnectionError) for cause in causes):
+            return Unavailable("The cluster cannot be reached: nothing was done")
+        return Unavailable(
+            "The cluster did not answer: what was asked for may have been done. Look before you repeat it"
+        )
     words = "; ".join(_messages(error))
     if is_conflict(error):
         return Conflict(f"Somebody else has written there at the same time: {words}")

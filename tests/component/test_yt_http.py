@@ -255,6 +255,13 @@ async def test_a_proxy_that_can_not_be_reached_is_banned_and_another_one_serves(
     assert [outcome for _, _, outcome in requests.outcomes] == ["unavailable", "ok", "ok"]
 
 
+async def test_a_write_that_no_proxy_has_taken_goes_to_another(proxy: Proxy) -> None:
+    proxy.hosts = ["127.0.0.1:1"]
+    async with YtHttp("hume", config(proxy.address)) as client:
+        await client.call("insert_rows", {"path": "//tmp/t"}, rows=[{"a": 1}])
+    assert len(proxy.requests) == 1
+
+
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:
     async with YtHttp("hume", config("127.0.0.1:1", retry_count=0)) as client:
         with pytest.raises(ClusterUnavailable, match="get //x on cluster hume"):

@@ -218,6 +218,18 @@ async def test_a_cluster_that_does_not_answer_in_time_is_a_timeout(
         check_nothing_is_half_there(cluster)
 
 
+async def test_a_comment_whose_answer_was_lost_is_there_once_and_nobody_claims_otherwise(
+    service: Service, cluster: LocalCluster
+) -> None:
+    topic = await service.new_topic()
+    comment = {"parent_path": "0", "content": "x", "user": "ann"}
+    with cluster.faults.drop("commit_transaction", count=1, executed=True):
+        status, document = await ask(service, "post_comment", topic, comment)
+    assert (status, "may have been done" in document["error"]) == (503, True)
+    assert [one["content"] for one in await service.tree(topic)] == ["first", "x"]
+    check_nothing_is_half_there(cluster)
+
+
 @pytest.mark.parametrize(("method", "parameters"), CALLS[:3])
 async def test_of_two_who_write_at_once_the_later_learns_of_the_conflict(
     cluster: LocalCluster, time: Time, method: str, parameters: dict[str, Any]
