@@ -13,7 +13,7 @@ import h11
 from yarl import URL
 
 from queue_agent.adapters.http_commands import Command
-from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, NotConnected, TrailerHttp
+from queue_agent.adapters.trailer_http import MAX_HEADER_SIZE, HttpAnswer, NotConnected, TrailerHttp, words_of
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.ports.cluster import Permit
 
@@ -125,7 +125,7 @@ class SendOnce:
     ) -> aiohttp.ClientResponse:
         if self._sent:
             error = self._error
-            words = "the request was sent already" if error is None else str(error) or type(error).__name__
+            words = "the request was sent already" if error is None else words_of(error)
             raise aiohttp.ClientConnectionError(words) from error
         self._sent = True
         try:

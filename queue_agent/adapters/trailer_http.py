@@ -142,7 +142,7 @@ class TrailerHttp:
         except TimeoutError as error:
             raise NotConnected(f"no connection in {self._connect_timeout:g} s") from error
         except OSError as error:
-            raise NotConnected(str(error) or type(error).__name__) from error
+            raise NotConnected(words_of(error)) from error
         return _Connection(reader, writer)
 
     async def _exchange(self, connection: _Connection, request: _Request) -> HttpAnswer:
@@ -253,3 +253,8 @@ class _Connection:
 
 def _decoded(event: h11.Response | h11.EndOfMessage) -> CIMultiDict[str]:
     return CIMultiDict((name.decode("ascii"), value.decode("latin-1")) for name, value in event.headers)
+
+
+def words_of(error: BaseException) -> str:
+    """An error's own words; some have none but their name."""
+    return str(error) or type(error).__name__

@@ -20,6 +20,7 @@ from queue_agent.adapters.cluster_access import TokenFile, proxy_origin, tls_con
 from queue_agent.adapters.http_commands import COMMANDS, Command
 from queue_agent.adapters.http_transport import TRANSPORT_ERRORS, HttpTransport, was_not_sent
 from queue_agent.adapters.proxy_pool import ProxyPool
+from queue_agent.adapters.trailer_http import words_of
 from queue_agent.adapters.yt_errors import (
     RETRIABLE_CODES,
     find_error,
@@ -121,19 +122,18 @@ class YtHttp:
     async def execute(
         self, command: str, parameters: Mapping[str, Any], value: Any = None, *, subject: str | None = None
     ) -> Any:
-        """Run a light command that changes something, in a batch of its own: its mutation id tells repeats.
+        """Run a light command that changes something, in a batch of its own, by whose mutation id repeats are known.
+
+        Errors are those of `call`.
 
         Args:
             command: such as `create` or `mount_table`.
             parameters: of the command.
             value: its input, for commands such as `set`.
-            subject: see `call`.
+            subject: as of `call`.
 
         Returns:
             What the command answers; None if that is nothing.
-
-        Raises:
-            ClusterError: see `call`.
         """
         request: dict[str, Any] = {"command": command, "parameters": parameters}
         if value is not None:
@@ -203,7 +203,7 @@ class YtHttp:
             answer = await self._transport.send_once("POST", URL(origin + "/auth/whoami"), self._headers(_WHOAMI), b"")
             document = json.loads(answer.body) if answer.status == 200 else {}
         except TRANSPORT_ERRORS as error:
-            raise ClusterUnavailable(f"{request} failed: {_words(error)} ({origin})", ErrorCode.TRANSPORT) from error
+            raise ClusterUnavailable(f"{request} failed: {words_of(error)} ({origin})", ErrorCode.TRANSPORT) from error
         except ValueError as error:
             raise ClusterError(f"Answer to {request} is malformed: {error}") from error
         if answer.status in (401, 403):
@@ -293,7 +293,7 @@ class YtHttp:
             timed_out = isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError)
             timeout = self._config.request_timeout.total_seconds()
             timeout = timeout if permit is None else min(timeout, permit.seconds)
-            words = f"no answer in {timeout:g} s" if timed_out else _words(error)
+            words = f"no answer in {timeout:g} s" if timed_out else words_of(error)
             self._ban(origin, words)
             unavailable = ClusterUnavailable(
                 f"{self._request(command, subject)} failed: {words} ({origin})",
@@ -366,7 +366,7 @@ class YtHttp:
                     raise aiohttp.ClientError(f"HTTP status {answer.status}")
                 origins = [str(URL(f"{self._scheme}://{host}").origin()) for host in json.loads(answer.body)]
             except (*TRANSPORT_ERRORS, ValueError) as error:
-                log.warning("proxies not known", cluster=self._cluster, proxy=origin, error=_words(error))
+                log.warning("proxies not known", cluster=self._cluster, proxy=origin, error=words_of(error))
             else:
                 self._pool.discovered(origins)
                 self._hosts_known = True
@@ -400,8 +400,3 @@ def _with_encoded(parameters: bytes, encoded: Mapping[str, bytes]) -> bytes:
     """A map in YSON with further members, whose values are in YSON already."""
     members = b"".join(b"%s=%s;" % (name.encode(), value) for name, value in encoded.items())
     return b"{" + members + parameters[1:]
-
-
-def _words(error: Exception) -> str:
-    """An error's own words; some have none but their name."""
-    return str(error) or type(error).__name__

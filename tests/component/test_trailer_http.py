@@ -58,7 +58,11 @@ async def test_an_answer_that_breaks_off_or_does_not_tell_its_length_is_an_error
             await select(address)
 
 
-async def test_a_connection_is_used_again() -> None:
+@pytest.mark.parametrize(("idle_seconds", "expected"), [(60.0, 1), (-1.0, 3)])
+async def test_a_connection_is_used_again_unless_it_was_idle_for_long(
+    monkeypatch: pytest.MonkeyPatch, idle_seconds: float, expected: int
+) -> None:
+    monkeypatch.setattr(trailer_http, "_MAX_IDLE_SECONDS", idle_seconds)
     connections = 0
     whole = CHUNKED + ROW + b"0\r\n\r\n"
     answer = answering(whole, whole, whole, close=False)
@@ -70,23 +74,7 @@ async def test_a_connection_is_used_again() -> None:
 
     async with raw_server(connected) as address:
         await select(address, times=3)
-    assert connections == 1
-
-
-async def test_a_connection_that_was_idle_for_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trailer_http, "_MAX_IDLE_SECONDS", -1.0)
-    connections = 0
-    whole = CHUNKED + ROW + b"0\r\n\r\n"
-    answer = answering(whole, whole, whole, close=False)
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal connections
-        connections += 1
-        await answer(reader, writer)
-
-    async with raw_server(connected) as address:
-        await select(address, times=3)
-    assert connections == 3
+    assert connections == expected
 
 
 async def test_a_connection_closed_while_idle_is_replaced() -> None:
