@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc conformance-go bench docs lock proto clean
+.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc conformance-go attack mutants bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -79,6 +79,14 @@ conformance-rpc: .venv/dev.installed  ## the conformance suite over RPC, as far 
 
 conformance-go: .venv/dev.installed  ## what the Go SDK does over RPC; needs Go, and its module proxy the first time
 	YT_CONFORMANCE_GO=1 $(BIN)/pytest -q -rs tests/conformance/test_go_client.py
+
+SECONDS ?= 60
+
+attack: .venv/dev.installed  ## two agents killed, stopped, cut off and misled for SECONDS; no row may go that somebody needs
+	$(BIN)/python -m tests.attack --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+mutants: .venv/dev.installed  ## change the code that decides what is trimmed; tests must notice (MODULES="core.lease core.trim")
+	$(BIN)/python -m tests.mutation $(MODULES)
 
 bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster

@@ -43,6 +43,9 @@ class Kind(enum.Enum):
     SILENT = "silent"
     """No answer, until whoever asked gives up."""
 
+    DOUBLED = "doubled"
+    """The request is sent twice, the second time after a while; the answer is that to the second one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -56,7 +59,7 @@ class Fault:
     """Name of the command; empty: any."""
 
     seconds: float = 0.0
-    """Of delay, for slow ones."""
+    """Of delay, for slow and doubled ones."""
 
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -162,6 +165,10 @@ class FaultyProxy:
                 return _hang_up(request, web.Response())
             case Kind.LOST:
                 return _hang_up(request, await self._pass_on(request, body))
+            case Kind.DOUBLED:
+                await self._pass_on(request, body)
+                await asyncio.sleep(fault.seconds)
+                return await self._pass_on(request, body)
             case Kind.SILENT:
                 await asyncio.Event().wait()
                 raise AssertionError("nobody sets it")

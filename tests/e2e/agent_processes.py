@@ -41,9 +41,20 @@ _ASKED_AT_ONCE: Final = 80
 
 
 class AgentProcess:
-    """One agent, under a user of its own; it keeps its address from one life to the next."""
+    """One agent, under a user of its own; it keeps its address from one life to the next.
 
-    def __init__(self, number: int, directory: Path, wire: CutWire, token: str, lease: float) -> None:
+    Args:
+        number: in its names.
+        directory: for its files.
+        wire: to the cluster.
+        token: of its user.
+        lease: in seconds.
+        sections: of its configuration, in place of those it has by default.
+    """
+
+    def __init__(
+        self, number: int, directory: Path, wire: CutWire, token: str, lease: float, **sections: Mapping[str, Any]
+    ) -> None:
         self.user = f"agent-{number}"
         self.wire = wire
         rpc_port, http_port = free_ports(2)
@@ -74,6 +85,7 @@ class AgentProcess:
                         "controller": {"pass_period": PASS_MILLISECONDS, "enable_automatic_trimming": True}
                     },
                     "logging": {"format": "console"},
+                    **sections,
                 }
             )
         )
@@ -107,6 +119,10 @@ class AgentProcess:
             self.send(signal.SIGCONT)
             self.process.kill()
             self.process.wait()
+
+    @property
+    def token_file(self) -> Path:
+        return self._config.with_name(f"{self.user}.token")
 
     def log(self) -> str:
         return self._log.read_text()

@@ -1,0 +1,92 @@
+"""An attack of a given length, and its figures."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.attack.driver import Driver
+from tests.attack.stage import Stage, running_stage
+
+_JUDGE_SECONDS: Final = 0.5
+_CALM_SECONDS: Final = 8.0
+"""At the end nothing goes wrong any more, so that agents trim what they can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What came of an attack."""
+
+    seed: int
+    seconds: float
+    actions: int
+    refused: int
+    faulty_requests: int
+    deaths: int
+    freezes: int
+    cuts: int
+    trims: int
+    trimmers: int
+    trimmed_rows: int
+    unknown_rows: int
+    violations: list[str]
+
+    def __str__(self) -> str:
+        return (
+            f"seed {self.seed}: {self.seconds:.0f} s, {self.actions} actions of the driver ({self.refused} refused),"
+            f" {self.faulty_requests} requests of agents spoilt, agents killed {self.deaths}, stopped {self.freezes}"
+            f" and cut off {self.cuts} times\n{self.trims} trims executed, by {self.trimmers} agents,"
+            f" {self.trimmed_rows} rows trimmed ({self.unknown_rows} of them not known to the model),"
+            f" {len(self.violations)} violations"
+        )
+
+
+async def attack(directory: Path, seconds: float, seed: int) -> Figures:
+    """Attack agents for so long.
+
+    Args:
+        directory: for data and logs; empty.
+        seconds: of attack, after everything has started.
+        seed: of what is done, and of what goes wrong.
+    """
+    async with running_stage(directory, random.Random(seed)) as stage:
+        driver = Driver(stage, random.Random(seed + 1))
+        await driver.prepare()
+        begun, stop = time.monotonic(), asyncio.Event()
+        trimmers: set[str] = set()
+        async with asyncio.TaskGroup() as group:
+            for work in (driver.work(stop), stage.spoil_wires(stop), stage.strike_agents(stop)):
+                group.create_task(work)
+            while time.monotonic() - begun < seconds:
+                await asyncio.sleep(_JUDGE_SECONDS)
+                trimmers |= await driver.judge()
+            stop.set()
+        await _calm(stage, driver)
+        account = driver.account
+        return Figures(
+            seed,
+            time.monotonic() - begun,
+            driver.actions,
+            len(driver.refusals),
+            stage.faulty_requests,
+            stage.deaths,
+            stage.freezes,
+            stage.cuts,
+            account.trims,
+            len(trimmers),
+            account.trimmed_rows,
+            account.unknown_rows,
+            account.violations,
+        )
+
+
+async def _calm(stage: Stage, driver: Driver) -> None:
+    """Let the agents do what is left."""
+    end = time.monotonic() + _CALM_SECONDS
+    while time.monotonic() < end:
+        await asyncio.sleep(_JUDGE_SECONDS)
+        await driver.judge()
