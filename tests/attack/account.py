@@ -44,7 +44,7 @@ class Timeline(Generic[T]):
 class Consumer:
     """One consumer of one queue."""
 
-    vital: Timeline[bool] = field(default_factory=Timeline)
+    vital: Timeline[bool] = field(default_factory=lambda: Timeline([(FOR_EVER, FOR_EVER, False)]))
     offsets: dict[int, Timeline[int]] = field(default_factory=lambda: defaultdict(_at_zero))
     """By partition."""
 
@@ -116,9 +116,7 @@ class Account:
 
     def judge(self, trim: Trim) -> None:
         """Count a trim, and note what is wrong about it."""
-        found = [
-            (queue, queue.storages[trim.object_id]) for queue in self.queues if trim.object_id in queue.storages
-        ]
+        found = [(queue, queue.storages[trim.object_id]) for queue in self.queues if trim.object_id in queue.storages]
         if not found:
             self.violations.append(f"{trim}: a table that nobody asked to be trimmed")
             return

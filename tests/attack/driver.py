@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from yarl import URL
 
-from tests.attack.account import Account, Consumer, Queue, Storage
+from tests.attack.account import FOR_EVER, Account, Consumer, Queue, Storage, Timeline
 from tests.attack.stage import Stage
 from tests.component.running_agent import User
 
@@ -30,8 +30,22 @@ _SCHEMA: Final = [
     {"name": "$timestamp", "type": "uint64"},
     {"name": "$cumulative_data_weight", "type": "int64"},
 ]
-_HUGE: Final = (2**63 - 1, 2**62, -1, 10**15, "x", True, 0.5, None, [], {}, {"enable": True, "retained_rows": "many"})
+_HUGE: Final[tuple[Any, ...]] = (
+    2**63 - 1,
+    2**62,
+    -1,
+    10**15,
+    "x",
+    True,
+    0.5,
+    None,
+    [],
+    {},
+    {"enable": True, "retained_rows": "many"},
+)
 _PAUSE: Final = 0.02
+_RARE_SECONDS: Final = (4.0, 20.0)
+"""From one thing after which agents have to find out much again to the next."""
 
 
 class Driver:
@@ -62,7 +76,7 @@ class Driver:
         return self._stage.users["pythia"]
 
     async def prepare(self) -> None:
-        """Make everything."""
+        """Make everything, before there are agents: they know all consumers from the beginning."""
         for consumer in CONSUMERS:
             await self._home.run("create", type="queue_consumer", path=consumer)
         for path in (PLAIN, EXPORTED):
@@ -90,20 +104,23 @@ class Driver:
             lambda: self._rewind(self._choose.choice(self.account.queues)),
             lambda: self._change_registration(self._choose.choice(self.account.queues)),
             lambda: self._retain(plain),
-            lambda: self._provoke(),
-            lambda: self._provoke(),
+            self._provoke,
+            self._provoke,
             lambda: self._flush(exported),
             lambda: self._flush(exported),
         ]
         rare: list[Callable[[], Awaitable[None]]] = [
             lambda: self._make_plain(plain),
             lambda: self._reshard(exported),
-            lambda: self._make_directory_anew(),
+            self._make_directory_anew,
             lambda: self._replace_replica(replicated),
         ]
+        next_rare = time.monotonic() + self._choose.uniform(*_RARE_SECONDS)
         while not stop.is_set():
-            luck = self._choose.random()
-            action = self._choose.choice(usual if luck < 0.85 else unusual if luck < 0.98 else rare)
+            action = self._choose.choice(usual if self._choose.random() < 0.85 else unusual)
+            if time.monotonic() > next_rare:
+                next_rare = time.monotonic() + self._choose.uniform(*_RARE_SECONDS)
+                action = self._choose.choice(rare)
             async with self._turn:
                 try:
                     await action()
@@ -128,12 +145,21 @@ class Driver:
 
     async def _make_plain(self, queue: Queue) -> None:
         """The queue, in place of what was there."""
-        if queue.storages:
+        is_new = not queue.storages
+        if not is_new:
             await self._home.run("remove", path=queue.path)
         await self._home.create_queue(queue.path, tablet_count=PARTITIONS, auto_trim_config={"enable": True})
         self._new_storage(queue, await self._id_of(self._home, queue.path))
         now = time.monotonic()
         queue.retained.set(now, now, 0)
+        if not is_new and self._choose.random() < 0.7:
+            await self._start_over(queue)
+
+    async def _start_over(self, queue: Queue) -> None:
+        """Have consumers read a queue that was made again from its beginning; else they wait until it is as long."""
+        for name in self._registered(queue):
+            for partition in range(self._tablet_count(queue)):
+                await self._advance(queue, name, partition, 0)
 
     async def _make_replicated(self, queue: Queue) -> None:
         if queue.storages:
@@ -161,6 +187,7 @@ class Driver:
         self._shifted += 1
         if self._shifted % 3 == 0:
             await self._make_replicated(queue)
+            await self._start_over(queue)
             return
         await self._home.run("remove", path=f"#{self._ids['hume']}")
         await self._make_replica(queue, "hume", "async")
@@ -169,17 +196,15 @@ class Driver:
         queue.storages[object_id] = Storage(object_id)
 
     async def _id_of(self, user: User, path: str) -> str:
-        return _value(await user.run("get", path=f"{path}/@id"), "value")
+        return str(_value(await user.run("get", path=f"{path}/@id"), "value"))
 
     async def _register_all(self, queue: Queue) -> None:
         for name in CONSUMERS:
-            queue.consumers[name] = Consumer()
+            queue.consumers[name] = Consumer(Timeline([(FOR_EVER, FOR_EVER, True)]))
             await self._register(queue, name)
 
     async def _register(self, queue: Queue, name: str) -> None:
-        sent = time.monotonic()
         await self._home.run("register_queue_consumer", queue_path=queue.path, consumer_path=name, vital=True)
-        queue.consumers[name].vital.set(sent, time.monotonic(), True)
 
     async def _ask_for_export(self) -> None:
         exported = self.account.queues[1]
@@ -227,7 +252,10 @@ class Driver:
         return [name for name, consumer in queue.consumers.items() if consumer.vital.changes[-1][2]]
 
     async def _rewind(self, queue: Queue) -> None:
-        name, partition = self._choose.choice(self._registered(queue)), self._choose.randrange(self._tablet_count(queue))
+        name, partition = (
+            self._choose.choice(self._registered(queue)),
+            self._choose.randrange(self._tablet_count(queue)),
+        )
         offset = self._offset(queue, name, partition) - self._choose.randint(1, 10)
         if offset > 0:
             await self._advance(queue, name, partition, offset)
@@ -251,6 +279,7 @@ class Driver:
             await self._home.run("unregister_queue_consumer", queue_path=queue.path, consumer_path=name)
         else:
             await self._register(queue, name)
+            vital.set(sent, time.monotonic(), True)
 
     async def _retain(self, queue: Queue) -> None:
         sent, count = time.monotonic(), self._choose.choice((0, 0, 5, 50))
@@ -267,7 +296,10 @@ class Driver:
                 ("auto_trim_config", value),
                 ("static_export_config", {"e": {"export_directory": DIRECTORY, "export_period": value}}),
                 ("static_export_config", {"e": {"export_directory": value, "export_ttl": value}}),
-                ("static_export_config", {"e": {"export_directory": "//tmp", "export_period": 1000, "export_ttl": value}}),
+                (
+                    "static_export_config",
+                    {"e": {"export_directory": "//tmp", "export_period": 1000, "export_ttl": value}},
+                ),
                 ("static_export_config", {"e": value}),
                 ("queue_agent_banned", value),
                 ("queue_profiling_tag", value),

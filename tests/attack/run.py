@@ -56,6 +56,7 @@ async def attack(directory: Path, seconds: float, seed: int) -> Figures:
     async with running_stage(directory, random.Random(seed)) as stage:
         driver = Driver(stage, random.Random(seed + 1))
         await driver.prepare()
+        stage.start_agents()
         begun, stop = time.monotonic(), asyncio.Event()
         trimmers: set[str] = set()
         async with asyncio.TaskGroup() as group:

@@ -54,6 +54,10 @@ class Stage:
     def faulty_requests(self) -> int:
         return sum(proxy.hits for proxy in self.proxies)
 
+    def start_agents(self) -> None:
+        for agent in self.agents:
+            agent.start()
+
     async def new_trims(self) -> list[Trim]:
         """Those of agents that have ended well since the last question."""
         found: list[Trim] = []
@@ -116,7 +120,7 @@ class Stage:
 
 @asynccontextmanager
 async def running_stage(directory: Path, randomness: random.Random) -> AsyncIterator[Stage]:
-    """Clusters that keep their data in a directory, and agents that have been started."""
+    """Clusters that keep their data in a directory, and agents that have not been started yet."""
     async with AsyncExitStack() as stack:
         playground = Playground(directory, "--agents=0", "--test-controls", f"--data-dir={directory / 'data'}")
         stack.callback(playground.kill)
@@ -129,8 +133,6 @@ async def running_stage(directory: Path, randomness: random.Random) -> AsyncIter
         listed = {"production": {"addresses": [agent.address for agent in stage.agents]}}
         for name, user in stage.users.items():
             await user.set(f"//sys/clusters/{name}/queue_agent/stages", listed)
-        for agent in stage.agents:
-            agent.start()
         yield stage
 
 

@@ -1,4 +1,4 @@
-"""`make mutants`: change the code that decides what is trimmed, one small thing at a time; each change must fail a test.
+"""`make mutants`: change the code that decides what is trimmed, one small thing at a time, and see a test fail.
 
 mutmut makes the changes in a copy of the sources, has mypy judge them, and runs the unit tests that reach the changed
 function. Whatever survives must be in `explained.toml` with a reason why no test could notice it, or this fails.
@@ -61,9 +61,11 @@ def main() -> int:
     options = parser.parse_args()
     patterns = [f"queue_agent.{module}.*" for module in options.modules]
     environment = {**os.environ, "TRUTH_EXAMPLES": os.environ.get("TRUTH_EXAMPLES", "20")}
-    command = [Path(sys.executable).with_name("mutmut"), "run", "--max-children", str(options.jobs), *patterns]
+    command = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(options.jobs), *patterns]
     path = f"{Path(sys.executable).parent}:{environment['PATH']}"
-    run = subprocess.run(command, cwd=ROOT, env={**environment, "PATH": path}, stdout=subprocess.PIPE, text=True, check=False)
+    run = subprocess.run(
+        command, cwd=ROOT, env={**environment, "PATH": path}, stdout=subprocess.PIPE, text=True, check=False
+    )
     if run.returncode:
         print(run.stdout[-4000:])
         return run.returncode
@@ -89,9 +91,7 @@ def _change(name: str, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Lines that are gone, and lines in their place, without indentation."""
     diff = get_diff_for_mutant(name, path=file.relative_to(RESULTS).with_suffix(""))
     lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
-    removed, added = (
-        tuple(line[1:].strip() for line in lines if line.startswith(sign)) for sign in ("-", "+")
-    )
+    removed, added = (tuple(line[1:].strip() for line in lines if line.startswith(sign)) for sign in ("-", "+"))
     return removed, added
 
 

@@ -154,7 +154,7 @@ class TruthCluster:
             if key[0] < len(tablets) and (row := _find_row(tablets[key[0]], key[1])) and row.timestamp is not None
         }
         self._wire.answered()
-        return {column: found for column in columns}
+        return dict.fromkeys(columns, found)
 
     async def read_consumer_offsets(
         self, consumer_path: str, partition_counts: Mapping[CrossClusterRef, int], *, with_meta: bool, name: str = ""
@@ -311,10 +311,11 @@ class TruthExportView:
 
     async def read_destination(self, directory: str) -> Destination:
         self._wire.ask()
-        progress = self._tables.directory(directory).progress
+        found = self._tables.directory(directory)
+        object_id, progress = found.object_id, found.progress
         users = [table for table in self._tables.storages() if directory in table.exports.values()]
         self._wire.answered()
-        return Destination({"originating_queue_id": users[0].object_id if users else "0-0-0-0"}, progress)
+        return Destination(object_id, {"originating_queue_id": users[0].object_id if users else "0-0-0-0"}, progress)
 
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
         self._wire.ask()
@@ -327,7 +328,9 @@ class TruthExportView:
 
     async def get_flushed_row_counts(self, chunk_list_ids: Sequence[str]) -> Sequence[int]:
         self._wire.ask()
-        found = self._locked[1] if self._locked else [one for table in self._tables.storages() for one in _chunks(table)]
+        found = (
+            self._locked[1] if self._locked else [one for table in self._tables.storages() for one in _chunks(table)]
+        )
         flushed = {f"list-{tablet_id}": count for tablet_id, _, count in found}
         self._wire.answered()
         return [flushed[one] for one in chunk_list_ids]
@@ -342,7 +345,9 @@ class TruthExportView:
         }
 
     def _find_chunks(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        tablets = self._locked[1] if self._locked else [one for table in self._tables.storages() for one in _chunks(table)]
+        tablets = (
+            self._locked[1] if self._locked else [one for table in self._tables.storages() for one in _chunks(table)]
+        )
         by_id = {chunk.id: chunk for _, chunks, _ in tablets for chunk in chunks}
         if any(chunk_id not in by_id for chunk_id in chunk_ids):
             raise ObjectNotFound("No such chunk", 500)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_config import AutoTrimConfig
-from tests.truth.tables import Directory, Event, Replicated, Row, Table, Tables, timestamp_at
+from tests.truth.tables import Event, Replicated, Row, Table, Tables, timestamp_at
 
 CONSUMERS: Final = tuple(CrossClusterRef("hume", f"//c{number}") for number in range(2))
 EXPORTS: Final = ("hourly", "daily")
@@ -205,8 +205,7 @@ class History:
 
     def _make_directory_anew(self, a: int, b: int, c: int) -> None:
         if self.tables.directories:
-            path = sorted(self.tables.directories)[a % len(self.tables.directories)]
-            self.tables.directories[path] = Directory()
+            self.tables.make_directory(sorted(self.tables.directories)[a % len(self.tables.directories)])
 
     def _set_progress_back(self, a: int, b: int, c: int) -> None:
         """An operator wants rows exported again: the newest of one partition, from the end of a chunk on."""

@@ -64,6 +64,7 @@ class Tablet:
 class Directory:
     """Directory of an export."""
 
+    object_id: str
     progress: Any = None
     """The attribute, as an exporter or somebody else has left it."""
 
@@ -257,4 +258,11 @@ class Tables:
         table.revision += 1
 
     def directory(self, path: str) -> Directory:
-        return self.directories.setdefault(path, Directory())
+        """What is at a path; a new directory if there was none."""
+        if path not in self.directories:
+            self.make_directory(path)
+        return self.directories[path]
+
+    def make_directory(self, path: str) -> None:
+        """A directory without tables, in place of what was there."""
+        self.directories[path] = Directory(self.new_id())

@@ -11,6 +11,7 @@ import os
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -107,3 +108,23 @@ class TrimTruth(RuleBasedStateMachine):
 
 TestTrimTruth = TrimTruth.TestCase
 TestTrimTruth.settings = settings(max_examples=EXAMPLES, stateful_step_count=15)
+
+
+@pytest.mark.parametrize("is_replicated", [False, True])
+async def test_what_nobody_needs_goes_when_all_is_well(is_replicated: bool) -> None:
+    history = History(is_replicated, partition_count=2)
+    agent = TruthAgent(history)
+    history.fill(4)
+    for event in [("send", 0, 0, 0), ("send", 0, 1, 0), ("write", 0, 0, 0), ("write", 1, 0, 0)]:
+        history.happen(event)
+    for event in [("send", 0, 0, 0), ("send", 0, 1, 0), ("export", 0, 0, 0), ("export", 1, 1, 1)]:
+        history.happen(event)
+    for table in range(2):
+        history.happen(("flush", table, 0, 0))
+    history.tables.second += 3
+    for _ in range(3):
+        await agent.catch_up()
+    await agent.poll_queue()
+    assert [[tablet.lower for tablet in table.tablets] for table in history.tables.storages()] == (
+        [[3, 3], [3, 3]] if is_replicated else [[3, 3]]
+    )
