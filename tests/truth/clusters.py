@@ -26,7 +26,7 @@ from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.ports.cluster import Permit
 from tests.truth.history import CONSUMERS, History
-from tests.truth.tables import Chunk, Event, Node, Replicated, Row, Table, Tablet, timestamp_at
+from tests.truth.tables import Chunk, Directory, Event, Node, Replicated, Row, Table, Tablet, timestamp_at
 from tests.unit.controllers.agent_world import CONSUMER_ATTRIBUTES
 
 Meanwhile = Mapping[int, Event]
@@ -278,7 +278,10 @@ class TruthExports:
         self._wire.ask()
         transaction = TruthExportTransaction(self.name, self._wire)
         self._wire.answered()
-        yield transaction
+        try:
+            yield transaction
+        finally:
+            transaction.end()
 
 
 class TruthExportView:
@@ -309,11 +312,21 @@ class TruthExportView:
         self._wire.answered()
         return ExportedQueue(table.object_id, "table", True, False, [], f"list-{table.object_id}")
 
+    async def list_tablet_ids(self, path: str) -> Sequence[str]:
+        self._wire.ask()
+        found = [tablet.id for tablet in self._find(path).tablets]
+        self._wire.answered()
+        return found
+
     async def read_destination(self, directory: str) -> Destination:
         self._wire.ask()
         found = self._tables.directory(directory)
         object_id, progress = found.object_id, found.progress
-        users = [table for table in self._tables.storages() if directory in table.exports.values()]
+        users = [
+            table
+            for table in self._tables.storages()
+            if any(self._tables.directory(path) is found for path in table.exports.values())
+        ]
         self._wire.answered()
         return Destination(object_id, {"originating_queue_id": users[0].object_id if users else "0-0-0-0"}, progress)
 
@@ -359,6 +372,7 @@ class TruthExportTransaction(TruthExportView):
 
     def __init__(self, name: str, wire: Wire) -> None:
         super().__init__(name, wire)
+        self._directories: list[Directory] = []
         self._made: dict[str, set[int]] = {}
         self._progress: dict[str, StoredProgress] = {}
 
@@ -369,29 +383,43 @@ class TruthExportTransaction(TruthExportView):
         self._wire.answered()
         return table.object_id
 
-    async def lock_directory(self, directory: str) -> None:
+    async def lock_directory(self, directory: str) -> str:
         self._wire.ask()
+        found = self._tables.directory(directory)
+        if found.is_locked:
+            raise ClusterError("Locked by another transaction", 402)
+        found.is_locked = True
+        self._directories.append(found)
         self._wire.answered()
+        return found.object_id
 
-    async def make_table(self, path: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]) -> None:
+    async def make_table(
+        self, directory_id: str, name: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]
+    ) -> None:
         self._wire.ask()
         chunks = self._find_chunks([chunk.id for chunk in part.chunks])
-        rows = self._made.setdefault(path.rpartition("/")[0], set())
-        rows |= {row.number for chunk in chunks for row in chunk.rows}
+        self._made.setdefault(directory_id, set()).update(row.number for chunk in chunks for row in chunk.rows)
         self._wire.answered()
 
-    async def set_progress(self, directory: str, progress: StoredProgress) -> None:
+    async def set_progress(self, directory_id: str, progress: StoredProgress) -> None:
         self._wire.ask()
-        self._progress[directory] = progress
+        self._progress[directory_id] = progress
         self._wire.answered()
 
     async def commit(self) -> None:
         self._wire.ask()
-        for path, rows in self._made.items():
-            self._tables.directory(path).exported |= rows
-        for path, progress in self._progress.items():
-            self._tables.directory(path).progress = progress.to_map()
+        for object_id, rows in self._made.items():
+            self._tables.directory(f"#{object_id}").exported |= rows
+        for object_id, progress in self._progress.items():
+            self._tables.directory(f"#{object_id}").progress = progress.to_map()
+        self.end()
         self._wire.answered()
+
+    def end(self) -> None:
+        """Release what is locked."""
+        for directory in self._directories:
+            directory.is_locked = False
+        self._directories.clear()
 
 
 def _chunks(table: Table) -> list[tuple[str, list[Chunk], int]]:

@@ -204,8 +204,9 @@ class History:
         table.revision += 1
 
     def _make_directory_anew(self, a: int, b: int, c: int) -> None:
-        if self.tables.directories:
-            self.tables.make_directory(sorted(self.tables.directories)[a % len(self.tables.directories)])
+        free = sorted(path for path, one in self.tables.directories.items() if not one.is_locked)
+        if free:
+            self.tables.make_directory(free[a % len(free)])
 
     def _set_progress_back(self, a: int, b: int, c: int) -> None:
         """An operator wants rows exported again: the newest of one partition, from the end of a chunk on."""
@@ -213,7 +214,7 @@ class History:
         for path in table.exports.values():
             directory = self.tables.directory(path)
             progress = directory.progress
-            if not isinstance(progress, dict) or progress["queue_object_id"] != table.object_id:
+            if directory.is_locked or not isinstance(progress, dict) or progress["queue_object_id"] != table.object_id:
                 continue
             index = b % len(table.tablets)
             stored, tablet = progress["tablets"].get(str(index)), table.tablets[index]

@@ -68,6 +68,9 @@ class Directory:
     progress: Any = None
     """The attribute, as an exporter or somebody else has left it."""
 
+    is_locked: bool = False
+    """By an exporter: until it ends, nobody else changes the directory."""
+
     exported: set[int] = field(default_factory=set)
     """Numbers of rows that it has, unless their export is wanted again; and of those an operator has claimed."""
 
@@ -258,7 +261,10 @@ class Tables:
         table.revision += 1
 
     def directory(self, path: str) -> Directory:
-        """What is at a path; a new directory if there was none."""
+        """What is at a path, or has the id that a path names; a new directory if there was nothing."""
+        found = next((one for one in self.directories.values() if f"#{one.object_id}" == path), None)
+        if found is not None:
+            return found
         if path not in self.directories:
             self.make_directory(path)
         return self.directories[path]
