@@ -36,15 +36,20 @@ def find_trim_doubt(
         now: by the clock that the instants are of.
         origin: of errors.
     """
-    if state_instant is None or now - state_instant > STATE_AGE_LIMIT:
+    if state_instant is None or not _is_recent(state_instant, now, STATE_AGE_LIMIT):
         since = "never" if state_instant is None else encode_instant(state_instant)
         return origin.error(f"Trimming iteration skipped since the state tables were read last: {since}")
     limit = max(_LEAST_STANDING_AGE_LIMIT, pass_period * _STANDING_AGE_IN_PASSES)
     for registration in sorted(registrations):
         standing = consumers.get(registration.consumer)
-        if registration.vital and standing is not None and now - standing.pass_instant > limit:
+        if registration.vital and standing is not None and not _is_recent(standing.pass_instant, now, limit):
             return origin.error(
                 f'Trimming iteration skipped since vital consumer "{registration.consumer}" was looked at last:'
                 f" {encode_instant(standing.pass_instant)}"
             )
     return None
+
+
+def _is_recent(instant: datetime, now: datetime, limit: timedelta) -> bool:
+    """Whether an instant is no older than the limit; one to come tells of a clock that was set back, not of its age."""
+    return timedelta(0) <= now - instant <= limit

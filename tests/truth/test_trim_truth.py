@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.truth.agent import TruthAgent
-from tests.truth.history import History
+from tests.truth.history import CONSUMERS, REGISTRATION_SECONDS, History
 from tests.truth.tables import Event
 
 EXAMPLES: Final = int(os.environ.get("TRUTH_EXAMPLES", "150"))
@@ -128,3 +128,16 @@ async def test_what_nobody_needs_goes_when_all_is_well(is_replicated: bool) -> N
     assert [[tablet.lower for tablet in table.tablets] for table in history.tables.storages()] == (
         [[3, 3], [3, 3]] if is_replicated else [[3, 3]]
     )
+
+
+async def test_a_clock_that_was_set_back_does_not_make_old_registrations_new() -> None:
+    history = History(is_replicated=False, partition_count=1)
+    agent = TruthAgent(history)
+    history.fill(4)
+    await agent.catch_up()
+    history.offsets[CONSUMERS[1]] = {}
+    history.registered[CONSUMERS[1]] = True, history.tables.second
+    history.tables.second += 2 * REGISTRATION_SECONDS
+    history.agent_offset = -3 * REGISTRATION_SECONDS
+    await agent.poll_queue()
+    assert history.trimmed_row_count == 0

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, Registration
@@ -41,9 +42,23 @@ def test_what_is_fresh_is_believed() -> None:
     assert doubt() is None
 
 
-@pytest.mark.parametrize("age", [None, STATE_AGE_LIMIT + timedelta(seconds=1)])
-def test_old_state_tables_are_not_believed(age: timedelta | None) -> None:
-    assert "state tables were read last" in str(doubt(state_age=age))
+@pytest.mark.parametrize("age", [timedelta(0), STATE_AGE_LIMIT])
+def test_what_is_as_old_as_may_be_is_believed(age: timedelta) -> None:
+    assert doubt(state_age=age) is None
+    assert doubt(standing_age=timedelta(seconds=10)) is None
+
+
+@pytest.mark.parametrize("age", [STATE_AGE_LIMIT + timedelta(microseconds=1), timedelta(seconds=-1)])
+def test_old_state_tables_are_not_believed_nor_those_of_a_time_to_come(age: timedelta) -> None:
+    assert str(doubt(state_age=age)).endswith(f"state tables were read last: {encode_instant(NOW - age)}")
+
+
+def test_state_tables_that_were_never_read_are_not_believed() -> None:
+    assert str(doubt(state_age=None)).endswith("state tables were read last: never")
+
+
+def test_a_vital_consumer_that_was_polled_at_a_time_to_come_is_not_believed() -> None:
+    assert str(CONSUMER) in str(doubt(standing_age=timedelta(seconds=-1)))
 
 
 def test_a_vital_consumer_is_believed_for_a_few_passes() -> None:
