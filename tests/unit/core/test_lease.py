@@ -146,3 +146,11 @@ def test_a_lost_membership_forbids_everything_until_there_is_a_new_one() -> None
     assert tenure.find_hold("q", 20.0) is not None
     tenure.prolong(20.5)
     assert tenure.find_hold("q", 20.5) is None
+
+
+def test_having_been_alone_in_the_moment_an_object_came_is_not_enough() -> None:
+    tenure = new_tenure(5.0)
+    tenure.saw_alone(5.0)
+    assert tenure.find_hold("q", 6.0) is not None
+    tenure.saw_alone(5.5)
+    assert tenure.find_hold("q", 6.0) is None

@@ -137,3 +137,23 @@ def test_a_queue_that_does_not_ask_for_it_has_no_plan() -> None:
     queue = snapshot_of(mounted(0, 10), row=replace(ROW, auto_trim_config=None))
     assert plan_replica_trims(queue, None, MAPPING, {}, [], {}, ORIGIN) is None
     assert queue.pass_instant == NOW
+
+
+def test_a_plan_names_its_replica_whatever_becomes_of_it() -> None:
+    whole = plan(replica(NEAR, 0, 10), replica(FAR, 0, 10))
+    assert {ref: one.table for ref, one in whole.by_replica.items()} == {NEAR: NEAR, FAR: FAR}
+    lost = replace(replica(FAR, 0, 10), content=ErrorInfo("lost"))
+    blocked = plan(replica(NEAR, 0, 10), lost).by_replica[FAR]
+    assert (blocked.table, targets(blocked)) == (FAR, {})
+    error = find_trim_error(blocked, {}, ORIGIN)
+    assert error is not None
+    assert error.message == "Error trimming 1 queue replicas"
+    assert "lost" in str(error.to_map())
+
+
+def test_a_queue_that_can_not_be_read_says_so_for_all_replicas() -> None:
+    queue = replace(snapshot_of(row=ROW), content=ErrorInfo("lost"))
+    result = plan_replica_trims(queue, {"enable": True}, MAPPING, {}, [], {}, ORIGIN)
+    assert result is not None
+    assert result.error is not None
+    assert [inner.message for inner in result.error.inner_errors] == ["lost"]

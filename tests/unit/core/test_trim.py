@@ -16,7 +16,7 @@ from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.exports import find_exports
 from queue_agent.core.observed import ConsumerOffset
-from queue_agent.core.queue_exports import NO_STATES
+from queue_agent.core.queue_exports import NO_STATES, QueueExports
 from queue_agent.core.rates import Counters
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
@@ -33,6 +33,7 @@ from queue_agent.core.snapshots import (
 )
 from queue_agent.core.trim import is_trim_due, plan_trims
 from queue_agent.core.trim_ages import RowAges
+from queue_agent.core.trim_bounds import read_by
 from queue_agent.core.trim_constraints import ConstraintKind, TrimConstraint
 from queue_agent.core.trim_errors import find_trim_error, trim_alert
 from queue_agent.core.trim_plan import TrimPlan
@@ -389,3 +390,53 @@ def test_the_trimming_period_is_counted_in_passes_rounded_up() -> None:
     assert all(is_trim_due(index, second, None) for index in range(1, 5))
     assert [index for index in range(1, 10) if is_trim_due(index, second, 2.5 * second)] == [3, 6, 9]
     assert all(is_trim_due(index, second, second / 10) for index in range(1, 5))
+
+
+def test_an_export_that_has_every_row_lets_them_all_go() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    assert good_targets(plan(queue, {}, exports={"daily": ExportProgress({0: 20})})) == {0: 20}
+
+
+def test_what_is_wrong_with_a_mounted_partition_is_told() -> None:
+    queue = snapshot_of(mounted(3, 20), FailedQueuePartition("t", "mounted", BROKEN))
+    result = plan(queue, {ALICE: standing(queue, 8)})
+    assert targets(result) == {0: 8}
+    assert result.partitions[1].error == BROKEN
+    assert constraint(result, 1).message == "broken"
+
+
+def test_a_consumer_that_was_not_compared_with_a_partition_is_named() -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    less = snapshot_of(mounted(3, 20))
+    assert constraint(plan(queue, {ALICE: standing(less, 8)}), 1).subject == str(ALICE)
+    failed = snapshot_of(mounted(3, 20), FailedQueuePartition("t", "mounted", BROKEN))
+    assert constraint(plan(queue, {ALICE: standing(failed, 8, 8)}), 1).subject == str(ALICE)
+
+
+def test_an_error_says_what_it_comes_of() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    unreadable = replace(queue, content=BROKEN)
+    assert list(plan(unreadable, {}).error.inner_errors) == [BROKEN]  # type: ignore[union-attr] # there is one
+    unknown_exports = replace(queue, exports=QueueExports(BROKEN))
+    assert list(failure(plan(unknown_exports, {})).inner_errors) == [BROKEN]
+    registrations = [Registration(QUEUE, ALICE, vital=True)]
+    result = plan_with(queue, registrations, {ALICE: consumer(ALICE, BROKEN)})
+    assert "broken" in str(failure(result).to_map())
+
+
+def test_a_plan_is_paused_without_an_error() -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    paused = plan(queue, {ALICE: standing(queue, 8, 9)}).paused(ConstraintKind.HAND_OVER, BROKEN)
+    assert good_targets(paused) == {}
+    assert [constraint(paused, index) for index in range(2)] == [
+        TrimConstraint(ConstraintKind.HAND_OVER, 0, 8 - 3, message="broken"),
+        TrimConstraint(ConstraintKind.HAND_OVER, 0, 9 - 3, message="broken"),
+    ]
+
+
+def test_what_is_known_newer_of_one_consumer_leaves_the_others_alone() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue, 5)})
+    narrowed = result.partitions[0].narrowed(read_by(ALICE, 7, 20))
+    assert narrowed.trim.target == 5
+    assert narrowed.trim.constraint.held_row_count == 2

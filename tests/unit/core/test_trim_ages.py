@@ -96,3 +96,14 @@ def test_the_limit_is_the_second_of_the_timestamp_less_the_lifetime() -> None:
     assert lifetime_limit(100 * SECOND + 7, timedelta(seconds=30)) == 70 * SECOND
     assert lifetime_limit(100 * SECOND, timedelta(seconds=100)) == 0
     assert lifetime_limit(100 * SECOND, timedelta(days=999_999)) == 0
+
+
+def test_the_least_limit_is_the_epoch() -> None:
+    assert lifetime_limit(9 * SECOND, timedelta(seconds=8)) == SECOND
+    assert lifetime_limit(9 * SECOND, timedelta(seconds=9)) == 0
+    assert lifetime_limit(9 * SECOND, timedelta(seconds=10)) == 0
+
+
+def test_what_is_known_for_the_same_limit_and_the_same_first_row_is_kept() -> None:
+    known = RowAges("a", 5 * SECOND, 3, young_timestamp=7 * SECOND)
+    assert ages_at(known, "a", 5 * SECOND, 3) == known

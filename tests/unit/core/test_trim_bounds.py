@@ -144,3 +144,20 @@ def test_the_published_form_has_all_keys() -> None:
             "message": None,
         },
     }
+
+
+def test_one_row_that_was_read_is_not_nothing() -> None:
+    assert read_by(ALICE, 1, 5).kind is ConstraintKind.VITAL_CONSUMER
+    assert read_by(ALICE, 0, 5).kind is ConstraintKind.NOTHING_READ
+
+
+def test_what_is_wrong_is_told_before_what_lets_nothing_go_either() -> None:
+    wrong = unknown(ConstraintKind.ERROR, BROKEN, "z")
+    ahead = read_by(BOB, 9, 5)
+    nothing_read = read_by(ALICE, 0, 5)
+    for first in (wrong, ahead):
+        for policies in ([first, nothing_read], [nothing_read, first]):
+            assert decide_trim(0, 5, policies).constraint.kind is first.kind
+    at_end = TrimBounds(ConstraintKind.VITAL_CONSUMER, wanted=5)
+    assert decide_trim(5, 5, [at_end]).constraint.kind is ConstraintKind.END_OF_PARTITION
+    assert decide_trim(5, 5, [at_end, wrong]).constraint.kind is ConstraintKind.ERROR
