@@ -8,8 +8,11 @@ import random
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from tests.attack.run import attack
+
+_CALM_SECONDS: Final = 10.0
 
 
 def main() -> int:
@@ -23,7 +26,7 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     directory = options.directory or Path(tempfile.mkdtemp(prefix="attack-"))
     directory.mkdir(parents=True, exist_ok=True)
-    figures = asyncio.run(attack(directory, options.seconds, seed))
+    figures = asyncio.run(attack(directory, options.seconds, _CALM_SECONDS, seed))
     print(figures)
     for violation in figures.violations:
         print(violation)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from tests.attack.driver import Driver
-from tests.attack.stage import Stage, running_stage
+from tests.attack.stage import running_stage
 
 _JUDGE_SECONDS: Final = 0.5
-_CALM_SECONDS: Final = 8.0
-"""At the end nothing goes wrong any more, so that agents trim what they can."""
+_TRIM_SECONDS: Final = 60.0
+"""Within which agents trim something, once nothing goes wrong any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,13 @@ class Figures:
         )
 
 
-async def attack(directory: Path, seconds: float, seed: int) -> Figures:
+async def attack(directory: Path, seconds: float, calm_seconds: float, seed: int) -> Figures:
     """Attack agents for so long.
 
     Args:
         directory: for data and logs; empty.
         seconds: of attack, after everything has started.
+        calm_seconds: at the end, in which nothing goes wrong any more; longer if nothing was trimmed yet.
         seed: of what is done, and of what goes wrong.
     """
     async with running_stage(directory, random.Random(seed)) as stage:
@@ -66,7 +67,7 @@ async def attack(directory: Path, seconds: float, seed: int) -> Figures:
                 await asyncio.sleep(_JUDGE_SECONDS)
                 trimmers |= await driver.judge()
             stop.set()
-        await _calm(stage, driver)
+        await _calm(driver, calm_seconds)
         account = driver.account
         return Figures(
             seed,
@@ -85,9 +86,12 @@ async def attack(directory: Path, seconds: float, seed: int) -> Figures:
         )
 
 
-async def _calm(stage: Stage, driver: Driver) -> None:
+async def _calm(driver: Driver, seconds: float) -> None:
     """Let the agents do what is left."""
-    end = time.monotonic() + _CALM_SECONDS
-    while time.monotonic() < end:
+    begun = time.monotonic()
+    while True:
         await asyncio.sleep(_JUDGE_SECONDS)
         await driver.judge()
+        taken = time.monotonic() - begun
+        if taken > (seconds if driver.account.trims else _TRIM_SECONDS):
+            return
