@@ -108,6 +108,9 @@ class Account:
 
     queues: list[Queue] = field(default_factory=list)
     trims: int = 0
+    trimmers: set[str] = field(default_factory=set)
+    """Users who trimmed."""
+
     trimmed_rows: int = 0
     unknown_rows: int = 0
     """Trimmed before the driver could see which they were."""
@@ -122,6 +125,7 @@ class Account:
             return
         [(queue, storage)] = found
         self.trims += 1
+        self.trimmers.add(trim.user)
         for index in range(storage.trimmed[trim.partition], trim.row_count):
             self.trimmed_rows += 1
             number = storage.rows[trim.partition].get(index)

@@ -129,8 +129,8 @@ class Driver:
             self.actions += 1
             await asyncio.sleep(_PAUSE)
 
-    async def judge(self) -> set[str]:
-        """Judge the trims since last time; returns the users who did them."""
+    async def judge(self) -> None:
+        """Judge the trims since last time."""
         replicated, exported = self.account.queues[2], self.account.queues[1]
         async with self._turn:
             await self._observe_replicas(replicated)
@@ -139,7 +139,6 @@ class Driver:
                 exported.exported = await self._read_exports()
         for trim in trims:
             self.account.judge(trim)
-        return {trim.user for trim in trims}
 
     # Making
 

@@ -59,13 +59,12 @@ async def attack(directory: Path, seconds: float, calm_seconds: float, seed: int
         await driver.prepare()
         stage.start_agents()
         begun, stop = time.monotonic(), asyncio.Event()
-        trimmers: set[str] = set()
         async with asyncio.TaskGroup() as group:
             for work in (driver.work(stop), stage.spoil_wires(stop), stage.strike_agents(stop)):
                 group.create_task(work)
             while time.monotonic() - begun < seconds:
                 await asyncio.sleep(_JUDGE_SECONDS)
-                trimmers |= await driver.judge()
+                await driver.judge()
             stop.set()
         await _calm(driver, calm_seconds)
         account = driver.account
@@ -79,7 +78,7 @@ async def attack(directory: Path, seconds: float, calm_seconds: float, seed: int
             stage.freezes,
             stage.cuts,
             account.trims,
-            len(trimmers),
+            len(account.trimmers),
             account.trimmed_rows,
             account.unknown_rows,
             account.violations,

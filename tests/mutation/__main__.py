@@ -27,7 +27,7 @@ RESULTS: Final = ROOT / "mutants"
 
 _OUTCOMES: Final = {0: "survived", 33: "no test", 34: "skipped", 35: "suspicious", 37: "mypy"}
 _TIMEOUTS: Final = frozenset({36, -24, 24, 152, 255})
-_SENTENCE: Final = re.compile(r"""f?("[^"]*[^ "] [^"]*"|'[^']*[^ '] [^']*'|"[^"]*\\s[^"]*")""")
+_LITERAL: Final = re.compile(r"""f?"[^"]*"|f?'[^']*'""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Mutant:
 
 
 def _without_sentences(lines: Sequence[str]) -> str:
-    return _SENTENCE.sub('""', " ".join(lines))
+    return _LITERAL.sub(lambda literal: '""' if " " in literal[0] else literal[0], " ".join(lines))
 
 
 def main() -> int:

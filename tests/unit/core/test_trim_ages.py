@@ -107,3 +107,8 @@ def test_the_least_limit_is_the_epoch() -> None:
 def test_what_is_known_for_the_same_limit_and_the_same_first_row_is_kept() -> None:
     known = RowAges("a", 5 * SECOND, 3, young_timestamp=7 * SECOND)
     assert ages_at(known, "a", 5 * SECOND, 3) == known
+
+
+def test_a_row_of_the_very_limit_is_young() -> None:
+    ages = learn(RowAges("a", 5 * SECOND, 0), range(3), RowFound(2, 5 * SECOND))
+    assert (ages.old_row_index, ages.young_timestamp) == (2, 5 * SECOND)

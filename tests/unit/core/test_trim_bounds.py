@@ -161,3 +161,12 @@ def test_what_is_wrong_is_told_before_what_lets_nothing_go_either() -> None:
     at_end = TrimBounds(ConstraintKind.VITAL_CONSUMER, wanted=5)
     assert decide_trim(5, 5, [at_end]).constraint.kind is ConstraintKind.END_OF_PARTITION
     assert decide_trim(5, 5, [at_end, wrong]).constraint.kind is ConstraintKind.ERROR
+
+
+def test_what_is_wrong_is_told_of_an_empty_partition_too() -> None:
+    assert decide_trim(0, 0, [unknown(ConstraintKind.ERROR, BROKEN)]).constraint.kind is ConstraintKind.ERROR
+
+
+def test_an_export_whose_progress_is_of_other_rows_is_named() -> None:
+    bounds = exported_by("daily", ExportProgress({0: 5}, frozenset({0})), 0, 20, ORIGIN)
+    assert (bounds.allowed, bounds.wanted, bounds.subject) == (0, None, "daily")

@@ -201,3 +201,19 @@ def test_no_target_is_ever_beyond_the_plan_or_an_offset(
     for index in before.trims:
         bound = min(alice[index], bob[index] if bob_is_vital else 25, target(before, index) or 0)
         assert (target(after, index) or 0) <= bound
+
+
+@pytest.mark.parametrize(("before", "after"), [("//d1", "//d2"), ("//d1", None)])
+def test_an_export_to_another_directory_makes_a_plan_void(before: str, after: str | None) -> None:
+    old = replace(ROW, static_export_config={"daily": {"export_directory": before}})
+    new = replace(ROW, static_export_config={"daily": {"export_directory": after} if after else "nonsense"})
+    look = FreshLook([new], {0: 20}, {ALICE: {0: 8}}, exports={}, mapping=None, replica_rows=[], aligned_with=[])
+    result = confirm_plan(planned(8), old, None, [VITAL_ALICE], look, ORIGIN)
+    assert target(result) is None
+    assert message(result).endswith("are not what the state tables said: static_export_config")
+
+
+def test_a_partition_of_which_one_row_might_be_read_is_kept_while_none_is() -> None:
+    assert target(confirmed(planned(8, upper=9), {ALICE: {}})) is None
+    queue = snapshot_of(mounted(0, 20), row=ROW)
+    assert target(confirmed(plan(queue, {ALICE: standing(queue, 8)}), {ALICE: {}})) is None
