@@ -41,6 +41,7 @@ from queue_agent.local_cluster.tables import DynamicTables
 from queue_agent.local_cluster.tablet_transactions import TabletTransactions
 from queue_agent.local_cluster.tokens import Tokens
 from queue_agent.local_cluster.transaction_view import TransactionView
+from queue_agent.local_cluster.turns import Turns
 from queue_agent.wire.error import ErrorCode, YtError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Cluster:
         self.commands = commands
         self.faults = Faults(commands)
         self.requests = RequestLog()
+        self.turns = Turns()
         self._storage = Storage(file)
         self.state = ClusterState(self._storage, clock, _FIRST_CELL_TAG + len(list(directory)))
         self.replication = Replication(self.state, directory)

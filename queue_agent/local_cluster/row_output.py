@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
@@ -17,6 +17,9 @@ from queue_agent.wire import yson
 
 _BLOCK_ROWS: Final = 1000
 """Encoded together: enough to pay, few enough that the pieces do not take more memory than the result."""
+
+_ROWS_AT_ONCE: Final = 5 * _BLOCK_ROWS
+"""Written before others have their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,15 @@ class ValueRows:
                 lines = write_dsv(options, ValueRows(self.columns, self.rows[start : start + _BLOCK_ROWS]))
             blocks.append(lines)
         return b"".join(blocks)
+
+
+def blocks_of(rows: Iterable[Mapping[str, Any] | None]) -> Iterator[Iterable[Mapping[str, Any] | None]]:
+    """The rows as several results, one behind the other, none of which takes long to write."""
+    if not isinstance(rows, ValueRows) or len(rows.rows) <= _ROWS_AT_ONCE:
+        yield rows
+        return
+    for start in range(0, len(rows.rows), _ROWS_AT_ONCE):
+        yield ValueRows(rows.columns, rows.rows[start : start + _ROWS_AT_ONCE])
 
 
 _ColumnEncoder: TypeAlias = Callable[[bytes, Sequence[Any]], list[bytes]]

@@ -27,10 +27,13 @@ from queue_agent.local_cluster.segments import drop_trimmed, store_end
 from queue_agent.local_cluster.state import ClusterState
 from queue_agent.local_cluster.versioned_rows import versioned_row
 from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from queue_agent.wire.error import ErrorCode, YtError
 
 _INDEXES_WEIGHT = 16
 """Of the index of the tablet and that of the row, which are read with every row and not stored with any."""
+
+_PAGE_ROWS = 1024
+"""Read by one statement: none stays open while others have their turn."""
 
 _MAX_ROW_INDEX = 2**62
 """Behind every row."""
@@ -170,7 +173,8 @@ class DynamicTables(OpenTables):
         def source(path: str) -> QuerySource:
             table = self.open(path, "read")
             tables, copy = self._replication.serving(table) or (self, table)
-            return QuerySource(tables, copy, read_timestamp)
+            # What is committed while the query goes on by turns is not for it.
+            return QuerySource(tables, copy, min(read_timestamp, tables._state.timestamps.last))
 
         return source
 
@@ -243,9 +247,14 @@ class DynamicTables(OpenTables):
         # Bounds behind the last number there is are of no use to storage.
         first = min(max(lower, tablet.trimmed_row_count), _MAX_ROW_INDEX)
         end = _MAX_ROW_INDEX if upper is None else min(upper, _MAX_ROW_INDEX)
-        rows = self._state.storage.ordered_rows(tablet.number, first, end)
-        for row_index, timestamp, cumulative_data_weight, value in rows:
-            yield arrange((index, row_index, timestamp, cumulative_data_weight, *decode_values(value)))
+        end = min(end, tablet.total_row_count)  # others may write while this goes on by turns
+        while first < end:
+            page = self._state.storage.ordered_rows(tablet.number, first, min(first + _PAGE_ROWS, end))
+            for row_index, timestamp, cumulative_data_weight, value in list(page):
+                yield arrange((index, row_index, timestamp, cumulative_data_weight, *decode_values(value)))
+            first += _PAGE_ROWS
+            if first < end:
+                self._check_unchanged(table, tablet)
 
     def read_ordered_batch(
         self, table: Table, index: int, lower: int, upper: int, row_count: int, max_data_weight: int
@@ -291,8 +300,32 @@ class DynamicTables(OpenTables):
         """
         for tablet, first, end in self.sorted_tablets(table).overlapping(lower, upper):
             self.checked_readable(table, tablet)
-            for row in self._state.storage.sorted_rows(tablet.number, first, end, timestamp):
-                yield decode_values(row.value)
+            place = first
+            while True:
+                stored = self._state.storage.sorted_rows(tablet.number, place, end, timestamp)
+                page = list(islice(stored, _PAGE_ROWS))
+                for row in page:
+                    yield decode_values(row.value)
+                if len(page) < _PAGE_ROWS:
+                    break
+                place = page[-1].key + b"\0"
+                self._check_unchanged(table, tablet)
+
+    def _check_unchanged(self, table: Table, tablet: Tablet) -> None:
+        """YtError 1704 unless the rest of a tablet can be read as it could when reading began."""
+        node = self._state.find_node(table.node.id)
+        now = self._state.find_tablet(table.node.id, tablet.index)
+        if node is None or now is None or node.table is None or node.table.schema is not table.schema:
+            change = "changed"
+        elif (now.number, now.mount_revision, now.readable) != (tablet.number, tablet.mount_revision, True):
+            change = "unmounted, mounted again or resharded"
+        else:
+            return
+        raise YtError(
+            f"Tablet {tablet.id} was {change} while it was read",
+            ErrorCode.INVALID_MOUNT_REVISION,
+            {"tablet_id": tablet.id},
+        )
 
 
 def _query_order(schema: TableSchema) -> Callable[[tuple[Value, ...]], Row]:

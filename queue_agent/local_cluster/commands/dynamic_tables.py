@@ -151,18 +151,19 @@ async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Row
 
 
 async def _select_rows(cluster: Cluster, parameters: _Select, _: Body) -> Rows:
-    result = cluster.tables.select(
-        parameters.query,
-        placeholder_values=parameters.placeholder_values,
-        options=SelectOptions(
-            parameters.input_row_limit,
-            parameters.output_row_limit,
-            parameters.fail_on_incomplete_result,
-            parameters.allow_full_scan,
-            parameters.allow_join_without_index,
-            parameters.syntax_version,
-        ),
-        timestamp=_read_timestamp(cluster, parameters),
+    options = SelectOptions(
+        parameters.input_row_limit,
+        parameters.output_row_limit,
+        parameters.fail_on_incomplete_result,
+        parameters.allow_full_scan,
+        parameters.allow_join_without_index,
+        parameters.syntax_version,
+    )
+    timestamp = _read_timestamp(cluster, parameters)
+    result = await cluster.turns.run(
+        lambda: cluster.tables.select(
+            parameters.query, placeholder_values=parameters.placeholder_values, options=options, timestamp=timestamp
+        )
     )
     statistics = asdict(result.statistics) if parameters.enable_statistics else {}
     return Rows(ValueRows(result.columns, result.rows), statistics)
@@ -174,7 +175,8 @@ async def _explain_query(cluster: Cluster, parameters: _Explain, _: Body) -> Any
         allow_join_without_index=parameters.allow_join_without_index,
         syntax_version=parameters.syntax_version,
     )
-    return {"udf_registry_path": "//sys/udfs", "query": cluster.tables.explain(parameters.query, options)}
+    plan = await cluster.turns.run(lambda: cluster.tables.explain(parameters.query, options))
+    return {"udf_registry_path": "//sys/udfs", "query": plan}
 
 
 def _read_timestamp(cluster: Cluster, parameters: _Lookup | _Select) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from queue_agent.local_cluster.query.computed import ComputedExpression
 from queue_agent.local_cluster.query.computed import compile_text as compile_expression
+from queue_agent.local_cluster.query.depth import too_deep
 from queue_agent.local_cluster.query.explain import explain_plan
 from queue_agent.local_cluster.query.parser import parse_query
 from queue_agent.local_cluster.query.plan import build_plan
@@ -19,7 +20,6 @@ from queue_agent.local_cluster.query.tables import (
     QueryTable,
     SelectOptions,
 )
-from queue_agent.wire.error import YtError
 from queue_agent.wire.yson import Yson
 
 __all__ = [
@@ -63,7 +63,7 @@ def select(
         reading = Reading(options)
         rows, statistics = reading.write(plan.run(reading))
     except RecursionError as error:
-        raise YtError("Maximum expression depth exceeded") from error
+        raise too_deep() from error
     return QueryResult(plan.columns, rows, statistics)
 
 
@@ -73,4 +73,4 @@ def explain(text: str, open_table: Callable[[str], QueryTable], options: SelectO
         query = parse_query(text, None, options.syntax_version)
         return explain_plan(query, build_plan(query, open_table, options))
     except RecursionError as error:
-        raise YtError("Maximum expression depth exceeded") from error
+        raise too_deep() from error

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Row, Value
+from queue_agent.local_cluster.query.depth import too_deep
 from queue_agent.local_cluster.query.evaluate import compile_expression
 from queue_agent.local_cluster.query.expressions import Expression, referenced_indexes
 from queue_agent.local_cluster.query.parser import parse_expression
 from queue_agent.local_cluster.query.resolve import Resolver
 from queue_agent.local_cluster.query.scope import Scope
 from queue_agent.local_cluster.schema import Column
-from queue_agent.wire.error import YtError
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +56,5 @@ def compile_text(text: str, columns: Sequence[Column]) -> ComputedExpression:
         evaluate = compile_expression(expression)
         references = frozenset(columns[index].name for index in referenced_indexes(expression))
     except RecursionError as error:
-        raise YtError("Maximum expression depth exceeded") from error
+        raise too_deep() from error
     return ComputedExpression(expression, references, evaluate)

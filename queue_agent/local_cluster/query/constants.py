@@ -11,6 +11,7 @@ from queue_agent.local_cluster.query.evaluate import sort_keys
 from queue_agent.local_cluster.query.inference import NUMERIC
 from queue_agent.local_cluster.query.numbers import convert
 from queue_agent.local_cluster.query.syntax import Constant, ConstantRow, ConstantRows
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire.error import YtError
 
 
@@ -20,10 +21,13 @@ def rows_of(rows: ConstantRows, types: Sequence[PhysicalType]) -> list[Row]:
     Raises:
         YtError: another length, or a value that can not have its type.
     """
+    result: list[Row] = []
     for row in rows:
+        give_way()
         if len(row) != len(types):
             raise YtError("Arguments size mismatch in tuple")
-    return [_row_of(row, types) for row in rows]
+        result.append(_row_of(row, types))
+    return result
 
 
 def ranges_of(
@@ -36,6 +40,7 @@ def ranges_of(
     """
     result: list[tuple[Row, Row]] = []
     for lower_row, upper_row in ranges:
+        give_way()
         if max(len(lower_row), len(upper_row)) > len(types):
             raise YtError("Arguments size mismatch in tuple")
         lower, upper = _row_of(lower_row, types), _row_of(upper_row, types)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 from queue_agent.local_cluster.keys import AFTER_PREFIX, KeyEncoder, Row, Value
 from queue_agent.local_cluster.query.tables import FULL_RANGE, KeyRange
 from queue_agent.local_cluster.schema import Column
+from queue_agent.local_cluster.turns import give_way
 
 
 class Cut(NamedTuple):
@@ -76,6 +77,7 @@ def both(left: Constraint, right: Constraint) -> Constraint:
     else:
         first, second = 0, 0
         while first < len(left.pieces) and second < len(right.pieces):
+            give_way()
             one, other = left.pieces[first], right.pieces[second]
             low, high = max(one.low, other.low, key=_at), min(one.high, other.high, key=_at)
             if low.position < high.position:
@@ -100,6 +102,7 @@ def either(left: Constraint, right: Constraint) -> Constraint:
     pieces: list[Piece] = []
     first, second = 0, 0
     for low, high in pairwise(ordered):
+        give_way()
         first = _skip(left.pieces, first, low)
         second = _skip(right.pieces, second, low)
         rests = [
@@ -159,6 +162,7 @@ def _flatten(constraint: Constraint, prefix: Row, depth: int) -> Iterator[KeyRan
         yield KeyRange(prefix, prefix)
         return
     for piece in constraint.pieces:
+        give_way()
         if piece.is_point and piece.rest is not ANY:
             yield from _flatten(piece.rest, (*prefix, piece.low.value), depth)
             continue
@@ -175,6 +179,7 @@ def _join_adjacent(ranges: Iterable[KeyRange], encoder: KeyEncoder) -> Iterator[
     current: KeyRange | None = None
     current_end = b""
     for following in ranges:
+        give_way()
         low, high = following.encoded(encoder)
         if current is not None and low == current_end:
             current = KeyRange(current.lower, following.upper, current.lower_inclusive, following.upper_inclusive)

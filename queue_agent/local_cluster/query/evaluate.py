@@ -23,6 +23,7 @@ from queue_agent.local_cluster.query.expressions import (
     Not,
     Reference,
 )
+from queue_agent.local_cluster.turns import give_way
 
 Evaluator: TypeAlias = Callable[[Row], Any]
 """Gives a `Value`; its type is that of the expression, or None."""
@@ -139,7 +140,12 @@ def _compile_cases(cases: Cases) -> Evaluator:
     default = compile_expression(cases.default)
 
     def evaluate_cases(row: Row) -> Value:
-        chosen = next((result for test, result in branches if test(row)), default)
+        chosen = default
+        for test, result in branches:
+            give_way()
+            if test(row):
+                chosen = result
+                break
         value: Value = chosen(row)
         return value
 

@@ -7,6 +7,7 @@ from typing import Literal as Choice
 from typing import cast
 
 from queue_agent.local_cluster.column_types import PhysicalType
+from queue_agent.local_cluster.query.depth import MAX_NESTING, too_deep
 from queue_agent.local_cluster.query.lexer import Token, parse_error
 from queue_agent.local_cluster.query.numbers import wrap
 from queue_agent.local_cluster.query.syntax import (
@@ -27,6 +28,7 @@ from queue_agent.local_cluster.query.syntax import (
     Transform,
     Unary,
 )
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire.error import YtError
 
 _LEVELS: tuple[frozenset[str], ...] = (
@@ -57,6 +59,7 @@ class ExpressionParser:
         self._text = text
         self._tokens = tokens
         self._position = 0
+        self._nesting = 0
         self.aliases: dict[str, Node] = {}
         """All that were read so far."""
 
@@ -215,8 +218,14 @@ class ExpressionParser:
         return left
 
     def _unary(self) -> Nodes:
+        give_way()
+        self._nesting += 1
+        if self._nesting > MAX_NESTING:
+            raise too_deep()
         operator = self.take("+", "-", "~")
-        return self._atom() if operator is None else (Unary(operator, self._unary()),)
+        nodes = self._atom() if operator is None else (Unary(operator, self._unary()),)
+        self._nesting -= 1
+        return nodes
 
     def _atom(self) -> Nodes:
         if self.take("("):
@@ -284,13 +293,17 @@ class ExpressionParser:
         return tuple(row)
 
     def _constant_value(self) -> Constant:
-        operator = self.take("+", "-", "~")
-        if operator is not None:
-            return _signed(operator, self._constant_value())
+        give_way()
+        signs: list[str] = []
+        while (operator := self.take("+", "-", "~")) is not None:
+            signs.append(operator)
         literal = self.take_kind(*_LITERALS)
         if literal is None:
             raise self.unexpected()
-        return _constant(literal)
+        constant = _constant(literal)
+        for operator in reversed(signs):
+            constant = _signed(operator, constant)
+        return constant
 
 
 def _constant(token: Token) -> Constant:

@@ -10,10 +10,18 @@ from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Value
 from queue_agent.local_cluster.query.inference import ALL, STRING, TypeSet
 from queue_agent.local_cluster.query.numbers import truncate
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire import farm_hash
+from queue_agent.wire.error import YtError
 
 GENERIC: Final = "generic"
 """Stands for the one type that all arguments marked so have, and perhaps the result."""
+
+MAX_STRING_BYTES: Final = 2**24
+"""Of one value, as on a real cluster: functions of functions make short queries into long values."""
+
+_LONG_BYTES: Final = 2**16
+"""Others may have their turn before as much is copied."""
 
 Parameter: TypeAlias = TypeSet | Literal["generic"]
 
@@ -83,6 +91,20 @@ def _format_guid(first: int, second: int) -> bytes:
     return "-".join(f"{part:x}" for part in parts).encode()
 
 
+def concatenated(left: bytes, right: bytes) -> bytes:
+    """Both, one behind the other; YtError if that is too long."""
+    check_length(len(left) + len(right))
+    return left + right
+
+
+def check_length(length: int) -> None:
+    """YtError if a string of so many bytes is too long for a value."""
+    if length > MAX_STRING_BYTES:
+        raise YtError(f'Value of type "string" is too long: length {length}, limit {MAX_STRING_BYTES}')
+    if length > _LONG_BYTES:
+        give_way()
+
+
 _ORDERED: TypeSet = one_of("int64", "uint64", "double", "boolean", "string")
 
 GENERAL: Mapping[str, Function] = {
@@ -97,7 +119,7 @@ GENERAL: Mapping[str, Function] = {
     "is_prefix": plain((STRING, STRING), "boolean", lambda prefix, text: text.startswith(prefix)),
     "is_substr": plain((STRING, STRING), "boolean", lambda part, text: part in text),
     "length": plain((STRING,), "int64", len),
-    "concat": plain((STRING, STRING), "string", lambda left, right: left + right),
+    "concat": plain((STRING, STRING), "string", concatenated),
 }
 """By lower-case name."""
 

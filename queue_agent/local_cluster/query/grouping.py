@@ -21,31 +21,36 @@ class Grouping:
     nodes: Sequence[Node]
     keys: Sequence[Expression]
     aggregates: list[Aggregate] = field(default_factory=list)
+    _by_node: dict[Node, Expression] = field(init=False, default_factory=dict)
+    _by_name: dict[str, Expression] = field(init=False, default_factory=dict)
+    _places: dict[tuple[object, ...], int] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for index, (node, key) in enumerate(zip(self.nodes, self.keys, strict=True)):
+            place = Reference(index, key.type)
+            self._by_node.setdefault(node, place)
+            if isinstance(node, Alias):
+                self._by_node.setdefault(node.expression, place)
+            self._by_name.setdefault(column_name(node), place)
 
     def key(self, node: Node) -> Expression | None:
         """The place of the key that is written like this; a constant is itself wherever it stands."""
         if isinstance(node, Constant):
             return None
-        for index, item in enumerate(self.nodes):
-            if node == item or (isinstance(item, Alias) and node == item.expression):
-                return Reference(index, self.keys[index].type)
-        return None
+        return self._by_node.get(node)
 
     def named(self, name: str) -> Expression | None:
         """The place of the key that has this name."""
-        for index, item in enumerate(self.nodes):
-            if column_name(item) == name:
-                return Reference(index, self.keys[index].type)
-        return None
+        return self._by_name.get(name)
 
     def aggregate(self, aggregate: Aggregate) -> Expression:
         """The place of an aggregate, which is computed once however often it is asked for."""
-        wanted = (aggregate.name, aggregate.arguments, aggregate.type)
-        known = [(item.name, item.arguments, item.type) for item in self.aggregates]
-        if wanted not in known:
+        place = self._places.setdefault(
+            (aggregate.name, aggregate.arguments, aggregate.type), len(self.keys) + len(self.aggregates)
+        )
+        if place == len(self.keys) + len(self.aggregates):
             self.aggregates.append(aggregate)
-            known.append(wanted)
-        return Reference(len(self.keys) + known.index(wanted), aggregate.type)
+        return Reference(place, aggregate.type)
 
     def compile(self) -> Groups:
         """The function that forms the groups, once all aggregates are known."""

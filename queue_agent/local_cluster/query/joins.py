@@ -18,6 +18,7 @@ from queue_agent.local_cluster.query.syntax import Join, Nodes
 from queue_agent.local_cluster.query.tables import KeyRange, QueryTable
 from queue_agent.local_cluster.query.wording import qualified, words_of, words_of_join
 from queue_agent.local_cluster.schema import Column
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire.error import YtError
 
 _FIRST_BATCH: Final = 64
@@ -64,6 +65,7 @@ class JoinPlan:
                 if matches is not None:
                     for match in matches:
                         yield (*row, *match)
+                    give_way()
                 elif self.is_left:
                     yield (*row, *nothing)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from queue_agent.local_cluster.keys import Value
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 from queue_agent.wire.yson import Yson
@@ -69,6 +70,8 @@ KEYWORDS: Final = frozenset(
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
+MAX_TOKENS: Final = 1_000_000
+
 _MAX_DIGITS = len(str(2**64))
 
 
@@ -84,6 +87,9 @@ def tokenize(text: str, placeholder_values: Mapping[str, Yson], syntax_version: 
     tokens: list[Token] = []
     position = 0
     while position < len(text):
+        if len(tokens) > MAX_TOKENS:
+            raise YtError(f"Query is too complex: it has more than {MAX_TOKENS} words")
+        give_way()
         if text[position] == "[" and syntax_version < 2:
             end = _bracket_end(text, position)
             tokens.append(Token("identifier", text[position + 1 : end - 1], None, position, end))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Final
 
+from queue_agent.local_cluster.query.depth import check, check_query
 from queue_agent.local_cluster.query.expression_parser import ExpressionParser
 from queue_agent.local_cluster.query.lexer import tokenize
 from queue_agent.local_cluster.query.syntax import Join, Node, Nodes, Order, Query, TableName, TotalsMode
 from queue_agent.wire.error import YtError
 from queue_agent.wire.yson import Yson
+
+_MAX_CACHED_LENGTH: Final = 2**14
+"""Longer texts are hardly asked again and would take much memory."""
 
 _REFUSED = {
     "with index": "WITH INDEX is not supported by the local cluster: it has no secondary indices",
@@ -23,8 +28,8 @@ def parse_query(text: str, placeholder_values: Mapping[str, Yson] | None, syntax
     Raises:
         YtError: with the place and what was expected there; or the query is nested too deeply.
     """
-    if placeholder_values:
-        return _parse_query(text, placeholder_values, syntax_version)
+    if placeholder_values or len(text) > _MAX_CACHED_LENGTH:
+        return _parse_query(text, placeholder_values or {}, syntax_version)
     return _parse_query_cached(text, syntax_version)
 
 
@@ -36,6 +41,7 @@ def parse_expression(text: str) -> tuple[Node, Mapping[str, Node]]:
     parser.expect_end()
     if len(nodes) != 1:
         raise YtError(f'Expected scalar expression, got "{text}"')
+    check((*nodes, *parser.aliases.values()))
     return nodes[0], parser.aliases
 
 
@@ -62,7 +68,7 @@ def _parse_query(text: str, placeholder_values: Mapping[str, Yson], syntax_versi
     offset = _row_count(parser) if parser.take("offset") else None
     limit = _row_count(parser) if parser.take("limit") else None
     parser.expect_end()
-    return Query(
+    query = Query(
         projections,
         table,
         tuple(joins),
@@ -75,6 +81,8 @@ def _parse_query(text: str, placeholder_values: Mapping[str, Yson], syntax_versi
         limit,
         parser.aliases,
     )
+    check_query(query)
+    return query
 
 
 def _refuse(parser: ExpressionParser, keyword: str) -> None:

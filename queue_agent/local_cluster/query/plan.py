@@ -28,6 +28,7 @@ from queue_agent.local_cluster.query.tables import FULL_RANGE, KeyRange, QueryTa
 from queue_agent.local_cluster.query.wording import column_name, words_of_all
 from queue_agent.local_cluster.query.yson_values import comparable
 from queue_agent.local_cluster.schema import Column
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire.error import YtError
 
 
@@ -172,15 +173,19 @@ def _projections(
 ) -> tuple[list[Column], list[Expression]]:
     named: list[tuple[str, Expression]]
     if query.projections is not None:
-        named = [(column_name(node), resolver.expression(node)) for node in query.projections]
+        # What is nested too deeply is found by the resolver, before it is put in words.
+        expressions = [resolver.expression(node) for node in query.projections]
+        named = list(zip(map(column_name, query.projections), expressions, strict=True))
     elif grouping is None:
         named = list(scope.visible())
     else:
         named = [(column_name(node), resolver.expression(node)) for node in grouping.nodes]
     columns: list[Column] = []
+    names: set[str] = set()
     for name, expression in named:
-        if any(column.name == name for column in columns):
+        if name in names:
             raise YtError(f'Duplicate column name "{name}" in projections')
+        names.add(name)
         columns.append(_output_column(name, expression, scope, grouping))
     return columns, [expression for _, expression in named]
 
@@ -209,4 +214,8 @@ def _check_limits(query: Query) -> None:
 
 
 def _sort_key_of(evaluate: Evaluator) -> Callable[[Row], tuple[bool, Any]]:
-    return lambda row: sort_key(evaluate(row))
+    def key_of(row: Row) -> tuple[bool, Any]:
+        give_way()
+        return sort_key(evaluate(row))
+
+    return key_of

@@ -37,6 +37,7 @@ from queue_agent.local_cluster.query.expressions import (
 )
 from queue_agent.local_cluster.query.tables import KeyRange
 from queue_agent.local_cluster.schema import Column
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire.error import YtError
 
 _RANGE_LIMIT: Final = 100_000
@@ -72,6 +73,7 @@ def _with_computed(
         return both(constraint, _remainders(inference, constraint, index, computed.expression))
     pinned = []
     for branch in branches:
+        give_way()
         assert branch is not None
         values, rest = branch
         try:
@@ -93,6 +95,7 @@ def _branches(
     else:
         is_needed = constraint.column == needed[0]
         for piece in constraint.pieces:
+            give_way()
             if is_needed and not piece.is_point:
                 yield None
                 return
@@ -229,6 +232,7 @@ class _Inference:
         """The key columns of these indexes, which ascend, have the values of one of the rows."""
         groups: dict[Value, list[tuple[Value, ...]]] = {}
         for row in rows:
+            give_way()
             if not row:
                 return ANY
             groups.setdefault(row[0], []).append(row[1:])

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Final
 
 from queue_agent.local_cluster.keys import Row
 from queue_agent.local_cluster.query.tables import KeyRange, QueryStatistics, QueryTable, SelectOptions
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire.error import YtError
+
+_BETWEEN_LOOKS: Final = 15
+"""Rows, as a mask: after so many others may have their turn."""
 
 
 class Reading:
@@ -22,6 +27,8 @@ class Reading:
         """Rows of a table; YtError, or else the end, behind the last row that may be read."""
         limit = self._options.input_row_limit
         for row in table.scan(ranges):
+            if not self._rows_read & _BETWEEN_LOOKS:
+                give_way()
             if limit is not None and self._rows_read >= limit:
                 self._incomplete_input = True
                 self._refuse("input", limit)
@@ -33,7 +40,11 @@ class Reading:
         """The result; YtError if it has too many rows, or else as many as it may have."""
         limit = self._options.output_row_limit
         remaining = iter(rows)
-        result = list(remaining if limit is None else islice(remaining, limit))
+        result = []
+        for row in remaining if limit is None else islice(remaining, limit):
+            result.append(row)
+            if not len(result) & _BETWEEN_LOOKS:
+                give_way()
         incomplete_output = limit is not None and next(remaining, None) is not None
         if incomplete_output and limit is not None:
             self._refuse("output", limit)

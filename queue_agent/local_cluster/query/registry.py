@@ -7,7 +7,7 @@ from typing import Final
 
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Value
-from queue_agent.local_cluster.query.functions import GENERAL, Function
+from queue_agent.local_cluster.query.functions import GENERAL, Function, concatenated
 from queue_agent.local_cluster.query.inference import INTEGRAL, NUMERIC, STRING, TypeSet
 from queue_agent.local_cluster.query.math_functions import MATHEMATICS
 from queue_agent.local_cluster.query.numbers import divide, divide_floating, remainder, wrap
@@ -54,7 +54,7 @@ BINARY: Final[Mapping[str, tuple[TypeSet, _Make]]] = {
     "|": (INTEGRAL, _bounded(lambda a, b: a | b)),
     "<<": (INTEGRAL, _integral(lambda a, b: a << (b & 63))),
     ">>": (INTEGRAL, _bounded(lambda a, b: a >> (b & 63))),
-    "||": (STRING, lambda _: lambda a, b: a + b),
+    "||": (STRING, lambda _: concatenated),
 }
 """Types of the operands, which are that of the result, and the function for one of them."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
 from typing import Final, assert_never
 
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Row, Value
 from queue_agent.local_cluster.query import calls, operators
 from queue_agent.local_cluster.query.constants import ranges_of, rows_of, value_of
+from queue_agent.local_cluster.query.depth import MAX_DEPTH, too_deep
 from queue_agent.local_cluster.query.expressions import (
     Between,
     Call,
@@ -50,6 +53,7 @@ from queue_agent.local_cluster.query.syntax import (
     Unary,
 )
 from queue_agent.local_cluster.query.wording import qualified, words_of, words_of_all
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire.error import YtError
 
 _MAX_STEPS: Final = 50_000
@@ -70,6 +74,7 @@ class Resolver:
         self._aliases_in_use: set[str] = set()
         self._grouping: Grouping | None = None
         self._steps = 0
+        self._depth = 0
 
     def for_scope(self, scope: Scope) -> Resolver:
         """One with other columns and the same aliases."""
@@ -99,9 +104,19 @@ class Resolver:
 
     def resolve(self, node: Node) -> Untyped:
         """As `expression`, with the type still open where it is."""
+        give_way()
         self._steps += 1
         if self._steps > _MAX_STEPS:
-            raise YtError("Maximum expression depth exceeded")
+            raise YtError(f"Query is too complex: it has more than {_MAX_STEPS} expressions")
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise too_deep()
+        try:
+            return self._resolved(node)
+        finally:
+            self._depth -= 1
+
+    def _resolved(self, node: Node) -> Untyped:
         if self._grouping is not None:
             key = self._grouping.key(node)
             if key is not None:
@@ -215,6 +230,8 @@ class Resolver:
 
     def _case(self, node: Case) -> Untyped:
         operand = None if node.operand is None else self.resolve(_scalar(node.operand))
+        if operand is not None:
+            operand = replace(operand, build=cache(operand.build))  # for each branch the same
         tests = [self.resolve(_scalar(test)) for test, _ in node.branches]
         results = [self.resolve(_scalar(result)) for _, result in node.branches]
         default = constant(None, "null") if node.default is None else self.resolve(_scalar(node.default))

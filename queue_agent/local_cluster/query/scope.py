@@ -15,7 +15,6 @@ from queue_agent.wire.error import YtError
 class _Part:
     columns: Sequence[Column]
     alias: str | None
-    offset: int
     hidden: frozenset[str]
 
 
@@ -24,6 +23,7 @@ class Scope:
 
     def __init__(self) -> None:
         self._parts: list[_Part] = []
+        self._places: dict[tuple[str | None, str], list[Reference]] = {}
         self.columns: list[Column] = []
         """Of the joined row."""
 
@@ -35,18 +35,15 @@ class Scope:
             alias: what it is called; its columns then go by that name only, else by none.
             hidden: columns that an earlier table has under the same name and with the same values.
         """
-        self._parts.append(_Part(columns, alias, len(self.columns), hidden))
+        self._parts.append(_Part(columns, alias, hidden))
+        for index, column in enumerate(columns, len(self.columns)):
+            if column.name not in hidden:
+                self._places.setdefault((alias, column.name), []).append(Reference(index, column.physical_type))
         self.columns += columns
 
     def find(self, name: str, table: str | None) -> Reference | None:
         """The place of a column; YtError if two tables have it."""
-        found = [
-            Reference(part.offset + index, column.physical_type)
-            for part in self._parts
-            if part.alias == table and name not in part.hidden
-            for index, column in enumerate(part.columns)
-            if column.name == name
-        ]
+        found = self._places.get((table, name), [])
         if len(found) > 1:
             raise YtError(f'Ambiguous resolution for column "{qualified(name, table)}"')
         return found[0] if found else None

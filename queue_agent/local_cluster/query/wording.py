@@ -63,10 +63,8 @@ def words_of(node: Node) -> str:
         case Binary(operator, left, right):
             return f"({words_of_all(left)}){operator}({words_of_all(right)})"
         case Chain(operator, operands):
-            words = words_of_all(operands[0])
-            for operand in operands[1:]:
-                words = f"({words}){operator}({words_of_all(operand)})"
-            return words
+            first, *others = map(words_of_all, operands)
+            return "(" * len(others) + first + "".join(f"){operator}({words})" for words in others)
         case Among(needle, rows):
             return f"({words_of_all(needle)}) IN ({_rows(rows)})"
         case Ranges(needle, ranges):

@@ -9,7 +9,15 @@ from typing import Any, Final
 
 from queue_agent.local_cluster.column_types import PhysicalType
 from queue_agent.local_cluster.keys import Value
-from queue_agent.local_cluster.query.functions import GENERIC, Function, Signature, numeric_cast, one_of, plain
+from queue_agent.local_cluster.query.functions import (
+    GENERIC,
+    Function,
+    Signature,
+    check_length,
+    numeric_cast,
+    one_of,
+    plain,
+)
 from queue_agent.local_cluster.query.inference import ALL, NUMERIC, STRING
 from queue_agent.local_cluster.query.numbers import truncate
 from queue_agent.wire import ypath, yson
@@ -222,7 +230,11 @@ def _length(data: bytes) -> int:
 
 
 def _make_list(types: Sequence[PhysicalType]) -> Callable[..., Value]:
-    return lambda *values: yson.dumps([_as_yson(*item) for item in zip(values, types, strict=True)])
+    def make(*values: Value) -> Value:
+        check_length(sum(len(value) for value in values if isinstance(value, bytes)))
+        return yson.dumps([_as_yson(*item) for item in zip(values, types, strict=True)])
+
+    return make
 
 
 def _make_map(types: Sequence[PhysicalType]) -> Callable[..., Value]:
@@ -230,6 +242,7 @@ def _make_map(types: Sequence[PhysicalType]) -> Callable[..., Value]:
         raise YtError('"make_map" takes a even number of arguments')
 
     def make(*values: Value) -> Value:
+        check_length(sum(len(value) for value in values if isinstance(value, bytes)))
         result: dict[Value, Yson] = {}
         for index in range(0, len(values), 2):
             if types[index] != "string" or values[index] is None:

@@ -265,8 +265,8 @@ def test_without_order_rows_come_in_key_order_and_a_limit_ends_the_reading() -> 
             "WITH INDEX is not supported by the local cluster: it has no secondary indices",
         ),
         ("k from [//t] where k = {missing}", "Placeholder was not found"),
-        ("k from [//t] where " + "(" * 3000 + "k = 1" + ")" * 3000, "Maximum expression depth exceeded"),
-        ("k from [//t] where k = " + "+".join(["1"] * 5000), "Maximum expression depth exceeded"),
+        ("k from [//t] where " + "(" * 3000 + "k = 1" + ")" * 3000, "Expression depth causes stack overflow"),
+        ("k from [//t] where k = " + "+".join(["1"] * 5000), "Expression depth causes stack overflow"),
     ],
 )
 def test_queries_that_make_no_sense_are_refused(text: str, message: str) -> None:
@@ -338,7 +338,7 @@ def test_any_text_gives_a_result_or_the_one_kind_of_error(text: str) -> None:
 def test_names_that_double_an_expression_again_and_again_are_refused() -> None:
     doublings = ", ".join(f"x{number} + x{number} as x{number + 1}" for number in range(40))
     error = error_of(f"k as x0, {doublings} from [//t]", values())
-    assert error.message == "Maximum expression depth exceeded"
+    assert error.message.startswith("Query is too complex")
 
 
 def test_long_chains_of_conditions_are_no_problem() -> None:
