@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
 
+_MAX_NEW_KEYS = 256
+"""Values are not nested more deeply."""
+
 _NEW_ITEM = re.compile(r"begin|end|(before|after):(-?\d+)")
 
 
@@ -44,6 +47,8 @@ def set_inside(
     """
     if not keys:
         return new
+    if len(keys) > _MAX_NEW_KEYS:
+        raise YtError(f"Depth limit exceeded: {where} can have no value {len(keys)} levels below")
     key, *rest = keys
     if isinstance(key, AttributeKey) and not key:
         raise YtError(f"All attributes of {where} cannot be set at once")
@@ -60,6 +65,7 @@ def set_inside(
 
 def remove_inside(value: yson.Yson, keys: Sequence[str], where: str) -> yson.Yson:
     """A copy of `value` without what the path names."""
+    get_inside(value, keys[:-1], where)
     key, *rest = keys
     inner = _step(value, key, where)
     if rest:

@@ -14,6 +14,9 @@ from queue_agent.local_cluster.row_output import ValueRows
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
+_MAX_JSON_DEPTH: Final = 250
+"""As deep as YSON may be, in which it is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -160,11 +163,13 @@ class Format:
         except (ValueError, RecursionError) as error:
             raise YtError(f"Error parsing JSON: {error}") from error
 
-    def _from_json(self, value: Any, string: Any) -> Any:
+    def _from_json(self, value: Any, string: Any, depth: int = 0) -> Any:
+        if depth > _MAX_JSON_DEPTH:
+            raise YtError("Error parsing JSON: Depth limit exceeded", attributes={"limit": _MAX_JSON_DEPTH})
         if isinstance(value, str):
             return string(self._string_bytes(value))
         if isinstance(value, list):
-            return [self._from_json(item, string) for item in value]
+            return [self._from_json(item, string, depth + 1) for item in value]
         if isinstance(value, int) and not -(2**63) <= value < 2**64:
             raise YtError(f"Error parsing JSON: number {value} does not fit 64 bits")
         if isinstance(value, float) and math.isinf(value):
@@ -173,12 +178,12 @@ class Format:
             # What is too big for a signed number can only have been meant unsigned.
             return yson.Uint64(value) if isinstance(value, int) and value >= 2**63 else value
         if "$value" in value:
-            inner = self._from_json(value["$value"], string)
-            attributes = self._from_json(value.get("$attributes", {}), _readable)
+            inner = self._from_json(value["$value"], string, depth + 1)
+            attributes = self._from_json(value.get("$attributes", {}), _readable, depth + 1)
             if not isinstance(attributes, dict):
                 raise YtError(f'Error parsing JSON: "$attributes" must be a map, got {attributes!r}')
             return yson.with_attributes(inner, attributes) if attributes else inner
-        return {self._key(key): self._from_json(item, string) for key, item in value.items()}
+        return {self._key(key): self._from_json(item, string, depth + 1) for key, item in value.items()}
 
     def _key(self, key: str) -> Any:
         if key.startswith("$$"):

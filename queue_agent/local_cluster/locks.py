@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
+from queue_agent.local_cluster.records import dump_record
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode
 
@@ -96,7 +97,7 @@ class Lock:
 
     def encode(self) -> bytes:
         record = {name: getattr(self, name) for name in self.__slots__ if name != "request"}
-        return yson.dumps({**record, "mode": self.request.mode.value, "key": list(self.request.key or ())})
+        return dump_record({**record, "mode": self.request.mode.value, "key": list(self.request.key or ())})
 
     @classmethod
     def decode(cls, data: bytes) -> Lock:

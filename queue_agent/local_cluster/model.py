@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from queue_agent.local_cluster.keys import Row
+from queue_agent.local_cluster.records import dump_record
 from queue_agent.local_cluster.rows import decode_values, encode_values
 from queue_agent.local_cluster.schema import TableSchema, parse_schema
 from queue_agent.wire import yson
@@ -121,7 +122,7 @@ class Node:
                 "md5": self.content.md5,
                 "appended_count": self.content.appended_count,
             }
-        return yson.dumps(record)
+        return dump_record(record)
 
     @classmethod
     def decode(cls, data: bytes) -> Node:
@@ -164,7 +165,7 @@ class Transaction:
     def encode(self) -> bytes:
         record = {name: getattr(self, name) for name in self.__slots__}
         record.update(attributes=dict(self.attributes), prerequisite_ids=list(self.prerequisite_ids))
-        return yson.dumps(record)
+        return dump_record(record)
 
     @classmethod
     def decode(cls, data: bytes) -> Transaction:
@@ -198,7 +199,7 @@ class Branch:
         yield from (child_id for child_id in self.children.values() if child_id)
 
     def encode(self) -> bytes:
-        return yson.dumps(
+        return dump_record(
             {
                 "transaction_id": self.transaction_id,
                 "node": self.node.encode(),
@@ -263,7 +264,7 @@ class Tablet:
         record = dict(zip(self.__slots__, _values_of(self), strict=True))
         # Values of keys must come back exactly, whatever is in them.
         record["pivot_key"] = encode_values(self.pivot_key) if self.pivot_key else None
-        return yson.dumps(record)
+        return dump_record(record)
 
     @classmethod
     def decode(cls, data: bytes) -> Tablet:
@@ -301,7 +302,7 @@ class Segment:
         return self.row_index + self.row_count
 
     def encode(self) -> bytes:
-        return yson.dumps({name: getattr(self, name) for name in self.__slots__})
+        return dump_record({name: getattr(self, name) for name in self.__slots__})
 
     @classmethod
     def decode(cls, data: bytes) -> Segment:

@@ -90,30 +90,30 @@ class Resolver:
         tokens = tokenize(split_selectors(path)[0])
         node, position = self._start(path, tokens)
         while True:
-            rest = tokens[position:]
-            if rest[:1] == ["&"]:
-                rest = rest[1:]
+            if tokens[position : position + 1] == ["&"]:
                 position += 1
-            elif node.type == "link" and (rest or follow_last):
-                return self._follow(node.value + "".join(rest), follow_last, links + 1)
-            if not rest:
+            elif node.type == "link" and (position < len(tokens) or follow_last):
+                return self._follow(node.value + "".join(tokens[position:]), follow_last, links + 1)
+            remaining = len(tokens) - position
+            if not remaining:
                 return Target(node)
-            if rest[0] != "/":
-                raise _malformed(path, f'Expected "slash" in YPath but found "{rest[0]}"')
-            if len(rest) == 1 or rest[1] in "/&":
-                found = f'"slash" token "{rest[1]}"' if len(rest) > 1 else "its end"
+            if tokens[position] != "/":
+                raise _malformed(path, f'Expected "slash" in YPath but found "{tokens[position]}"')
+            key = tokens[position + 1] if remaining > 1 else "/"
+            if key in "/&":
+                found = f'"slash" token "{key}"' if remaining > 1 else "its end"
                 raise _malformed(path, f"Expected a key in YPath but found {found}")
-            if rest[1] == "@":
-                return self._attribute(path, node, rest[2:])
-            if rest[1] == "*":
-                if len(rest) > 2:
+            if key == "@":
+                return self._attribute(path, node, tokens[position + 2 :])
+            if key == "*":
+                if remaining > 2:
                     raise _malformed(path, "A wildcard must end a YPath")
                 return Target(node, wildcard=True)
             if node.type not in MAPS:
-                return self._inside(path, node, rest)
-            child = self._state.child(node.id, unescape_literal(rest[1]))
+                return self._inside(path, node, tokens[position:])
+            child = self._state.child(node.id, unescape_literal(key))
             if child is None:
-                return self._missing(path, node, rest)
+                return self._missing(path, node, tokens[position:])
             node = child
             position += 2
 
@@ -179,19 +179,21 @@ def _without_wildcard(tokens: Sequence[str]) -> tuple[Sequence[str], bool]:
 def _keys(path: str, tokens: Sequence[str]) -> list[str]:
     """Read `/a/b/@c`; names behind an `@` become `AttributeKey`."""
     keys: list[str] = []
-    rest = list(tokens)
-    while rest:
-        if rest[0] != "/":
-            raise _malformed(path, f'Expected "slash" in YPath but found "{rest[0]}"')
+    position = 0
+    while position < len(tokens):
+        if tokens[position] != "/":
+            raise _malformed(path, f'Expected "slash" in YPath but found "{tokens[position]}"')
+        position += 1
         kind: type[str] = str
-        rest = rest[1:]
-        if rest[:1] == ["@"]:
+        if tokens[position : position + 1] == ["@"]:
             kind = AttributeKey
-            rest = rest[1:]
-        if rest and rest[0] not in "/@&*":
-            keys.append(kind(unescape_literal(rest.pop(0))))
-        elif not rest and kind is AttributeKey:
+            position += 1
+        token = tokens[position] if position < len(tokens) else None
+        if token is not None and token not in "/@&*":
+            keys.append(kind(unescape_literal(token)))
+            position += 1
+        elif token is None and kind is AttributeKey:
             keys.append(AttributeKey())
         else:
-            raise _malformed(path, f"Expected a key in YPath but found {rest[0]!r}" if rest else "it ends in a slash")
+            raise _malformed(path, f"Expected a key in YPath but found {token!r}" if token else "it ends in a slash")
     return keys
