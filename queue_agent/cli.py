@@ -146,6 +146,21 @@ def local(
             "--require-token", help="Refuse requests without a token; root's is in the file the ready line names."
         ),
     ] = False,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name by which clients call this machine, besides localhost and addresses; may be repeated.",
+        ),
+    ] = None,
+    allowed_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Another server whose pages may use the clusters from a browser; may be repeated. Without a token"
+            " such a page is root.",
+        ),
+    ] = None,
 ) -> None:
     """Run local clusters and agents in the foreground, until Ctrl-C."""
     http_ports, rpc_ports = _cluster_ports(cluster or DEFAULT_CLUSTERS)
@@ -160,6 +175,8 @@ def local(
         test_controls,
         host,
         demo,
+        allowed_host or [],
+        allowed_origin or [],
         require_token,
     )
     try:

@@ -26,9 +26,12 @@ from queue_agent.errors import ConfigError, QueueAgentError
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.webhdfs.address import is_loopback
 from queue_agent.webhdfs.secret import secret_of, write_new
+from queue_agent.wire.http_guard import host_name, origin_name
 
 if TYPE_CHECKING:
     import aiohttp
+
+    from queue_agent.local_cluster.browsers import AllowedBrowsers
 
 LOOPBACK: Final = "127.0.0.1"
 AGENT_USER: Final = "queue_agent"
@@ -79,6 +82,12 @@ class LocalOptions:
 
     demo: bool = False
     """Whether the first cluster is to have a queue with rows."""
+
+    allowed_hosts: Sequence[str] = ()
+    """Names by which clients call this machine, besides `localhost` and addresses."""
+
+    allowed_origins: Sequence[str] = ()
+    """Pages of other servers that may use the clusters from a browser."""
 
     require_token: bool = False
     """Whether clusters refuse requests without a valid token; agents get one."""
@@ -254,6 +263,7 @@ async def _serve_clusters(
             test_controls=options.test_controls,
             tokens=tokens.users() if tokens else None,
             require_token=tokens is not None,
+            browsers=_browsers(options),
         )
         await stack.enter_async_context(clusters)
     except (OSError, StorageError) as error:
@@ -261,6 +271,20 @@ async def _serve_clusters(
     if agents:
         # Their first questions are queries; what answers those may as well be imported before they are asked.
         import queue_agent.local_cluster.query.plan  # noqa: F401 - imported for the time it takes
+
+
+def _browsers(options: LocalOptions) -> AllowedBrowsers:
+    """The address they listen at is a name they have, too."""
+    from queue_agent.local_cluster.browsers import AllowedBrowsers
+
+    try:
+        hosts = [host_name(name) for name in options.allowed_hosts]
+        origins = [origin_name(page) for page in options.allowed_origins]
+    except ValueError as error:
+        raise LocalError(str(error)) from error
+    if ":" not in options.host:
+        hosts.append(host_name(options.host))
+    return AllowedBrowsers(hosts, origins)
 
 
 async def _serve_files(

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from queue_agent.local_cluster.bootstrap import Connection, publish_connection
+from queue_agent.local_cluster.browsers import AllowedBrowsers
 from queue_agent.local_cluster.clock import Clock
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands import COMMANDS
@@ -21,6 +22,9 @@ from queue_agent.local_cluster.rpc.proxy import RpcProxy
 from queue_agent.local_cluster.server import HttpProxy
 
 LOOPBACK: Final = "127.0.0.1"
+
+_OWN_BROWSERS: Final = AllowedBrowsers()
+"""No pages but those of the cluster itself, called `localhost` or by its address."""
 
 _OTHER_FILES: Final = 100
 """Files, listeners and connections to agents, generously."""
@@ -44,6 +48,7 @@ class LocalClusters:
         tokens: user by token, for users that are there from the start, such as `root`.
         require_token: refuse requests without a valid token; else they are root's.
         test_controls: whether requests are logged and `/test/...` is served; see `control_api`.
+        browsers: names of this machine and pages of other servers that are served too.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class LocalClusters:
         tokens: Mapping[str, str] | None = None,
         require_token: bool = False,
         test_controls: bool = False,
+        browsers: AllowedBrowsers = _OWN_BROWSERS,
     ) -> None:
         self._ports = ports
         self._rpc_ports = rpc_ports or {}
@@ -66,6 +72,7 @@ class LocalClusters:
         self._tokens = tokens or {}
         self._require_token = require_token
         self._test_controls = test_controls
+        self._browsers = browsers
         self._directory = ClusterDirectory()
         self._exit = AsyncExitStack()
 
@@ -110,7 +117,7 @@ class LocalClusters:
                 stack.push_async_callback(rpc_proxies[cluster.name].stop)
                 await rpc_proxies[cluster.name].serve(cluster)
                 stack.push_async_callback(proxies[cluster.name].stop)
-                await proxies[cluster.name].serve(cluster, test_controls=self._test_controls)
+                await proxies[cluster.name].serve(cluster, self._browsers, test_controls=self._test_controls)
             self._exit = stack.pop_all()
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
@@ -15,6 +16,7 @@ from aiohttp import web
 
 from queue_agent.local_cluster.address import reachable_address
 from queue_agent.local_cluster.authentication import Unauthenticated, UserRefused
+from queue_agent.local_cluster.browsers import AllowedBrowsers
 from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.commands.command import Body, Command, Rows, Stream
 from queue_agent.local_cluster.connection import ConnectionServer, error_response
@@ -36,6 +38,7 @@ from queue_agent.local_cluster.request import (
     read_input,
     read_parameters,
 )
+from queue_agent.local_cluster.row_output import blocks_of
 from queue_agent.local_cluster.streaming import encoded_rows, send_pieces
 from queue_agent.wire import http
 from queue_agent.wire.error import ErrorCode, YtError
@@ -71,12 +74,12 @@ class HttpProxy:
         """`host:port` at which this machine reaches it."""
         return reachable_address(self._socket)
 
-    async def serve(self, cluster: Cluster, *, test_controls: bool) -> None:
+    async def serve(self, cluster: Cluster, browsers: AllowedBrowsers, *, test_controls: bool) -> None:
         """Answer requests from now on, those to `/test/...` only if wanted."""
         self._cluster = cluster
         budget = MemoryBudget(MAX_HELD_BYTES)
         server = ConnectionServer(
-            _Handling(cluster, budget, ControlApi(cluster) if test_controls else None).handle,
+            _Handling(cluster, budget, browsers, ControlApi(cluster) if test_controls else None).handle,
             cluster.faults,
             budget,
             self._max_connections,
@@ -99,12 +102,27 @@ class HttpProxy:
 class _Handling:
     """Requests to one cluster."""
 
-    def __init__(self, cluster: Cluster, budget: MemoryBudget, control_api: ControlApi | None) -> None:
+    def __init__(
+        self, cluster: Cluster, budget: MemoryBudget, browsers: AllowedBrowsers, control_api: ControlApi | None
+    ) -> None:
         self._cluster = cluster
+        self._browsers = browsers
         self._budget = budget
         self._control_api = control_api
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if (reason := self._browsers.refusal(request)) is not None:
+            response = error_response(YtError(reason, ErrorCode.AUTHORIZATION), status=403)
+            response.force_close()  # whatever stands in its body is not read
+            return response
+        if request.method == "OPTIONS":
+            return web.Response(headers=self._browsers.answer_headers(request))
+        answer = await self._answered(request)
+        if not answer.prepared:
+            answer.headers.update(self._browsers.answer_headers(request))
+        return answer
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await self._route(request)
         except (ConnectionDropped, BodyCut, ConnectionError):  # by a fault, or by whoever asked
@@ -211,6 +229,7 @@ class _Handling:
         answer_format = output_format(command, parameters, request.headers)
         answer = await cluster.execute(command, parameters, body())
         headers = {http.PROXY: self._cluster.http_address, "Cache-Control": "no-store"}
+        headers |= self._browsers.answer_headers(request)
         told = answer.response_parameters if isinstance(answer, (Rows, Stream)) else {}
         headers[http.RESPONSE_PARAMETERS] = header_format(request.headers).write_node(told).decode().strip()
         if isinstance(answer, Stream):
@@ -222,7 +241,11 @@ class _Handling:
                     return web.Response(body=b"".join(pieces), content_type=content_type, headers=headers)
                 return await send_pieces(request, pieces, content_type, headers)
         if isinstance(answer, Rows):
-            content = answer_format.header() + answer_format.write_rows(answer.rows)
+            parts = [answer_format.header()]
+            for rows in blocks_of(answer.rows):
+                parts.append(answer_format.write_rows(rows))
+                await asyncio.sleep(0)  # others may have their turn
+            content = b"".join(parts)
         else:
             content = answer_format.write_node(answer)
         return web.Response(body=content, content_type=answer_format.mime_type, headers=headers)

@@ -14,6 +14,7 @@ from typing import Final
 
 _HOST: Final = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 _HOST_NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+_ORIGIN: Final = re.compile(rf"https?://{_HOST.pattern}")
 _LOCAL_NAME: Final = "localhost"
 _OTHER_SITES: Final = frozenset({"cross-site", "same-site"})
 """A site is a name without its port: what another server on this machine serves is of the same site."""
@@ -46,7 +47,7 @@ def find_refusal(headers: Iterable[tuple[str, str]], *, hosts: Collection[str], 
     own = {f"http://{host}", f"https://{host}"}
     asking = values.get("origin", [])
     for origin in asking:
-        if origin.lower() not in own and origin not in origins:
+        if origin.lower() not in own and origin.lower() not in origins:
             return f"Pages of {_shown(origin)} may not use this server"
     if not asking and _OTHER_SITES.intersection(site.lower() for site in values.get("sec-fetch-site", [])):
         return "Pages of other servers may not use this server"
@@ -59,6 +60,14 @@ def host_name(text: str) -> str:
     if not _HOST_NAME.fullmatch(name):
         raise ValueError(f"not the name of a host: {text!r} (a name without protocol, port and path is wanted)")
     return name
+
+
+def origin_name(text: str) -> str:
+    """A page for `origins` of `find_refusal`, as browsers write it; ValueError if it is none."""
+    origin = text.strip().lower().removesuffix("/")
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError(f"not the origin of pages: {text!r} (such as http://localhost:3000)")
+    return origin
 
 
 def _is_served(host: str, hosts: Collection[str]) -> bool:
