@@ -160,12 +160,14 @@ class Format:
     def _decode_json(self, text: str, position: int) -> tuple[Any, int]:
         try:
             return _JSON.raw_decode(text, _skip_space(text, position))
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            raise _json_too_deep() from None
+        except ValueError as error:
             raise YtError(f"Error parsing JSON: {error}") from error
 
     def _from_json(self, value: Any, string: Any, depth: int = 0) -> Any:
         if depth > _MAX_JSON_DEPTH:
-            raise YtError("Error parsing JSON: Depth limit exceeded", attributes={"limit": _MAX_JSON_DEPTH})
+            raise _json_too_deep()
         if isinstance(value, str):
             return string(self._string_bytes(value))
         if isinstance(value, list):
@@ -287,3 +289,7 @@ def _boolean(value: Any, name: str) -> bool:
     if plain not in (True, False, "true", "false"):
         raise YtError(f'Format attribute "{name}" must be a boolean, got {value!r}')
     return plain in (True, "true")
+
+
+def _json_too_deep() -> YtError:
+    return YtError("Error parsing JSON: Depth limit exceeded", attributes={"limit": _MAX_JSON_DEPTH})

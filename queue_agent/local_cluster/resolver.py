@@ -14,6 +14,10 @@ from queue_agent.wire.ypath import split_selectors, tokenize, unescape_literal
 
 _MAX_LINKS = 32
 
+_MAX_PATH_LENGTH = 2**20
+_MAX_TOKENS = 2000
+"""Of 200 levels of nodes, with names of 4 KiB, and 256 of a value in the last, there are fewer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -58,7 +62,13 @@ class Resolver:
         Raises:
             YtError: the path is malformed, an id is unknown, or links go round in circles.
         """
-        return self._follow(path, follow_last, 0)
+        bare = split_selectors(path)[0]
+        tokens = tokenize(bare[:_MAX_PATH_LENGTH])
+        if len(bare) > _MAX_PATH_LENGTH or len(tokens) > _MAX_TOKENS:
+            raise resolve_error(
+                f"{path[:100]}...", YtError("YPath is longer than any that leads somewhere", ErrorCode.RESOLVE)
+            )
+        return self._follow(path, tokens, follow_last, 0)
 
     def existing(self, path: str) -> Target:
         """Like `resolve`, and everything named is there, save a document's inside or an attribute.
@@ -84,16 +94,16 @@ class Resolver:
         """As `TreeState.path_of`."""
         return self._state.path_of(node)
 
-    def _follow(self, path: str, follow_last: bool, links: int) -> Target:
+    def _follow(self, path: str, tokens: Sequence[str], follow_last: bool, links: int) -> Target:
         if links > _MAX_LINKS:
             raise resolve_error(path, YtError("Number of resolve iterations exceeded", ErrorCode.RESOLVE))
-        tokens = tokenize(split_selectors(path)[0])
         node, position = self._start(path, tokens)
         while True:
             if tokens[position : position + 1] == ["&"]:
                 position += 1
             elif node.type == "link" and (position < len(tokens) or follow_last):
-                return self._follow(node.value + "".join(tokens[position:]), follow_last, links + 1)
+                target = tokenize(split_selectors(node.value)[0])
+                return self._follow(path, [*target, *tokens[position:]], follow_last, links + 1)
             remaining = len(tokens) - position
             if not remaining:
                 return Target(node)

@@ -156,8 +156,9 @@ class TableSchema:
     def validate(self) -> None:
         """Check the rules of all tables, static ones too."""
         names: set[str] = set()
+        is_sorted = self.is_sorted
         for column in self.columns:
-            column.validate(self.is_sorted)
+            column.validate(is_sorted)
             if column.name in names:
                 raise YtError(f'Duplicate column name "{column.name}" in table schema')
             names.add(column.name)

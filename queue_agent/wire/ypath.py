@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from queue_agent.wire import yson
 from queue_agent.wire.error import YtError
 
+_BARE = re.compile(r"(?:[^\\\[{]++|\\.|\\\Z)*+", re.DOTALL)
+_COMPONENT = re.compile(r"[/@&*]|[\[{].*|(?:[^\\/@&*\[{]++|\\.|\\\Z)++", re.DOTALL)
+"""Nothing in these goes back over what it has matched: long paths take time in proportion."""
+
 _SPECIAL = frozenset(b"\\/@&*[{")
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|([\\/@&*\[\]{}]))|\\")
 
@@ -38,15 +42,9 @@ class RichPath:
 
 def split_selectors(path: str) -> tuple[str, str]:
     """Divide `//t{a}[#1]` into `//t` and `{a}[#1]`."""
-    escaped = False
-    for position, character in enumerate(path):
-        if escaped:
-            escaped = False
-        elif character == "\\":
-            escaped = True
-        elif character in "[{":
-            return path[:position], path[position:]
-    return path, ""
+    match = _BARE.match(path)
+    assert match is not None
+    return match[0], path[match.end() :]
 
 
 def parse_rich(value: yson.Yson) -> RichPath:
@@ -147,30 +145,4 @@ def tokenize(path: str) -> list[str]:
 
     `//tmp/a\/b/@x` gives `["/", "/", "tmp", "/", "a\/b", "/", "@", "x"]`.
     """
-    tokens: list[str] = []
-    literal: list[str] = []
-
-    def flush() -> None:
-        if literal:
-            tokens.append("".join(literal))
-            literal.clear()
-
-    position = 0
-    while position < len(path):
-        character = path[position]
-        if character == "\\" and position + 1 < len(path):
-            literal.append(path[position : position + 2])
-            position += 2
-            continue
-        if character in "/@&*":
-            flush()
-            tokens.append(character)
-        elif character in "[{":
-            flush()
-            tokens.append(path[position:])
-            return tokens
-        else:
-            literal.append(character)
-        position += 1
-    flush()
-    return tokens
+    return _COMPONENT.findall(path)

@@ -92,14 +92,15 @@ def sort_keys(values: Sequence[Value]) -> list[tuple[bool, Any]]:
 
 def _compile_call(call: Call) -> Evaluator:
     function = call.function
+    if len(call.arguments) == 2 and not call.takes_null:
+        # Before any argument is compiled: what compiles it twice takes 2^n times for n operators in a row.
+        return _compile_binary_call(call)
     evaluators = [compile_expression(argument) for argument in call.arguments]
     if call.takes_null:
         return lambda row: function(*[evaluate(row) for evaluate in evaluators])
     if len(evaluators) == 1:
         argument = evaluators[0]
         return lambda row: None if (value := argument(row)) is None else function(value)
-    if len(evaluators) == 2:
-        return _compile_binary_call(call)
 
     def evaluate_call(row: Row) -> Value:
         arguments = [evaluate(row) for evaluate in evaluators]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 from queue_agent.local_cluster.keys import AFTER_PREFIX, Row, Value, component_encoder
@@ -166,14 +166,17 @@ class _Inference:
 
     def _lexicographic(self, operator: Comparison, terms: Sequence[tuple[int, Value] | None]) -> Constraint:
         """`(a, b) < (1, 2)` is `a < 1 or a = 1 and b < 2`; behind a term of no use all may follow."""
-        if not terms or terms[0] is None:
-            return ANY
-        index, value = terms[0]
-        if len(terms) == 1:
-            return self.scalar(index, operator, value)
+        known = list(takewhile(lambda term: term is not None, terms))
         strict: Comparison = "<" if operator in ("<", "<=") else ">"
-        tied = both(self.scalar(index, "=", value), self._lexicographic(operator, terms[1:]))
-        return either(self.scalar(index, strict, value), tied)
+        constraint = ANY
+        for place, term in reversed(list(enumerate(known))):
+            assert term is not None
+            if place == len(terms) - 1:
+                constraint = self.scalar(term[0], operator, term[1])
+                continue
+            tied = both(self.scalar(term[0], "=", term[1]), constraint)
+            constraint = either(self.scalar(term[0], strict, term[1]), tied)
+        return constraint
 
     def scalar(self, index: int, operator: Comparison, value: Value) -> Constraint:
         """Keys whose column compares so with a value."""

@@ -283,7 +283,7 @@ async def _select(call: Call, request: api.TReqSelectRows) -> Reply:
             incomplete_output=statistics["incomplete_output"],
         ),
     )
-    return _rowset(message, answer.rows)
+    return await call.cluster.turns.run(lambda: _rowset(message, answer.rows))
 
 
 async def _explain(call: Call, request: api.TReqExplainQuery) -> Reply:

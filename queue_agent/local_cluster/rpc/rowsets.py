@@ -22,6 +22,7 @@ from queue_agent.local_cluster.rpc.wire_types import (
     UINT64,
 )
 from queue_agent.local_cluster.schema import Column, TableSchema
+from queue_agent.local_cluster.turns import give_way
 from queue_agent.wire import yson
 from queue_agent.wire.bus import Part
 from queue_agent.wire.error import ErrorCode, YtError
@@ -133,12 +134,18 @@ def _decode_value(kind: int, length: int, data: bytes, position: int) -> tuple[A
     raise _malformed(f"there is no type {kind:#x}")
 
 
+_BETWEEN_LOOKS: Final = 127
+"""Rows, as a mask: after so many others may have their turn."""
+
+
 def encode_rows(columns: Sequence[Column], rows: Sequence[Row | None]) -> bytes:
     """Write rows with values in the order of the columns; None is a row that is not there."""
     encoders = [_encoder(index, column) for index, column in enumerate(columns)]
     prefix = _COUNT.pack(len(columns))
     pieces = [_COUNT.pack(len(rows))]
-    for row in rows:
+    for place, row in enumerate(rows):
+        if not place & _BETWEEN_LOOKS:
+            give_way()
         if row is None:
             pieces.append(_COUNT.pack(_NO_ROW))
             continue

@@ -1,0 +1,34 @@
+"""Values nested as deeply as can be: what is kept can be read again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queue_agent.local_cluster.commands.command import Body
+from queue_agent.local_cluster.formats import Format
+from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.wire.error import YtError
+
+
+@pytest.mark.parametrize("path", ["//tmp/document", "//tmp/@attribute"])
+@pytest.mark.parametrize("format_name", ["yson", "json"])
+async def test_a_value_that_is_taken_is_there_after_a_restart(tmp_path: Path, format_name: str, path: str) -> None:
+    kept = 0
+    async with LocalClusters({"a": 0}, data_dir=tmp_path) as clusters:
+        cluster = clusters.cluster("a")
+        await cluster.execute(cluster.command("create"), {"type": "document", "path": "//tmp/document"}, Body())
+        for depth in range(200, 300):
+            try:
+                value = Format(format_name).read_node(b"[" * depth + b"]" * depth)
+                await cluster.execute(cluster.command("set"), {"path": path}, Body(value=value))
+            except YtError as error:
+                assert "Depth limit exceeded" in error.message
+            else:
+                kept = depth
+        assert 240 < kept < 256
+    async with LocalClusters({"a": 0}, data_dir=tmp_path) as clusters:
+        cluster = clusters.cluster("a")
+        answer = await cluster.execute(cluster.command("get"), {"path": path, "return_only_value": True}, Body())
+        assert Format("yson").write_node(answer).count(b"[") == kept
