@@ -279,11 +279,11 @@ def _browsers(options: LocalOptions) -> AllowedBrowsers:
 
     try:
         hosts = [host_name(name) for name in options.allowed_hosts]
+        if ":" not in options.host:
+            hosts.append(host_name(options.host))
         origins = [origin_name(page) for page in options.allowed_origins]
     except ValueError as error:
         raise LocalError(str(error)) from error
-    if ":" not in options.host:
-        hosts.append(host_name(options.host))
     return AllowedBrowsers(hosts, origins)
 
 
