@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,10 +10,9 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import unquote
 
-import structlog
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
+from queue_agent.adapters.http_server import MAX_BODY_BYTES, HttpServer
 from queue_agent.adapters.json_values import to_json
 from queue_agent.adapters.metrics_server import MetricsServer
 from queue_agent.adapters.orchid import OrchidTree, keys_of, read_attribute
@@ -27,8 +25,7 @@ from queue_agent.ports.passes import Clock
 from queue_agent.ports.status import StatusSource
 from queue_agent.ports.trims import TrimPlanner
 from queue_agent.wire.error import ErrorCode, YtError
-
-log = structlog.get_logger(__name__)
+from queue_agent.wire.gate import Gate
 
 READY_WITHIN: Final = timedelta(minutes=1)
 """An agent is ready if a pass of its own that began no longer ago than this has succeeded."""
@@ -38,6 +35,9 @@ MAX_LIMIT: Final = 1000
 
 _NOT_FOUND_CODES: Final = (ErrorCode.RESOLVE, ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
 _ORCHID: Final = "/orchid"
+_LIVE: Final = "/health/live"
+_END_OF_HEAD: Final = b"\r\n\r\n"
+_ALIVE: Final = {"status": "ok"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class HttpApi:
         tree: shown at `/orchid`.
         clock: readiness is a matter of time.
         host, port: address to listen on; with port 0 see `port`.
+        gate: decides who gets in, and how long everyone stays.
         planners: tell what would be done; without them nobody does.
     """
 
@@ -68,18 +69,20 @@ class HttpApi:
         clock: Clock,
         host: str,
         port: int,
+        gate: Gate,
         planners: Planners | None = None,
     ) -> None:
         self._source = source
         self._tree = tree
         self._clock = clock
         self._host = host
-        self._port = port
+        self._number = port
+        self._log = gate.log
         self._planners = planners
-        application = web.Application(middlewares=[_errors_as_json])
+        application = web.Application(middlewares=[self._errors_as_json], client_max_size=MAX_BODY_BYTES)
         application.add_routes(
             [
-                web.get("/health/live", self._live),
+                web.get(_LIVE, self._live),
                 web.get("/health/ready", self._ready),
                 web.get("/metrics", metrics.show_own),
                 web.get("/solomon/all", metrics.show_all),
@@ -93,25 +96,24 @@ class HttpApi:
                 web.get("/api/v1/consumers/{cluster}/{path:.+}", self._show_consumer),
             ]
         )
-        self._runner = web.AppRunner(application, access_log=None, logger=_server_log())
+        self._server = HttpServer(application, gate, live_at_once)
 
     async def __aenter__(self) -> HttpApi:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
+        await self._server.start(self._host, self._number)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._runner.cleanup()
+        await self._server.stop()
 
     @property
     def port(self) -> int:
         """The port listened on."""
-        return int(self._runner.addresses[0][1])
+        return self._server.port
 
     async def _live(self, request: web.Request) -> web.Response:
-        return _json_response({"status": "ok"})
+        return _json_response(_ALIVE)
 
     async def _ready(self, request: web.Request) -> web.Response:
         ready = self._is_ready()
@@ -197,23 +199,43 @@ class HttpApi:
             "partitions": node["partitions"],
         }
 
+    @web.middleware
+    async def _errors_as_json(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except ConnectionError:
+            self._log.info("request given up by the client", path=request.path)
+            return web.Response()  # to nobody
+        except YtError as error:
+            if error.find(*_NOT_FOUND_CODES):
+                return _error_response(error, 404)
+            return _error_response(error, 503 if error.find(ErrorCode.UNAVAILABLE) else 400)
+        except web.HTTPException as error:
+            words = f"{request.method} {request.path}: {error.reason}"
+            code = ErrorCode.RESOLVE if error.status == 404 else ErrorCode.GENERIC
+            response = _error_response(YtError(words, code), error.status)
+            if "Allow" in error.headers:
+                response.headers["Allow"] = error.headers["Allow"]
+            return response
+        except Exception:  # noqa: BLE001 - a bug in a handler: logged, and answered in the form clients can read
+            self._log.exception("handler crashed", path=request.path)
+            return _error_response(YtError("Internal error"), 500)
 
-def _server_log() -> logging.Logger:
-    """Where aiohttp reports what goes wrong before a request gets to a handler."""
-    logger = logging.Logger(__name__)
-    logger.addHandler(_ServerLog())
-    return logger
 
+def live_at_once(head: bytes) -> bytes | None:
+    """The answer to a whole request for liveness, None to all else.
 
-class _ServerLog(logging.Handler):
-    """What is no HTTP, or has headers above 8 KB, is the client's fault: a line without a traceback is enough."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, HttpProcessingError):
-            log.info("malformed request", error=error.message)
-        elif record.levelno >= logging.WARNING:
-            log.error("server failed", message=record.getMessage(), exc_info=record.exc_info)
+    Whoever asks whether the agent lives gets an answer however many others ask for other things.
+    """
+    if not head.startswith(f"GET {_LIVE} HTTP/1.".encode()) or head.find(_END_OF_HEAD) != len(head) - len(_END_OF_HEAD):
+        return None
+    body = json.dumps(_ALIVE)
+    return (
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}"
+    ).encode()
 
 
 def _ref(request: web.Request) -> CrossClusterRef:
@@ -310,25 +332,3 @@ def _json_response(value: Any, status: int = 200) -> web.Response:
 
 def _error_response(error: YtError, status: int) -> web.Response:
     return _json_response(error.to_map(), status)
-
-
-@web.middleware
-async def _errors_as_json(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    try:
-        return await handler(request)
-    except YtError as error:
-        if error.find(*_NOT_FOUND_CODES):
-            return _error_response(error, 404)
-        return _error_response(error, 503 if error.find(ErrorCode.UNAVAILABLE) else 400)
-    except web.HTTPException as error:
-        words = f"{request.method} {request.path}: {error.reason}"
-        code = ErrorCode.RESOLVE if error.status == 404 else ErrorCode.GENERIC
-        response = _error_response(YtError(words, code), error.status)
-        if "Allow" in error.headers:
-            response.headers["Allow"] = error.headers["Allow"]
-        return response
-    except Exception:  # a bug in a handler: say so loudly, and answer in the form clients can read
-        log.exception("handler crashed", path=request.path)
-        return _error_response(YtError("Internal error"), 500)

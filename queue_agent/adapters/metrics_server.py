@@ -6,9 +6,9 @@ import asyncio
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias
 
-import structlog
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.exposition import choose_encoder
@@ -16,8 +16,6 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 
 from queue_agent.adapters.metrics import Metrics, Page, Sight
 from queue_agent.config.serving import MetricsConfig
-
-log = structlog.get_logger(__name__)
 
 CLASSIC: Final = CONTENT_TYPE_PLAIN_0_0_4
 OPEN: Final = CONTENT_TYPE_LATEST
@@ -35,6 +33,9 @@ class _Variant(NamedTuple):
     compressed: bool
 
 
+_Pages: TypeAlias = Mapping[_Variant, Sequence[bytes]]
+
+
 class MetricsServer:
     """Answers scrapes from pages that are no older than twice the period.
 
@@ -48,9 +49,9 @@ class MetricsServer:
         self._least_period = (config or MetricsConfig()).period
         self._spent = timedelta(0)
         self._wanted: dict[_Variant, float] = {}
-        self._ready: Mapping[_Variant, Sequence[bytes]] = {}
+        self._ready: _Pages = {}
         self._made_at = float("-inf")
-        self._making = asyncio.Lock()
+        self._rendering: asyncio.Future[_Pages] | None = None
 
     @property
     def period(self) -> timedelta:
@@ -65,8 +66,7 @@ class MetricsServer:
 
     async def do_pass(self, pass_index: int) -> None:
         """Make what was asked for of late anew."""
-        async with self._making:
-            await self._make()
+        await self._make()
 
     async def show_own(self, request: web.Request) -> web.StreamResponse:
         """Our own metrics, in the format that is asked for."""
@@ -87,33 +87,43 @@ class MetricsServer:
             headers["Content-Encoding"] = "gzip"
         response = web.StreamResponse(headers=headers)
         response.content_length = sum(map(len, page))
-        try:
-            await response.prepare(request)
-            for piece in page:
-                for start in range(0, len(piece), _CHUNK):
-                    await response.write(piece[start : start + _CHUNK])
-        except ConnectionResetError:
-            log.info("scrape given up by the client", path=request.path)
+        await response.prepare(request)
+        for piece in page:
+            for start in range(0, len(piece), _CHUNK):
+                await response.write(piece[start : start + _CHUNK])
         return response
 
     async def _find(self, variant: _Variant) -> Sequence[bytes]:
         now = asyncio.get_running_loop().time()
         self._wanted[variant] = now
         if variant not in self._ready or now - self._made_at > 2 * self.period.total_seconds():
-            async with self._making:
-                if variant not in self._ready or self._made_at < now:
-                    await self._make()
+            while variant not in self._ready or self._made_at < now:
+                await self._make()
         return self._ready[variant]
 
     async def _make(self) -> None:
-        now = asyncio.get_running_loop().time()
-        self._wanted = {variant: asked for variant, asked in self._wanted.items() if now - asked <= _WANTED_SECONDS}
-        sight, wanted = self._metrics.look(), tuple(self._wanted)
-        self._ready = await asyncio.to_thread(self._render, sight, wanted)
-        self._made_at = now
-        self._spent = timedelta(seconds=asyncio.get_running_loop().time() - now)
+        """Make what is wanted, or wait for what is being made.
 
-    def _render(self, sight: Sight, wanted: Collection[_Variant]) -> Mapping[_Variant, Sequence[bytes]]:
+        Whoever stops waiting does not stop the work: there is never more than one at it, however many ask and leave.
+        """
+        if self._rendering is None:
+            loop = asyncio.get_running_loop()
+            now = loop.time()
+            self._wanted = {variant: asked for variant, asked in self._wanted.items() if now - asked <= _WANTED_SECONDS}
+            self._rendering = loop.run_in_executor(None, self._render, self._metrics.look(), tuple(self._wanted))
+            self._rendering.add_done_callback(partial(self._rendered, now))
+        rendering = self._rendering
+        await asyncio.wait([rendering])
+        rendering.result()
+
+    def _rendered(self, started: float, rendering: asyncio.Future[_Pages]) -> None:
+        self._rendering = None
+        if not rendering.cancelled() and rendering.exception() is None:
+            self._ready = rendering.result()
+            self._made_at = started
+            self._spent = timedelta(seconds=asyncio.get_running_loop().time() - started)
+
+    def _render(self, sight: Sight, wanted: Collection[_Variant]) -> _Pages:
         pages = self._metrics.make_pages(sight, {variant.page for variant in wanted})
         return {variant: _pack(pages[variant.page], variant.compressed) for variant in wanted}
 

@@ -10,6 +10,7 @@ from queue_agent.core.encoding import Entity, Unsigned
 from queue_agent.wire import orchid, rpc, yson
 from queue_agent.wire.connection import ConnectionLimits, Reply
 from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.gate import Gate
 from queue_agent.wire.orchid import Verb, resolve
 from queue_agent.wire.proto.ypath_pb2 import (
     TReqExecute,
@@ -25,7 +26,7 @@ from queue_agent.wire.yson import Yson
 
 __all__ = ["OrchidServer", "OrchidTree", "resolve", "to_yson"]
 
-_LIMITS: Final = ConnectionLimits(max_packet_size=1 << 20)
+_LIMITS: Final = ConnectionLimits(max_packet_size=1 << 20, max_queued_bytes=4 << 20, buffer_size=1 << 13)
 """Requests hold little more than a path."""
 
 
@@ -62,11 +63,12 @@ class OrchidServer:
 
     Args:
         port: 0 for one that is free, see `address`.
+        gate: decides who gets in, and how long everyone stays.
     """
 
-    def __init__(self, tree: OrchidTree, host: str, port: int) -> None:
+    def __init__(self, tree: OrchidTree, host: str, port: int, gate: Gate) -> None:
         self._tree = tree
-        self._server = RpcServer({orchid.SERVICE: {orchid.METHOD: self._execute}}, host, port, _LIMITS)
+        self._server = RpcServer({orchid.SERVICE: {orchid.METHOD: self._execute}}, host, port, gate, _LIMITS)
 
     async def __aenter__(self) -> Self:
         await self._server.__aenter__()

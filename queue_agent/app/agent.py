@@ -27,6 +27,7 @@ from queue_agent.adapters.trim_journal import TrimJournalTable
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.adapters.yt_exports import YtExports
 from queue_agent.app.history import history_recorder
+from queue_agent.app.open_ports import new_gate
 from queue_agent.app.schedules import Schedules
 from queue_agent.app.tasks import PassTasks
 from queue_agent.config.agent import AgentConfig
@@ -166,7 +167,8 @@ async def run_agent(
         peers = await stack.enter_async_context(OrchidClient())
         forwarder = Forwarder(peers, board, config.membership.lease.total_seconds(), _CHANNEL_TIMEOUT_SECONDS)
         tree = OrchidTree(board, facts, clock, forwarder)
-        rpc = await stack.enter_async_context(OrchidServer(tree, config.rpc.host, config.rpc.port))
+        gate = await stack.enter_async_context(new_gate(config.server_limits))
+        rpc = await stack.enter_async_context(OrchidServer(tree, config.rpc.host, config.rpc.port, gate))
         # The port may be chosen by the system; nobody is answered before all that follows without a wait is there.
         leadership = Leadership(config.address(rpc.port), config.membership.lease)
         context = ControllerContext(
@@ -208,7 +210,7 @@ async def run_agent(
         )
         planners = Planners(TrimPreviewer(context, control), exports)
         http = await stack.enter_async_context(
-            HttpApi(board, metrics_server, tree, clock, config.http.host, config.http.port, planners)
+            HttpApi(board, metrics_server, tree, clock, config.http.host, config.http.port, gate, planners)
         )
         jitter = partial(randomness.uniform, 0.75, 1.25)
         journal_schedule = Schedule(JOURNAL_PERIOD, config.queue_agent.pass_timeout)

@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 import structlog
 
 from queue_agent.app.agent import Addresses, run_agent
+from queue_agent.app.open_ports import allow_open_files
 from queue_agent.config.agent import AgentConfig
 from queue_agent.controllers.departure import Departure
 
@@ -32,6 +33,7 @@ async def run_until_signalled(config: AgentConfig, ready: Callable[[Addresses], 
     Raises:
         ExceptionGroup: of what `run_agent` raises.
     """
+    allow_open_files()
     loop = asyncio.get_running_loop()
     departure = Departure()
 

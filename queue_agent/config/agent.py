@@ -19,7 +19,7 @@ from queue_agent.config.passes import (
     ShardingManagerConfig,
     Trimming,
 )
-from queue_agent.config.serving import HttpConfig, LoggingConfig, MetricsConfig, RpcConfig
+from queue_agent.config.serving import HttpConfig, LoggingConfig, MetricsConfig, RpcConfig, ServerLimitsConfig
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.errors import ConfigError
 
@@ -51,6 +51,9 @@ class AgentConfig(ConfigModel):
 
     http: HttpConfig = HttpConfig()
     """The server of status, metrics and health."""
+
+    server_limits: ServerLimitsConfig = ServerLimitsConfig()
+    """What peers may take of both servers."""
 
     cypress_synchronizer: CypressSynchronizerConfig = CypressSynchronizerConfig()
     """The pass that carries attributes of queues and consumers into the state tables."""

@@ -39,6 +39,30 @@ class HttpConfig(ListenConfig):
     """0 takes any free port."""
 
 
+class ServerLimitsConfig(ConfigModel):
+    """What peers may take of the servers of `rpc` and `http` together. A newcomer always gets in: it takes the place of
+    a connection that has done nothing yet, or else of one the agent waits for, from the address that has the most."""
+
+    max_connections: int = Field(default=1000, ge=16)
+    """At a time, on both ports together. Fewer if the process may not open so many files: 256 of those it may open are
+    left for other things."""
+
+    max_connections_per_address: int = Field(default=250, ge=16)
+    """At a time, from one IP address."""
+
+    max_held_bytes: int = Field(default=64 << 20, ge=1 << 20)
+    """Bytes in memory of requests that are incomplete or under way, and of answers that were not read yet."""
+
+    message_timeout: Duration = timedelta(seconds=10)
+    """How long a request may take to come, head and body; likewise a handshake, or whatever is first."""
+
+    answer_timeout: Duration = timedelta(minutes=1)
+    """How long an answer may take to be read."""
+
+    idle_timeout: Duration = timedelta(minutes=10)
+    """How long a connection may stay without a request."""
+
+
 class OtlpConfig(ConfigModel):
     """Pushing our own metrics to a collector of OpenTelemetry; needs `pip install yt-queue-agent[otel]`."""
 

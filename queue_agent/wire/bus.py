@@ -132,6 +132,11 @@ class Decoder:
         self._buffer = bytearray()
         self._needed = _HEADER.size
 
+    @property
+    def size(self) -> int:
+        """Bytes of what is not a whole packet yet."""
+        return len(self._buffer)
+
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream."""
         self._buffer += data

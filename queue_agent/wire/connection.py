@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import structlog
@@ -16,13 +17,18 @@ import structlog
 from queue_agent.wire import bus, rpc
 from queue_agent.wire.bus import Part
 from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.gate import Visitor
 from queue_agent.wire.guid import Guid
 from queue_agent.wire.proto.rpc_pb2 import TRequestHeader
 from queue_agent.wire.scope import TaskScope
+from queue_agent.wire.seats import Phase
 from queue_agent.wire.streams import IncomingStream, OutgoingStream, Streams
 
 STREAM_LIMIT: Final = 1 << 18
 """Bytes that wait between socket and decoder; give it to asyncio when making the streams."""
+
+_REQUEST_COST: Final = 4 << 10
+"""Bytes that a request under way takes beside those that came: a task, headers, what the handler needs."""
 
 _STREAM_WINDOW: Final = 16 << 20
 _STREAM_TIMEOUT: Final = 60_000_000
@@ -57,6 +63,12 @@ class ConnectionLimits:
     max_concurrent_requests: int = 1000
     """Requests above that are answered with error 108."""
 
+    max_queued_bytes: int = 32 << 20
+    """While answers of more than that wait for the peer to read them, no further ones are made."""
+
+    buffer_size: int = STREAM_LIMIT
+    """Bytes that are read at once; up to three times as many wait while the peer does not read what it is sent."""
+
 
 def random_guid() -> Guid:
     """A guid nobody else has."""
@@ -69,6 +81,8 @@ class Connection:
     Args:
         connection_id: what a handshake says.
         handle: answers requests of the peer; None for a client, which is not to be asked anything.
+        visitor: hears what the peer does, and ends the connection when it must; None for a client, which has chosen its
+            peer itself.
     """
 
     def __init__(
@@ -78,12 +92,20 @@ class Connection:
         connection_id: Guid,
         handle: Handler | None,
         limits: ConnectionLimits,
+        visitor: Visitor | None,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._connection_id = connection_id
         self._handle = handle
         self._limits = limits
+        self._visitor = visitor
+        self._log = log if visitor is None else visitor.log
+        self._has_spoken = False
+        self._drain_count = 0
+        self._request_bytes = 0
+        self._queued_bytes = 0
+        self._has_room = asyncio.Event()
         self._decoder = bus.Decoder(limits.max_packet_size)
         self._writing = asyncio.Lock()
         self._packet_count = 0
@@ -105,14 +127,19 @@ class Connection:
         try:
             task = scope.start(self._run())
         except YtError:
-            self.close()
+            self._end()
             raise
-        task.add_done_callback(lambda _: self.close())  # a task cancelled before its first step cleans up nothing
+        task.add_done_callback(lambda _: self._end())  # a task cancelled before its first step cleans up nothing
 
     def close(self) -> None:
         """Leave; everything under way in either direction ends."""
         self._is_closed = True
         self._writer.transport.abort()
+
+    def _end(self) -> None:
+        self.close()
+        if self._visitor is not None:
+            self._visitor.leave()
 
     async def _run(self) -> None:
         cause: Exception | None = None
@@ -123,15 +150,22 @@ class Connection:
                     await self._read(group)
                 except (YtError, OSError) as error:
                     cause = error
-                    log.info("connection broken", peer=self._peer, error=repr(error))
+                    self._log.info("connection broken", peer=self._peer, error=repr(error))
                 self._is_closed = True
                 for task in self._serving:
                     task.cancel()
+        except OSError as error:  # it was ended before it began
+            cause = error
+        except Exception:  # noqa: BLE001 - a bug: logged, and the other connections go on
+            self._log.exception("connection crashed", peer=self._peer)
         finally:
             self.close()
             self._fail_calls(cause)
-            with contextlib.suppress(OSError):  # how the socket ended does not matter any more
+            try:
                 await self._writer.wait_closed()
+            except OSError as error:  # how the socket ended does not matter any more
+                _forget_frames(error)
+            _forget_frames(cause)
 
     async def handshake(self) -> None:
         """As a client: introduce ourselves and wait for the server to do so; YtError 100 if it never will."""
@@ -176,15 +210,22 @@ class Connection:
         return str(self._writer.get_extra_info("peername"))
 
     async def _read(self, group: asyncio.TaskGroup) -> None:
-        while data := await self._reader.read(STREAM_LIMIT):
+        while data := await self._reader.read(self._limits.buffer_size):
             self._decoder.feed(data)
+            has_packet = False
             while (packet := self._decoder.next_packet()) is not None:
+                self._has_spoken = has_packet = True
+                if self._visitor is not None:
+                    await self._visitor.turn()
+                if self._writer.is_closing():  # asyncio writes a log line for everything that would still be sent
+                    return
                 if packet.type is bus.PacketType.MESSAGE:
                     self._accept(packet, group)
+            self._note(restart=has_packet)
             if self._handle is not None:
                 # A client that sends without reading gets no further than our buffer of acknowledgements. The client
                 # itself must not wait here: with both sides waiting to be read, neither would read.
-                await self._writer.drain()
+                await self._drain()
 
     def _accept(self, packet: bus.Packet, group: asyncio.TaskGroup) -> None:
         self._with_checksums = packet.has_checksums
@@ -202,7 +243,8 @@ class Connection:
                     request = self._with_streams(request)
                 task = group.create_task(self._serve(request))
                 self._serving[task] = request.request_id
-                task.add_done_callback(self._serving.pop)
+                self._request_bytes += (cost := _REQUEST_COST + _size(packet.parts))
+                task.add_done_callback(partial(self._served, cost))
             case rpc.Cancelation(request_id):
                 for task, serving_id in self._serving.items():
                     if serving_id == request_id:
@@ -247,14 +289,20 @@ class Connection:
         self._streams[request.request_id] = streams
         return replace(request, streams=streams)
 
+    def _served(self, cost: int, task: asyncio.Task[None]) -> None:
+        del self._serving[task]
+        self._request_bytes -= cost
+        self._note()
+
     async def _serve(self, request: rpc.Request) -> None:
         try:
+            await self._wait_for_room()
             parts = await self._answer(request)
         except HangUp:
             self.close()
             return
-        except Exception:  # a bug: say so loudly, keep the other requests served
-            log.exception("request crashed", service=request.header.service, method=request.header.method)
+        except Exception:  # noqa: BLE001 - a bug: logged, and the other requests go on being served
+            self._log.exception("request crashed", service=request.header.service, method=request.header.method)
             parts = rpc.encode_error_response(request.header, YtError("Internal server error"))
         finally:
             self._streams.pop(request.request_id, None)
@@ -277,10 +325,52 @@ class Connection:
         self._writer.write(bus.encode_message(packet_id, parts, with_checksums=self._with_checksums))
 
     async def _send(self, parts: Sequence[Part]) -> None:
-        # One at a time: a large answer waits for the peer to read the one before, not in memory behind it.
-        async with self._writing:
-            self._write(parts)
+        size = _size(parts)
+        self._queued_bytes += size
+        try:
+            # One at a time: a large answer waits for the peer to read the one before, not in memory behind it.
+            async with self._writing:
+                self._write(parts)
+                await self._drain()
+        finally:
+            self._queued_bytes -= size
+            self._has_room.set()
+
+    async def _wait_for_room(self) -> None:
+        while self._queued_bytes > self._limits.max_queued_bytes:
+            self._has_room.clear()
+            await self._has_room.wait()
+
+    async def _drain(self) -> None:
+        transport = self._writer.transport
+        if transport.get_write_buffer_size() <= transport.get_write_buffer_limits()[0]:
             await self._writer.drain()
+            return
+        self._drain_count += 1
+        self._note()
+        try:
+            await self._writer.drain()
+        finally:
+            self._drain_count -= 1
+            self._note()
+
+    def _note(self, *, restart: bool = False) -> None:
+        """Have the gate know what the peer does, and what that costs."""
+        if self._visitor is None:
+            return
+        held = self._decoder.size + self._request_bytes + self._queued_bytes
+        held += self._writer.transport.get_write_buffer_size()
+        held += sum(streams.incoming.unread_bytes for streams in self._streams.values())
+        if not self._has_spoken:
+            phase = Phase.OPENING
+        elif self._drain_count:
+            phase = Phase.READING
+            held += 2 * self._limits.buffer_size  # what may have come since
+        elif self._serving:
+            phase = Phase.SERVED
+        else:
+            phase = Phase.SENDING if self._decoder.size else Phase.IDLE
+        self._visitor.update(phase, held, restart=restart and phase in (Phase.SENDING, Phase.IDLE))
 
     def _fail_calls(self, cause: Exception | None) -> None:
         if not self._handshaken.done():
@@ -297,3 +387,13 @@ class Connection:
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
     # The bus has no pings of its own: without this a peer that lost its power stays connected for ever.
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def _size(parts: Sequence[Part]) -> int:
+    return sum(len(part) for part in parts if part)
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Have an error not keep alive what it came by: it would keep this connection, which keeps the error."""
+    if error is not None:
+        error.__traceback__ = None

@@ -132,7 +132,7 @@ class RpcClient:
             async with asyncio.timeout(self._connect_timeout):
                 host, port = parse_address(address)
                 reader, writer = await asyncio.open_connection(host, port, limit=STREAM_LIMIT)
-                connection = Connection(reader, writer, self._new_guid(), None, self._limits)
+                connection = Connection(reader, writer, self._new_guid(), None, self._limits, None)
                 connection.start(self._scope)
                 try:
                     await self._introduce(connection)

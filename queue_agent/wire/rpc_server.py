@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import socket
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from queue_agent.wire import rpc
-from queue_agent.wire.connection import STREAM_LIMIT, Connection, ConnectionLimits, Handler, Reply, random_guid
+from queue_agent.wire.connection import Connection, ConnectionLimits, Handler, Reply, random_guid
 from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.gate import Gate, Port, Visitor
 from queue_agent.wire.guid import Guid
 from queue_agent.wire.proto.rpc_pb2 import TReqDiscover, TRspDiscover
 from queue_agent.wire.scope import TaskScope
@@ -26,6 +27,7 @@ class RpcServer:
 
     Args:
         port: 0 for one that is free, see `address`.
+        gate: decides who gets in, and how long everyone stays.
         new_guid: ids of connections.
     """
 
@@ -34,43 +36,63 @@ class RpcServer:
         services: Services,
         host: str,
         port: int,
+        gate: Gate,
         limits: ConnectionLimits | None = None,
         new_guid: Callable[[], Guid] = random_guid,
     ) -> None:
         self._services = services
         self._host = host
-        self._port = port
+        self._number = port
+        self._gate = gate
         self._limits = limits or ConnectionLimits()
         self._new_guid = new_guid
         self._scope = TaskScope()
-        self._listener: asyncio.Server | None = None
+        self._port: Port | None = None
 
     async def __aenter__(self) -> Self:
-        self._listener = await asyncio.start_server(self._accept, self._host, self._port, limit=STREAM_LIMIT)
+        self._port = await self._gate.listen(self._host, self._number, self._welcome)
         await self._scope.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        assert self._listener is not None
-        self._listener.close()
+        assert self._port is not None
+        self._port.close()
         await self._scope.__aexit__(kind, error, traceback)
 
     @property
     def address(self) -> str:
         """`host:port` as bound, IPv6 in brackets; the first one if the host name has several."""
-        assert self._listener is not None
-        host, port = self._listener.sockets[0].getsockname()[:2]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        assert self._port is not None
+        return self._port.address
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(reader, writer, self._new_guid(), self._handle, self._limits)
-        with contextlib.suppress(YtError):  # it came while we were leaving
-            connection.start(self._scope)
+    async def _welcome(self, peer: socket.socket, visitor: Visitor) -> None:
+        await welcome(peer, visitor, self._scope, self._new_guid(), self._handle, self._limits)
 
     async def _handle(self, request: rpc.Request) -> Reply:
         return await answer(self._services, request)
+
+
+async def welcome(
+    peer: socket.socket,
+    visitor: Visitor,
+    scope: TaskScope,
+    connection_id: Guid,
+    handle: Handler,
+    limits: ConnectionLimits,
+) -> None:
+    """Serve a peer that a gate has let in, until it leaves or the scope ends; OSError if it has left already."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=limits.buffer_size, loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    transport, _ = await loop.connect_accepted_socket(lambda: protocol, peer)
+    visitor.attach(transport)
+    writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+    try:
+        Connection(reader, writer, connection_id, handle, limits, visitor).start(scope)
+    except YtError:  # it came while we were leaving
+        visitor.leave()
 
 
 async def answer(services: Services, request: rpc.Request) -> Reply:

@@ -34,6 +34,11 @@ class IncomingStream:
         self._is_discarded = False
         self._failure: YtError | None = None
 
+    @property
+    def unread_bytes(self) -> int:
+        """Of what has come and was not read."""
+        return self._unread
+
     def feed(self, sequence_number: int, parts: Sequence[Part]) -> None:
         """Take what has come; the stream fails if something is missing before it, or nobody could ask for as much."""
         if self._failure is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self
@@ -13,11 +14,13 @@ from queue_agent.adapters.orchid import OrchidServer
 from queue_agent.core.encoding import Unsigned
 from queue_agent.wire import bus, orchid, rpc
 from queue_agent.wire.error import ErrorCode, YtError
+from queue_agent.wire.gate import Gate
 from queue_agent.wire.guid import Guid
 from queue_agent.wire.orchid import resolve
 from queue_agent.wire.proto.rpc_pb2 import TRequestHeader
 from queue_agent.wire.rpc_client import parse_address
 from queue_agent.wire.scope import TaskScope
+from queue_agent.wire.seats import Limits
 
 QUEUE = "primary://tmp/q"
 STATUS = {"write_row_count_rate": 1.5, "partition_count": 2, "tid": Unsigned(7), "alerts": {}}
@@ -66,10 +69,15 @@ def make_tree() -> Tree:
     )
 
 
+def roomy_gate() -> Gate:
+    """For tests that are about something else than limits."""
+    return Gate(Limits(1000, 1000, 1 << 30, math.inf, math.inf, math.inf), buffers=None)
+
+
 @asynccontextmanager
 async def serving(tree: Tree, address: str = "127.0.0.1:0") -> AsyncIterator[OrchidServer]:
     host, port = parse_address(address)
-    async with OrchidServer(tree, host, port) as server:
+    async with roomy_gate() as gate, OrchidServer(tree, host, port, gate) as server:
         yield server
 
 

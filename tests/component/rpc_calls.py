@@ -102,7 +102,7 @@ def _header(
 async def calling(address: str) -> AsyncIterator[Caller]:
     reader, writer = await asyncio.open_connection(*parse_address(address))
     async with TaskScope() as scope:
-        connection = Connection(reader, writer, random_guid(), None, ConnectionLimits())
+        connection = Connection(reader, writer, random_guid(), None, ConnectionLimits(), None)
         connection.start(scope)
         await connection.handshake()
         yield Caller(connection, scope)

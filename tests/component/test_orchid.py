@@ -28,6 +28,7 @@ from tests.component.orchid_peers import (
     header_of,
     make_tree,
     raw_peer,
+    roomy_gate,
     serving,
     until,
 )
@@ -428,7 +429,8 @@ async def test_requests_above_the_limit_are_refused_while_the_others_go_on() -> 
 
     limits = ConnectionLimits(max_concurrent_requests=2)
     async with (
-        RpcServer({"S": {"Wait": wait}}, "127.0.0.1", 0, limits) as server,
+        roomy_gate() as entrance,
+        RpcServer({"S": {"Wait": wait}}, "127.0.0.1", 0, entrance, limits) as server,
         raw_peer(server.address) as peer,
     ):
         for number in range(3):

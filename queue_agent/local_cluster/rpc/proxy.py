@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import math
 import socket
 from typing import Final
 
@@ -11,13 +11,21 @@ from queue_agent.local_cluster.cluster import Cluster
 from queue_agent.local_cluster.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, MemoryBudget
 from queue_agent.local_cluster.rpc.services import API_METHODS, services
 from queue_agent.wire import rpc
-from queue_agent.wire.connection import STREAM_LIMIT, Connection, ConnectionLimits, HangUp, Reply, random_guid
-from queue_agent.wire.error import YtError
-from queue_agent.wire.rpc_server import Services, answer
+from queue_agent.wire.connection import ConnectionLimits, HangUp, Reply, random_guid
+from queue_agent.wire.gate import Gate, Port, Visitor
+from queue_agent.wire.rpc_server import Services, answer, welcome
 from queue_agent.wire.scope import TaskScope
+from queue_agent.wire.seats import Limits
 
 MAX_PACKET_BYTES: Final = 128 << 20
 """Of one request, as of one over HTTP."""
+
+
+MESSAGE_SECONDS: Final = 120.0
+"""For a whole message of the largest size to come."""
+
+ANSWER_SECONDS: Final = 600.0
+"""For a client to read what it is sent: some work meanwhile on what they have read."""
 
 
 class RpcProxy:
@@ -25,16 +33,17 @@ class RpcProxy:
 
     Args:
         listener: a socket that listens there; whoever made it closes it.
-        max_connections: at a time; those beyond are closed at once.
+        max_connections: at a time; whoever comes then takes the place of another.
     """
 
     def __init__(self, listener: socket.socket, max_connections: int) -> None:
         self._socket = listener
-        self._max_connections = max_connections
         self._limits = ConnectionLimits(max_packet_size=MAX_PACKET_BYTES)
-        self._connections: set[Connection] = set()
+        # All clients may be on one machine, and they keep idle connections for as long as they like.
+        limits = Limits(max_connections, max_connections, MAX_HELD_BYTES, MESSAGE_SECONDS, ANSWER_SECONDS, math.inf)
+        self._gate = Gate(limits, buffers=None)
         self._scope = TaskScope()
-        self._server: asyncio.Server | None = None
+        self._port: Port | None = None
         self._cluster: Cluster | None = None
         self._services: Services = {}
         self._budget = MemoryBudget(MAX_HELD_BYTES)
@@ -48,26 +57,23 @@ class RpcProxy:
         """Answer requests from now on."""
         self._cluster = cluster
         self._services = services(cluster)
-        self._server = await asyncio.start_server(self._accept, sock=self._socket, limit=STREAM_LIMIT)
+        await self._gate.__aenter__()
         await self._scope.__aenter__()
+        self._port = self._gate.open([self._socket], self._welcome)
 
     async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        if self._port is not None:
+            self._port.close()
             await self._scope.__aexit__(None, None, None)
+            await self._gate.__aexit__(None, None, None)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _welcome(self, peer: socket.socket, visitor: Visitor) -> None:
         assert self._cluster is not None
-        self._connections = {connection for connection in self._connections if not connection.is_closed}
-        connection = Connection(reader, writer, random_guid(), self._answer, self._limits)
-        if self._cluster.faults.is_off or len(self._connections) >= self._max_connections:
-            connection.close()
+        if self._cluster.faults.is_off:
+            peer.close()
+            visitor.leave()
             return
-        self._connections.add(connection)
-        try:
-            connection.start(self._scope)
-        except YtError:  # it came while we were leaving
-            connection.close()
+        await welcome(peer, visitor, self._scope, random_guid(), self._answer, self._limits)
 
     async def _answer(self, request: rpc.Request) -> Reply:
         assert self._cluster is not None

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,8 +13,10 @@ from structlog.testing import capture_logs
 from yarl import URL
 
 from queue_agent.adapters.http_api import READY_WITHIN, HttpApi
-from queue_agent.adapters.metrics import Metrics
+from queue_agent.adapters.metrics import Metrics, Page, Sight
 from queue_agent.adapters.metrics_server import MetricsServer
+from queue_agent.app.open_ports import new_gate
+from queue_agent.config.serving import ServerLimitsConfig
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.core.error_info import ErrorInfo
@@ -64,6 +67,10 @@ class Client:
         async with self._session.get(URL(self.origin + path, encoded=True)) as response:
             return response.status, await response.json()
 
+    async def ask(self, path: str) -> None:
+        async with self._session.get(self.origin + path):
+            pass
+
     async def text(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[str, str]:
         async with self._session.get(self.origin + path, headers=headers) as response:
             return response.headers["Content-Type"], await response.text()
@@ -73,7 +80,8 @@ class Client:
 async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
     tree = OrchidTree(board, TreeFacts("0.1", lambda: True, lambda: 10, lambda: True), clock)
     async with (
-        HttpApi(board, MetricsServer(Metrics(board)), tree, clock, "127.0.0.1", 0) as api,
+        new_gate(ServerLimitsConfig()) as gate,
+        HttpApi(board, MetricsServer(Metrics(board)), tree, clock, "127.0.0.1", 0, gate) as api,
         aiohttp.ClientSession() as session,
     ):
         yield Client(session, f"http://127.0.0.1:{api.port}")
@@ -224,7 +232,7 @@ async def test_errors_of_the_orchid_tree_keep_their_code(client: Client) -> None
     assert (await client.get("/orchid/queue_agent?verb=set"))[0] == 400
 
 
-async def test_what_is_no_http_is_refused_without_a_traceback(client: Client) -> None:
+async def test_what_is_no_http_is_refused_without_a_traceback_and_logged_once_in_a_while(client: Client) -> None:
     url = URL(client.origin)
     with capture_logs() as logs:
         for request in (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 9000 + b"\r\n\r\n", b"nonsense\r\n\r\n"):
@@ -233,9 +241,51 @@ async def test_what_is_no_http_is_refused_without_a_traceback(client: Client) ->
             assert (await reader.readline()).startswith(b"HTTP/1.0 400 Bad Request")
             writer.close()
             await writer.wait_closed()
-    assert [(log["event"], "exc_info" in log) for log in logs] == [("malformed request", False)] * 2
+    assert [(log["event"], "exc_info" in log) for log in logs] == [("malformed request", False)]
 
 
 async def test_unknown_addresses_are_errors_in_json(client: Client) -> None:
     status, document = await client.get("/api/v2/queues")
     assert (status, document["code"]) == (404, 500)
+
+
+async def test_whoever_leaves_does_not_stop_the_work_on_a_page_and_never_is_there_more_than_one_at_it(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = Metrics(board)
+    server = MetricsServer(metrics)
+    make_pages, may_go_on = metrics.make_pages, threading.Event()
+    at_work: list[int] = []
+
+    def slowly(sight: Sight, kinds: set[Page]) -> Mapping[Page, Sequence[bytes]]:
+        at_work.append(1)
+        may_go_on.wait()
+        return make_pages(sight, kinds)
+
+    monkeypatch.setattr(metrics, "make_pages", slowly)
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(5):
+                leaving = group.create_task(server.do_pass(0))
+                await asyncio.sleep(0.01)
+                leaving.cancel()
+            staying = group.create_task(server.do_pass(1))
+            await asyncio.sleep(0.01)
+            assert len(at_work) == 1
+            may_go_on.set()
+            await staying
+    finally:
+        may_go_on.set()
+    assert len(at_work) == 1
+
+
+async def test_a_connection_that_breaks_in_a_handler_is_no_bug(
+    client: Client, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_off() -> None:
+        raise ConnectionResetError
+
+    monkeypatch.setattr(board, "queues", break_off)
+    with capture_logs() as logs:
+        await client.ask("/api/v1/queues")
+    assert [log["event"] for log in logs] == ["request given up by the client"]
