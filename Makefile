@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc conformance-go attack mutants bench docs lock proto clean
+.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -87,6 +87,9 @@ attack: .venv/dev.installed  ## two agents killed, stopped, cut off and misled f
 
 mutants: .venv/dev.installed  ## change the code that decides what is trimmed; tests must notice (MODULES="core.lease core.trim")
 	$(BIN)/python -m tests.mutation $(MODULES)
+
+attack-ports: .venv/dev.installed  ## 10,000 hostile connections to each port of an agent, and what others notice (docs/benchmarks.md)
+	$(BIN)/python -m tests.e2e.attacked_agent
 
 bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster
