@@ -217,3 +217,22 @@ def test_a_partition_of_which_one_row_might_be_read_is_kept_while_none_is() -> N
     assert target(confirmed(planned(8, upper=9), {ALICE: {}})) is None
     queue = snapshot_of(mounted(0, 20), row=ROW)
     assert target(confirmed(plan(queue, {ALICE: standing(queue, 8)}), {ALICE: {}})) is None
+
+
+@pytest.mark.parametrize("changed", ["queue", "replica"])
+def test_a_change_of_the_queue_counts_as_one_of_its_replica_does(changed: str) -> None:
+    replica = replace(ROW, queue=CrossClusterRef("hume", "//tmp/replica"), object_id="5-6-7-8")
+    rows = {"queue": ROW, "replica": replica}
+    rows[changed] = replace(rows[changed], queue_agent_banned=True)
+    look = FreshLook(
+        [rows["queue"]],
+        {0: 20},
+        {ALICE: {0: 8}},
+        exports={},
+        mapping=None,
+        replica_rows=[rows["replica"]],
+        aligned_with=[],
+    )
+    result = confirm_plan(planned(8), ROW, replica, [VITAL_ALICE], look, ORIGIN)
+    assert target(result) is None
+    assert message(result).endswith("are not what the state tables said: queue_agent_banned")
