@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
+.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-spark check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -62,6 +62,9 @@ check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps i
 	hadolint Dockerfile
 	shellcheck deploy/install-tools.sh deploy/operator/*
 	IMAGE_ROOT=$(TOOLS_HOME)/root $(BIN)/pytest -q -rs deploy/image_tests
+
+check-spark: .venv/dev.installed  ## exports by executors with working directories of their own; needs Java 17
+	SPARK_REMOTE=1 $(BIN)/pytest -q -rs tests/spark/test_remote_executors.py
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
 	@command -v chromedriver >/dev/null || \

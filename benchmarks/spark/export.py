@@ -19,6 +19,7 @@ from queue_agent.spark.export.documents import Plan, Range
 from queue_agent.spark.export.parquet_sink import SparkWriter
 from queue_agent.spark.export.parquet_writer import FileSettings, new_parquet
 from queue_agent.spark.export.source import ExportSource, SourceOptions
+from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
 
 ROWS = 1_000_000
@@ -44,7 +45,9 @@ def main() -> None:
         spark.sparkContext.setLogLevel("ERROR")
 
         def export(directory: str) -> tuple[float, float]:
-            writer = SparkWriter(spark, ExportSource(SourceOptions("//tmp/queue", proxy=address)), directory)
+            writer = SparkWriter(
+                spark, ExportSource(SourceOptions("//tmp/queue", proxy=address)), storage_of(directory)
+            )
             plan = Plan(0, "export", [Range(index, 0, ROWS) for index in range(PARTITIONS)])
             before, started = usage(spark).processor_seconds, time.monotonic()
             files = writer.write(plan, "v1", FileSettings())

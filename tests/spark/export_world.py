@@ -96,7 +96,7 @@ class World:
             changes["limits"] = BatchLimits(changes.pop("rows"), changes.pop("rows_per_task", 1_000_000))
         return Exporter(
             source,
-            SparkWriter(spark, source, str(self.target), transform),
+            SparkWriter(spark, source, storage_of(str(self.target)), transform),
             storage_of(str(self.target)),
             replace(self.options, **{"transformation": "" if transform is None else "changed", **changes}),
             lambda: self.now,

@@ -122,7 +122,7 @@ def test_an_exporter_killed_at_every_stage_of_a_batch_leaves_every_row_once(
     assert world.exported() == rows((0, 0, 10), (1, 0, 10))
     assert world.consumed() == {0: 10, 1: 10}
     result = run(world, "verify", "--deep")
-    assert (result.exit_code, "whole: every row is there once" in result.output) == (0, True), result.output
+    assert (result.exit_code, "files have the content that was written" in result.output) == (0, True), result.output
 
 
 def run(world: World, command: str, *more: str) -> Result:

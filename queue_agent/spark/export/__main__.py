@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
@@ -154,7 +154,7 @@ def parquet(
         storage = storage_of(target)
         # The session lets an interrupt end it at once, which is not what is wanted here.
         with _session(master, proxy) as spark, stopping(stop, run_logger().info):
-            writer = SparkWriter(spark, source, target, change)
+            writer = SparkWriter(spark, source, storage, change)
             reporter = reporter_for(sys.stderr, run_logger().info)
             exporter = Exporter(source, writer, storage, options, _now, reporter, stop)
             try:
@@ -258,8 +258,11 @@ def verify_export(
         directory = _directory(queue, proxy, cluster, schema_version, generation)
         archive = Archive(storage_of(target).below(directory))
         _check_consumer(archive, consumer)
-        consumed = {} if consumer is None else ExportSource(SourceOptions(queue, consumer, proxy)).consumed()
-        verdict = verify(archive, directory, consumed=consumed, deep=deep)
+        consumed = None if consumer is None else ExportSource(SourceOptions(queue, consumer, proxy)).consumed()
+        # With the name of the cluster given, exports are verified where it is out of reach.
+        is_near = cluster is None
+        tablet_ids = _find_tablets(archive, ExportSource(SourceOptions(queue, None, proxy))) if is_near else None
+        verdict = verify(archive, directory, consumed=consumed, tablet_ids=tablet_ids, deep=deep)
         return _say(verdict, as_json)
 
     _finish(run)
@@ -333,6 +336,14 @@ def _directory(queue: str, proxy: str | None, cluster: str | None, schema_versio
     named, path = cluster_of(queue)
     name = cluster or named or ExportSource(SourceOptions(queue, None, proxy)).queue.name.cluster
     return export_directory(name, path, schema_version, generation)
+
+
+def _find_tablets(archive: Archive, source: ExportSource) -> Sequence[str] | None:
+    """Of the exported queue as it is now; None if it is no more."""
+    identity = archive.find_identity()
+    if identity is None or source.queue.find_object_id() != identity.queue_id:
+        return None
+    return source.info().tablet_ids
 
 
 def _check_consumer(archive: Archive, consumer: str | None) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from queue_agent.spark.export import layout
 from queue_agent.spark.export.completeness import Completion, reopened
-from queue_agent.spark.export.documents import Identity, Manifest, Plan, decode, encode
-from queue_agent.spark.export.errors import TargetDamaged
+from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, decode, encode
+from queue_agent.spark.export.errors import ExportError, TargetDamaged
+from queue_agent.spark.export.parquet_writer import checksum_of
 from queue_agent.spark.export.state import ExportState, follow, tallies_of
 from queue_agent.spark.export.storage import Storage
 
 T = TypeVar("T")
+
+_THREADS: Final = 4
+"""Files read at once: they are read to be hashed, so processors are the limit, or the network of one machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,30 @@ class Archive:
 
     def find_manifest(self, number: int) -> Manifest | None:
         return _read(self.storage, f"{layout.MANIFESTS}/{layout.numbered(number)}", Manifest.from_json)
+
+    def see(self, files: Sequence[ExportFile]) -> None:
+        """Read all files of a batch before it is published: tasks tell what they wrote, not where others find it.
+
+        Raises:
+            ExportError: a file is not there, or is not what was written.
+        """
+        with ThreadPoolExecutor(_THREADS) as executor:
+            for fault in executor.map(self._find_fault, files):
+                if fault is not None:
+                    raise ExportError(f"{fault}; nothing of the batch is published")
+
+    def _find_fault(self, file: ExportFile) -> str | None:
+        try:
+            with self.storage.open(file.path) as opened:
+                byte_count, checksum = opened.size(), checksum_of(opened)
+        except OSError:
+            return (
+                f"{file.path} was written by a task, and the driver does not find it at the target: name a target that "
+                "driver and executors share, such as s3://bucket/prefix"
+            )
+        if (byte_count, checksum) != (file.byte_count, file.checksum):
+            return f"{file.path} has another content at the target than was written"
+        return None
 
     def publish(self, manifest: Manifest) -> None:
         """Make the files of a batch part of the export, all at once; TargetTaken if somebody else was faster."""

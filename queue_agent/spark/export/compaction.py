@@ -171,6 +171,7 @@ class Compactor:
             )
         schema = manifests[-1].schema_hash  # columns are only ever added
         manifest = Manifest(plan, identity.export_id, files, schema, 0, self._clock().isoformat())
+        self._archive.see(files)
         self._check()
         self._archive.publish(manifest)
         return manifest

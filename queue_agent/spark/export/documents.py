@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from queue_agent.spark.export.errors import TargetDamaged
@@ -172,6 +172,8 @@ class Plan:
     """Files that are no longer to be read once this is published."""
 
     rows_per_task: int = 1_000_000
+    tablet_ids: Mapping[int, str] = field(default_factory=dict)
+    """By partition: the tablets whose rows these are; none in a plan of an earlier version, or of a compaction."""
 
     @property
     def row_count(self) -> int:
@@ -186,6 +188,7 @@ class Plan:
             "new_partitions": list(self.new_partitions),
             "replaces": [{"path": file.path, "rows": file.row_count} for file in self.replaces],
             "rows_per_task": self.rows_per_task,
+            "tablets": {str(index): tablet_id for index, tablet_id in sorted(self.tablet_ids.items())},
         }
 
     @classmethod
@@ -198,6 +201,7 @@ class Plan:
             [int(index) for index in value["new_partitions"]],
             [Replaced(str(file["path"]), int(file["rows"])) for file in value["replaces"]],
             int(value["rows_per_task"]),
+            {int(index): str(tablet_id) for index, tablet_id in value.get("tablets", {}).items()},
         )
 
 

@@ -15,7 +15,7 @@ from queue_agent.spark.export.compaction import abandon
 from queue_agent.spark.export.completeness import close, watermark
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, schema_hash
 from queue_agent.spark.export.errors import ExportError, TargetTaken, words_of
-from queue_agent.spark.export.identity import check_consumer, check_identity
+from queue_agent.spark.export.identity import check_consumer, check_identity, check_tablets, find_other_tablets
 from queue_agent.spark.export.layout import export_directory
 from queue_agent.spark.export.parquet_writer import TIMESTAMP
 from queue_agent.spark.export.planning import (
@@ -165,9 +165,12 @@ class _Run:
         self._let_go()
         plan = self._archive.find_plan(self._state.last_number + 1)
         if plan is not None:
+            self._look()
             bounds = self._source.bounds(self._info.tablet_count)
             check_source(self._state, bounds)
-            if plan.kind == "compact":
+            if plan.kind != "compact" and self._state.last_number < 0 and self._is_of_others(plan):
+                self._archive.remove_plan(plan.number)  # nothing is published: the export begins with the new tablets
+            elif plan.kind == "compact":
                 abandon(self._archive, plan)
             elif is_lost(self._state, plan, bounds):
                 self._archive.remove_plan(plan.number)
@@ -217,10 +220,13 @@ class _Run:
     def _do(self, plan: Plan) -> None:
         """Plan, then write, then publish; a process that dies at any place leaves what the next one goes on from."""
         self._right.check()
+        plan = replace(plan, tablet_ids=self._tablets_of(plan))
         self._archive.save_plan(plan)
         files = self._write(plan) if plan.ranges else []
-        self._look()  # rows of a queue that was created anew meanwhile are not published
+        self._look()  # rows of a queue that was created anew or resharded meanwhile are not published
+        self._check_tablets(plan.tablet_ids)
         self._check_counts(plan, files)
+        self._archive.see(files)
         manifest = Manifest(
             plan,
             self._identity.export_id,
@@ -302,6 +308,17 @@ class _Run:
         """See whether the queue still is what it was."""
         self._info = self._source.info()
         self._check_identity(self._identity)
+        self._check_tablets(self._state.tablet_ids)
+
+    def _check_tablets(self, tablet_ids: Mapping[int, str]) -> None:
+        check_tablets(tablet_ids, self._info, f"export it as generation {self._options.generation + 1}")
+
+    def _tablets_of(self, plan: Plan) -> Mapping[int, str]:
+        indexes = {rows.partition_index for rows in [*plan.ranges, *plan.gaps]}
+        return {index: self._info.tablet_ids[index] for index in sorted(indexes)}
+
+    def _is_of_others(self, plan: Plan) -> bool:
+        return bool(find_other_tablets(plan.tablet_ids, self._info.tablet_ids))
 
     def _check_identity(self, identity: Identity) -> None:
         check_identity(identity, self._info, self._options, self._source.consumer_path, self._source.read)

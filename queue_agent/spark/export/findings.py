@@ -21,6 +21,9 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     """What people should know of: gaps that were recorded, files that belong to nothing."""
 
+    checked: str = ""
+    """What was looked at, if it is told."""
+
     @property
     def is_whole(self) -> bool:
         return not self.faults
@@ -36,6 +39,7 @@ class Findings:
             "whole": self.is_whole,
             **self.sizes,
             "ranges": {str(index): list(bounds) for index, bounds in sorted(self.ranges.items())},
+            "checked": self.checked,
             "faults": self.faults,
             "notes": self.notes,
         }
@@ -47,5 +51,5 @@ class Findings:
         lines += [f"  partition {index}: rows {begin} to {end - 1}" for index, (begin, end) in self.ranges.items()]
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"FAULT: {fault}" for fault in self.faults]
-        lines.append("whole: every row is there once" if self.is_whole else f"not whole: {len(self.faults)} faults")
+        lines.append(f"whole: {self.checked}" if self.is_whole else f"not whole: {len(self.faults)} faults")
         return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from queue_agent.spark.errors import OptionError
@@ -19,6 +20,34 @@ def check_consumer(identity: Identity, consumer: str | None) -> None:
     """TargetTaken if a directory belongs to another consumer than the one that is named, if one is."""
     if consumer is not None and identity.consumer not in ("", consumer):
         raise TargetTaken(f"the export belongs to the consumer {identity.consumer}, not to {consumer}")
+
+
+def check_tablets(exported: Mapping[int, str], info: SourceInfo, remedy: str) -> None:
+    """Look whether partitions are those that were exported, and not others that have their indexes since a reshard.
+
+    Args:
+        exported: tablets by partition.
+        info: of the queue.
+        remedy: how to go on.
+
+    Raises:
+        SourceChanged: they are others. Where their rows are now, and which were exported, can not be told.
+    """
+    changed = find_other_tablets(exported, info.tablet_ids)
+    if changed:
+        raise SourceChanged(
+            f"{info.path} was resharded: partitions {changed} are other tablets than the exported ones, and rows that "
+            f"were not exported may be anywhere; {remedy}"
+        )
+
+
+def find_other_tablets(exported: Mapping[int, str], tablet_ids: Sequence[str]) -> list[int]:
+    """Partitions that are not the exported tablets, or are gone."""
+    return [
+        index
+        for index, tablet_id in sorted(exported.items())
+        if index >= len(tablet_ids) or tablet_ids[index] != tablet_id
+    ]
 
 
 def check_identity(

@@ -66,6 +66,12 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
+def is_document(path: str) -> bool:
+    """Whether a file, by its path below the directory of the export, is one of its documents."""
+    directory = path.partition("/")[0]
+    return path in (IDENTITY, PROGRESS) or (directory in (PLANS, MANIFESTS, COMPLETIONS) and path.endswith(".json"))
+
+
 def export_directory(cluster: str, queue: str, schema_version: int, generation: int) -> str:
     """Directory of an export below its root: `pythia/home/app/events/v1`, from the second generation on `v1-g2`."""
     names = [quote(name, safe="-_.~$ ") for name in queue.strip("/").split("/")]

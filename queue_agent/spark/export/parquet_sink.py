@@ -17,7 +17,7 @@ from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import ExportFile, Plan
 from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask, check_columns
 from queue_agent.spark.export.source import ExportSource
-from queue_agent.spark.export.storage import storage_of
+from queue_agent.spark.export.storage import Storage
 from queue_agent.spark.export.tasks import run_directly, run_tasks
 
 Transform = Callable[[DataFrame], DataFrame]
@@ -30,12 +30,12 @@ class SparkWriter:
     Args:
         spark: knows `format("yt")`.
         source: the queue.
-        target: see `storage_of`.
+        target: where to; tasks get it as it is here, so a path means the same to them.
         transform: what is done to rows on the way.
     """
 
     def __init__(
-        self, spark: SparkSession, source: ExportSource, target: str, transform: Transform | None = None
+        self, spark: SparkSession, source: ExportSource, target: Storage, transform: Transform | None = None
     ) -> None:
         self._spark = spark
         self._source = source
@@ -48,13 +48,32 @@ class SparkWriter:
 
         Raises:
             ColumnError: a column is missing that tells where a row belongs, or has no equal in Spark.
-            OptionError: the transformation does not go with the columns.
+            OptionError: the transformation does not go with the columns, or executors do not share the target.
         """
         if self._transform is None:
             schema = self._source.frame_schema()
         else:
             schema = transformed(self._source.frame(self._spark, [], 1), self._transform).schema
         check_schema(schema, settings)
+        self._check_target()
+
+    def _check_target(self) -> None:
+        """OptionError if what a task writes is not at the target for this process; rows are not read for nothing."""
+        context = self._spark.sparkContext
+        if str(context.master).partition("[")[0] == "local":
+            return
+        storage, name = self._target, f".probe-{uuid4().hex}"
+
+        def leave(_: int) -> None:
+            storage.put(name, b"")
+
+        context.parallelize([0], 1).foreach(leave)
+        if storage.find(name) is None:
+            raise OptionError(
+                "executors do not share the target with the driver: a file that a task wrote there is not found. Name"
+                " a directory that all of them see, or s3://bucket/prefix"
+            )
+        storage.remove(name)
 
     def write(self, plan: Plan, directory: str, settings: FileSettings) -> list[ExportFile]:
         """Write all rows of the plan's ranges.
@@ -101,7 +120,7 @@ def check_schema(schema: StructType, settings: FileSettings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _FileTask:
-    target: str
+    target: Storage
     directory: str
     settings: FileSettings
     owner: str
@@ -109,7 +128,7 @@ class _FileTask:
     def run(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
         context = TaskContext.get()
         assert context is not None
-        storage = storage_of(self.target).below(self.directory)
+        storage = self.target.below(self.directory)
         with ParquetTask(storage, self.settings, f"{self.owner}-{context.taskAttemptId()}") as task:
             for batch in batches:
                 task.write(batch)

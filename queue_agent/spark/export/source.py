@@ -74,7 +74,12 @@ class SourceInfo:
     schema: Sequence[Mapping[str, Any]]
     """As `@schema` has it."""
 
-    tablet_count: int
+    tablet_ids: Sequence[str]
+    """By index: after a reshard the same index is that of other rows."""
+
+    @property
+    def tablet_count(self) -> int:
+        return len(self.tablet_ids)
 
 
 class ExportSource:
@@ -117,7 +122,9 @@ class ExportSource:
         """Look at the queue."""
         info = self.queue.info()
         schema = [dict(column) for column in self._queue_client.get(f"{self.queue.path}/@schema")]
-        return SourceInfo(self.queue.name.cluster, self.queue.path, info.object_id, schema, info.tablet_count)
+        tablets = sorted(self._queue_client.get(f"{self.queue.path}/@tablets"), key=lambda tablet: int(tablet["index"]))
+        ids = [str(tablet["tablet_id"]) for tablet in tablets]
+        return SourceInfo(self.queue.name.cluster, self.queue.path, info.object_id, schema, ids)
 
     def bounds(self, tablet_count: int) -> dict[int, PartitionBounds | None]:
         """Rows that partitions have; None for one that is not mounted."""

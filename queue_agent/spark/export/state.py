@@ -53,6 +53,9 @@ class ExportState:
     last_timestamps: Mapping[int, int] = field(default_factory=dict)
     """By partition: the greatest `$timestamp`."""
 
+    tablet_ids: Mapping[int, str] = field(default_factory=dict)
+    """By partition: the tablet whose rows these are; absent as long as no manifest tells, as of earlier versions."""
+
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     """By label: directories of time that are not closed."""
 
@@ -69,6 +72,7 @@ class ExportState:
             "first_row_indexes": _with_text_keys(self.first_row_indexes),
             "next_row_indexes": _with_text_keys(self.next_row_indexes),
             "last_timestamps": _with_text_keys(self.last_timestamps),
+            "tablets": {str(index): tablet_id for index, tablet_id in sorted(self.tablet_ids.items())},
             "open": {label: tally.to_json() for label, tally in sorted(self.tallies.items())},
             "closed_until": None if self.closed_until is None else self.closed_until.isoformat(),
         }
@@ -81,6 +85,7 @@ class ExportState:
             _with_number_keys(value["first_row_indexes"]),
             _with_number_keys(value["next_row_indexes"]),
             _with_number_keys(value["last_timestamps"]),
+            {int(index): str(tablet_id) for index, tablet_id in value.get("tablets", {}).items()},
             {label: Tally.from_json(tally) for label, tally in value["open"].items()},
             None if closed is None else datetime.fromisoformat(closed),
         )
@@ -113,6 +118,7 @@ def follow(state: ExportState, manifest: Manifest) -> ExportState:
         first_row_indexes=first,
         next_row_indexes=following,
         last_timestamps=timestamps,
+        tablet_ids={**state.tablet_ids, **manifest.plan.tablet_ids},
         tallies=tallies,
     )
 

@@ -23,6 +23,7 @@ from queue_agent.spark.encoding import RowEncoder
 from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.documents import Plan, Range
 from queue_agent.spark.export.errors import ExportError, TargetTaken, words_of
+from queue_agent.spark.export.identity import check_tablets
 from queue_agent.spark.export.parquet_sink import Transform, transformed
 from queue_agent.spark.export.planning import BatchLimits, OnTrimmed, plan_export
 from queue_agent.spark.export.reporting import RunSummary
@@ -158,7 +159,9 @@ class TableExporter:
             path = f"{self._options.directory}/{table_name(moment, self._options.period)}"
             if plan.ranges:
                 self._write(client, transaction_id, path, plan, info)
-                check_queue(info.object_id, self._source.info())
+                now_there = self._source.info()
+                check_queue(info.object_id, now_there)
+                check_tablets(dict(enumerate(info.tablet_ids)), now_there, "run the export again")
             following = dict(progress.next_row_indexes)
             for rows in sorted([*plan.gaps, *plan.ranges]):
                 following[rows.partition_index] = rows.end
@@ -169,6 +172,7 @@ class TableExporter:
                 following,
                 queue_name_of(info),
                 self._source.consumer_path or "",
+                {index: info.tablet_ids[index] for index in sorted(following)},
                 [*progress.gaps, *(() if plan.ranges else plan.gaps)],
             )
             client.set(f"{self._options.directory}/@{PROGRESS}", done.to_yson())
@@ -241,6 +245,9 @@ class TableExporter:
         paths = [part["path"] for part in parts]
         if paths:
             client.concatenate(paths, path)
+        wanted, found = sum(part["rows"] for part in parts), int(client.get(f"{path}/@row_count"))
+        if found != wanted:
+            raise ExportError(f"{path} has {found} rows where tasks have written {wanted}; nothing is published")
         for part in client.search(
             self._options.directory, node_type="table", path_filter=lambda name: name.startswith(f"{path}{_PART}")
         ):

@@ -10,6 +10,7 @@ from yt.wrapper import YtClient
 
 from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.errors import SourceChanged, TargetDamaged, TargetTaken
+from queue_agent.spark.export.identity import check_tablets
 from queue_agent.spark.export.source import SourceInfo
 from queue_agent.wire import yson
 
@@ -34,6 +35,9 @@ class TableProgress:
     """Cluster and path; empty where nothing was kept of it, as of the consumer."""
 
     consumer: str = ""
+    tablet_ids: Mapping[int, str] = field(default_factory=dict)
+    """By partition: the tablets whose rows these are; none of an earlier version."""
+
     gaps: Sequence[Range] = ()
     """Rows that had been trimmed before runs that had no others, and so made no table that could tell of them."""
 
@@ -45,6 +49,7 @@ class TableProgress:
             "next_row_indexes": {str(index): row for index, row in sorted(self.next_row_indexes.items())},
             "queue": self.queue,
             "consumer": self.consumer,
+            "tablets": {str(index): tablet_id for index, tablet_id in sorted(self.tablet_ids.items())},
             "gaps": [rows.to_json() for rows in self.gaps],
         }
 
@@ -57,6 +62,7 @@ class TableProgress:
             {int(index): int(row) for index, row in value["next_row_indexes"].items()},
             str(value.get("queue", "")),
             str(value.get("consumer", "")),
+            {int(index): str(tablet_id) for index, tablet_id in value.get("tablets", {}).items()},
             [Range.from_json(rows) for rows in value.get("gaps", ())],
         )
 
@@ -82,6 +88,7 @@ def check_progress(progress: TableProgress, directory: str, info: SourceInfo, co
     if progress.queue not in ("", queue_name_of(info)):
         raise TargetTaken(f"{directory} has the export of {progress.queue}; take another one for {info.path}")
     check_queue(progress.queue_id, info)
+    check_tablets(progress.tablet_ids, info, "export it to another directory")
     if consumer is not None and progress.consumer not in ("", consumer):
         raise TargetTaken(f"the export to {directory} belongs to the consumer {progress.consumer}, not to {consumer}")
 

@@ -18,6 +18,7 @@ from queue_agent.spark.export.completeness import Completion
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Range
 from queue_agent.spark.export.errors import TargetDamaged
 from queue_agent.spark.export.findings import Findings
+from queue_agent.spark.export.identity import find_other_tablets
 from queue_agent.spark.export.parquet_writer import checksum_of
 from queue_agent.spark.export.state import ExportState, live_files
 from queue_agent.spark.export.storage import Storage, StoredFile
@@ -46,13 +47,21 @@ class Verdict(Findings):
         }
 
 
-def verify(archive: Archive, export: str, *, consumed: Mapping[int, int] | None = None, deep: bool = False) -> Verdict:
+def verify(
+    archive: Archive,
+    export: str,
+    *,
+    consumed: Mapping[int, int] | None = None,
+    tablet_ids: Sequence[str] | None = None,
+    deep: bool = False,
+) -> Verdict:
     """Look at everything an export has.
 
     Args:
         archive: the export.
         export: its name, for the verdict.
         consumed: next rows of its consumer by partition; None: not known.
+        tablet_ids: of the queue as it is now, by index; None: not known.
         deep: read all data too: checksums, and the row indexes in files. Else footers of files are read.
 
     Raises:
@@ -90,7 +99,41 @@ def verify(archive: Archive, export: str, *, consumed: Mapping[int, int] | None 
     verdict.faults += check_completions(completions, manifests, state)
     verdict.faults += check_progress(state, verdict.ranges)
     verdict.faults += check_consumer(consumed or {}, verdict.ranges)
+    verdict.faults += check_tablets(manifests, tablet_ids)
+    verdict.checked = _checked(verdict, consumed is not None, tablet_ids is not None, deep=deep)
     return verdict
+
+
+def check_tablets(manifests: Iterable[Manifest], tablet_ids: Sequence[str] | None) -> list[str]:
+    """Whether all rows of a partition are of one tablet, the one that the queue has now."""
+    exported: dict[int, str] = {}
+    faults = []
+    for manifest in manifests:
+        for index, tablet_id in sorted(manifest.plan.tablet_ids.items()):
+            if exported.setdefault(index, tablet_id) != tablet_id:
+                faults.append(f"manifest {manifest.number} has rows of another tablet {index} than those before")
+    if tablet_ids is None:
+        return faults
+    return faults + [
+        f"partition {index} of the queue is another tablet now: the queue was resharded, and rows may be in no export"
+        for index in find_other_tablets(exported, tablet_ids)
+    ]
+
+
+def _checked(verdict: Verdict, is_consumer_known: bool, is_queue_known: bool, *, deep: bool) -> str:
+    """What was looked at, in a sentence that claims nothing else."""
+    files = f"all {verdict.files} files are there with the rows and bytes that were written, by their footers"
+    if deep:
+        files = f"all {verdict.files} files have the content that was written, and each row index once"
+    parts = ["manifests follow one another without a gap", files]
+    if is_consumer_known:
+        parts.append("the consumer is not ahead of them")
+    if is_queue_known:
+        parts.append("the queue has the tablets that were exported")
+    missing = [] if deep else ["the content of files (--deep)"]
+    missing += [] if is_queue_known else ["the queue"]
+    text = "; ".join(parts)
+    return f"{text}. Not looked at: {', '.join(missing)}" if missing else text
 
 
 def find_missing_numbers(numbers: Sequence[int]) -> list[str]:
@@ -205,12 +248,11 @@ def check_stored(live: Mapping[str, ExportFile], stored: Iterable[StoredFile]) -
 def find_strangers(
     live: Mapping[str, ExportFile], manifests: Iterable[Manifest], stored: Iterable[StoredFile]
 ) -> list[str]:
-    """Data files that are not, or no longer, part of the export; readers that only look at names would read them."""
+    """Files that are not, or no longer, part of the export; readers that only look at names would read them."""
     replaced = {file.path for manifest in manifests for file in manifest.plan.replaces}
     notes = []
     for file in stored:
-        name = file.path.rpartition("/")[2]
-        if file.path in live or layout.parse_file_name(name) is None:
+        if file.path in live or layout.is_document(file.path) or layout.is_temporary(file.path.rpartition("/")[2]):
             continue
         if file.path in replaced:
             notes.append(f"{file.path} has been replaced and waits to be removed")

@@ -126,6 +126,7 @@ class MemoryQueue:
         self.timestamps: dict[int, list[int]] = {0: [], 1: []}
         self.lower: dict[int, int] = {0: 0, 1: 0}
         self.offsets: dict[int, int] = {}
+        self.tablet_ids = ["t0", "t1"]
         self.now = START
         self.is_held = False
         """Whether the consumer is registered, so that nothing is trimmed that it has not read."""
@@ -137,6 +138,13 @@ class MemoryQueue:
     def add_partition(self) -> None:
         index = len(self.timestamps)
         self.timestamps[index], self.lower[index] = [], 0
+        self.tablet_ids.append(f"t{index}")
+
+    def reshard(self) -> None:
+        """Partition 1 becomes part of partition 0, and a new one has its index."""
+        self.timestamps[0] += self.timestamps[1][self.lower[1] :]
+        self.timestamps[1], self.lower[1] = [], 0
+        self.tablet_ids[1] += "-new"
 
     def trim(self) -> None:
         """What the agent does for the one vital consumer."""
@@ -144,7 +152,7 @@ class MemoryQueue:
             self.lower[index] = max(self.lower[index], self.offsets.get(index, 0))
 
     def info(self) -> SourceInfo:
-        return SourceInfo("alpha", "//home/queue", self.object_id, self.schema, len(self.timestamps))
+        return SourceInfo("alpha", "//home/queue", self.object_id, self.schema, self.tablet_ids)
 
     def bounds(self, tablet_count: int) -> Mapping[int, PartitionBounds | None]:
         return {index: PartitionBounds(self.lower[index], len(own)) for index, own in self.timestamps.items()}
@@ -242,4 +250,7 @@ class ExportWorld:
 
 def verdict(world: ExportWorld, version: str = "v1") -> Verdict:
     """What verification says of an export, having read all of it."""
-    return verify(world.archive(version), version, consumed=dict(world.queue.offsets), deep=True)
+    archive = world.archive(version)
+    return verify(
+        archive, version, consumed=dict(world.queue.offsets), tablet_ids=world.queue.info().tablet_ids, deep=True
+    )

@@ -109,7 +109,9 @@ def test_what_is_replaced_no_longer_counts() -> None:
 
 
 def test_the_state_is_read_as_it_was_written() -> None:
-    state = ExportState(4, {0: 1}, {0: 9}, {0: stamp(SEVEN)}, {"dt=2026-01-31": Tally(5, {0: 9})}, SEVEN)
+    state = ExportState(
+        4, {0: 1}, {0: 9}, {0: stamp(SEVEN)}, {0: "1-2-3-4"}, {"dt=2026-01-31": Tally(5, {0: 9})}, SEVEN
+    )
     assert ExportState.from_json(state.to_json()) == state
     with pytest.raises(ValueError, match="format"):
         period_of("other")

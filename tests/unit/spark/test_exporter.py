@@ -16,7 +16,7 @@ import pytest
 from queue_agent.spark.errors import ColumnError, OptionError
 from queue_agent.spark.export.compaction import CompactionReport, Compactor
 from queue_agent.spark.export.documents import ExportFile, Plan, Range
-from queue_agent.spark.export.errors import RangeRefused, SourceChanged, TargetDamaged, TargetTaken
+from queue_agent.spark.export.errors import ExportError, RangeRefused, SourceChanged, TargetDamaged, TargetTaken
 from queue_agent.spark.export.exporter import Exporter
 from queue_agent.spark.export.parquet_writer import FileSettings
 from queue_agent.spark.export.planning import BatchLimits
@@ -109,6 +109,73 @@ def test_a_queue_that_is_created_anew_while_it_is_read_is_not_published(world: E
         exporter.catch_up()
     assert list(world.archive().manifests()) == []
     assert world.queue.offsets == {}
+
+
+def test_a_queue_that_was_resharded_needs_a_new_generation_which_lacks_no_row(world: ExportWorld) -> None:
+    world.queue.write(0, 10)
+    world.queue.write(1, 10)
+    world.exporter().catch_up()
+    world.queue.write(1, 5)  # not exported, and part of partition 0 from now on
+    world.queue.reshard()
+    world.queue.write(1, 20)
+    with pytest.raises(SourceChanged, match=r"resharded: partitions \[1\] .* generation 2"):
+        world.exporter().catch_up()
+    assert live_rows(world) == rows((0, 0, 10), (1, 0, 10))
+    assert world.queue.offsets == {0: 10, 1: 10}
+    assert "partition 1 of the queue is another tablet now" in verdict(world).to_text()
+    world.exporter(generation=2).catch_up()
+    assert live_rows(world, "v1-g2") == rows((0, 0, 25), (1, 0, 20))
+    assert verdict(world, "v1-g2").is_whole
+
+
+def test_a_queue_that_is_resharded_while_it_is_read_is_not_published(world: ExportWorld) -> None:
+    world.queue.write(1, 10)
+    exporter = world.exporter()
+    during_writes(exporter, world.queue.reshard)
+    with pytest.raises(SourceChanged, match="resharded"):
+        exporter.catch_up()
+    assert live_rows(world) == Counter()
+    assert world.queue.offsets == {}
+    world.exporter().catch_up()  # nothing was published, so the export begins with the new tablets
+    assert live_rows(world) == rows((0, 0, 10))
+
+
+def test_an_export_of_an_earlier_version_learns_its_tablets(world: ExportWorld) -> None:
+    world.queue.write(1, 10)
+    world.exporter().catch_up()
+    for name in ("_manifest/000000000000.json", "_progress.json"):
+        document = json.loads(world.storage.contents[f"alpha/home/queue/v1/{name}"])
+        del document["tablets"]
+        world.storage.contents[f"alpha/home/queue/v1/{name}"] = json.dumps(document).encode()
+    world.queue.write(1, 5)
+    world.exporter().catch_up()
+    assert live_rows(world) == rows((1, 0, 15))
+    assert world.archive().load_state().tablet_ids == {1: "t1"}
+
+
+@pytest.mark.parametrize("damage", ["away", "other"])
+def test_what_the_driver_does_not_see_at_the_target_is_not_published(
+    world: ExportWorld, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    world.queue.write(0, 3)
+    exporter = world.exporter()
+
+    write = exporter._writer.write
+
+    def write_and_spoil(plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
+        files = write(plan, directory, settings)
+        [path] = [path for path in world.storage.contents if path.endswith(".parquet")]
+        content = world.storage.contents.pop(path)
+        if damage == "other":
+            world.storage.contents[path] = content[::-1]
+        return files
+
+    monkeypatch.setattr(exporter._writer, "write", write_and_spoil)
+    with pytest.raises(ExportError, match="nothing of the batch is published"):
+        exporter.catch_up()
+    assert (live_rows(world), world.queue.offsets) == (Counter(), {})
+    world.exporter().catch_up()
+    assert live_rows(world) == rows((0, 0, 3))
 
 
 def test_a_queue_that_was_cut_off_stops_the_export(world: ExportWorld) -> None:

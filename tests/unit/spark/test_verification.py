@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from queue_agent.spark.export.planning import BatchLimits
+from queue_agent.spark.export.verification import verify
 from tests.unit.spark.export_fakes import START, ExportWorld, MemoryStorage, verdict
 
 Damage = Callable[[dict[str, bytes], str], None]
@@ -129,3 +130,22 @@ def test_an_export_that_goes_on_while_it_is_verified_is_at_no_fault(
     found = verdict(world)
     assert (found.faults, found.rows) == ([], 8)
     assert (verdict(world).faults, verdict(world).rows) == ([], 13)
+
+
+def test_a_file_under_any_name_that_is_no_part_of_the_export_is_named(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    world.exporter().catch_up()
+    world.storage.contents["alpha/home/queue/v1/dt=2026-01-31/hour=07/part-0.parquet"] = b"rows again"
+    found = verdict(world)
+    assert found.notes == ["dt=2026-01-31/hour=07/part-0.parquet is in no manifest"]
+
+
+def test_verification_says_what_it_looked_at_and_no_more(world: ExportWorld) -> None:
+    world.queue.write(0, 3)
+    world.exporter().catch_up()
+    archive = world.archive()
+    quick = verify(archive, "v1").to_text()
+    assert "Not looked at: the content of files (--deep), the queue" in quick
+    assert "content that was written" not in quick
+    assert "content that was written" in verdict(world).to_text()
+    assert "Not looked at" not in verdict(world).to_text()
