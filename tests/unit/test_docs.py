@@ -65,3 +65,14 @@ def test_every_page_can_be_reached_from_the_readme_or_the_index() -> None:
             waiting += [target_of(page, path) for path, _ in links(page)]
     lost = [str(page.relative_to(ROOT)) for page in PAGES if page not in reached]
     assert lost == [], "link them from docs/README.md"
+
+
+def test_every_test_that_the_page_of_hazards_names_is_there() -> None:
+    page = (ROOT / "docs" / "safety.md").read_text()
+    in_file = ""
+    named = re.findall(r"`(?:\.\.\.|([a-z0-9_/]+\.py))(?:::(\w+))?`", page)
+    for path, test in named:
+        in_file = path or in_file
+        text = (ROOT / "tests" / in_file).read_text() if not in_file.startswith(("wire/", "core/", "adapters/")) else ""
+        assert not test or f"def {test}(" in text, (in_file, test)
+    assert len([test for _, test in named if test]) > 30
