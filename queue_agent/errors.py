@@ -57,3 +57,7 @@ class AccessDenied(ClusterError):
 
 class ActionRefused(ClusterError):
     """The agent itself does not let an action begin: it may not be the leader of the object any more."""
+
+
+class UnexpectedError(ClusterError):
+    """A bug showed while one object was looked at: to be told like an error of that object, see `isolation`."""

@@ -11,7 +11,7 @@ from queue_agent.commands.agent_api import AgentApi, object_path
 from queue_agent.commands.errors import CommandError
 from queue_agent.commands.plan_view import error_messages, table_lines
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.wire import yson
+from queue_agent.wire import json_text, yson
 from queue_agent.wire.error import YtError
 
 _MODES: Final = {
@@ -25,7 +25,7 @@ _HEADER: Final = ("partition", "rows there", "trim to", "rows", "bytes", "held b
 def parse_policy(text: str) -> Any:
     """Read JSON or YSON; what it says is checked by the agent."""
     try:
-        return json.loads(text)
+        return json_text.loads(text)
     except ValueError:
         pass  # it may be YSON
     try:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from queue_agent.core.observed import ConsumerOffset
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.scalars import find_unsigned
 from queue_agent.errors import ClusterError
 from queue_agent.wire import yson
 
@@ -110,4 +111,5 @@ def _newest(versions: Any, deleted: int) -> Any:
 def _meta(value: Any) -> Mapping[str, int]:
     if not isinstance(value, Mapping):
         return _NO_META
-    return {key: int(value[key]) for key in _META_KEYS if not yson.is_null(value.get(key))}
+    found = {key: find_unsigned(value.get(key)) for key in _META_KEYS}
+    return {key: number for key, number in found.items() if number is not None}

@@ -17,13 +17,17 @@ from queue_agent.adapters.json_values import to_json
 from queue_agent.adapters.metrics_server import MetricsServer
 from queue_agent.adapters.orchid import OrchidTree, keys_of, read_attribute
 from queue_agent.core.encoding import encode_instant
+from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.errors import UnexpectedError
+from queue_agent.isolation import isolate
 from queue_agent.ports.exports import ExportPlanner
 from queue_agent.ports.passes import Clock
 from queue_agent.ports.status import StatusSource
 from queue_agent.ports.trims import TrimPlanner
+from queue_agent.wire import json_text
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.gate import Gate
 
@@ -251,7 +255,7 @@ def _policy(body: bytes) -> Mapping[str, Any] | None:
     if not body.strip():
         return None
     try:
-        value = json.loads(body)
+        value = json_text.loads(body)
     except ValueError as error:
         raise YtError(f"The policy is not JSON: {error}") from error
     if not isinstance(value, dict):
@@ -282,8 +286,19 @@ def _page(
     after = request.query.get("after")
     refs = sorted((ref for ref in snapshots if after is None or str(ref) > after), key=str)
     shown = refs[:limit]
+
+    def show(ref: CrossClusterRef) -> Any:
+        entry = isolate(
+            "page",
+            ref,
+            lambda: to_json({**_summary(snapshots[ref]), **({"overview": overview(ref)} if with_overview else {})}),
+        )
+        return (
+            {**_name(ref), "error": ErrorInfo(entry.message).to_map()} if isinstance(entry, UnexpectedError) else entry
+        )
+
     return {
-        name: [{**_summary(snapshots[ref]), **({"overview": overview(ref)} if with_overview else {})} for ref in shown],
+        name: [show(ref) for ref in shown],
         "total": len(snapshots),
         "next": str(shown[-1]) if len(refs) > len(shown) else None,
     }

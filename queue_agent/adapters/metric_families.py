@@ -139,7 +139,13 @@ OWN_OBJECT_FAMILIES: Final = (
     _pair(
         "lag_seconds",
         "gauge",
-        "Age of the oldest unread row of all partitions; 0 if all is read, absent if it is not known.",
+        "Age of the oldest unread row of all partitions whose age is known; 0 if all is read, absent if none is known.",
+    ),
+    _pair(
+        "lag_unknown_partitions",
+        "gauge",
+        "Partitions with unread rows of unknown age, for the queue has no $timestamp or the next row is gone:"
+        " lag_seconds does not tell of them.",
     ),
     _pair("expired_rows", "gauge", "Unread rows that have been trimmed, and are lost to the consumer."),
     _pair(
@@ -318,6 +324,14 @@ OWN_AGENT_FAMILIES: Final = (
         Level.AGENT,
         ("kind",),
         "Duration of passes, failed ones included.",
+    ),
+    Family(
+        "queue_agent_contained_errors_total",
+        "counter",
+        Level.AGENT,
+        ("place",),
+        "Errors nobody expected that showed at one object and were kept from all others, since the process began. Each"
+        " is a bug: the log has its traceback.",
     ),
     Family(
         "queue_agent_last_successful_pass_timestamp_seconds",

@@ -18,7 +18,7 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import generate_latest as generate_open_metrics
 from prometheus_client.registry import Collector
 
@@ -46,6 +46,7 @@ from queue_agent.config.serving import MetricsConfig
 from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.isolation import contained_errors
 from queue_agent.ports.passes import PassScope
 from queue_agent.ports.status import MetricsSource
 
@@ -331,6 +332,11 @@ def _agent_families(sight: Sight) -> Iterable[Metric]:
         counts.add_metric([kind, "ok"], len(snapshots) - errors)
         counts.add_metric([kind, "error"], errors)
     yield counts
+    name = "queue_agent_contained_errors_total"
+    contained = CounterMetricFamily(name, _FAMILIES[name].help, labels=_FAMILIES[name].labels)
+    for place, number in contained_errors().items():
+        contained.add_metric([place], number)
+    yield contained
     alerts = _family("queue_agent_alerts")
     for category in sight.alerts:
         alerts.add_metric([category], 1)

@@ -17,7 +17,7 @@ from typing import Final
 from queue_agent.adapters.metric_lines import Lines, cut, label_text
 from queue_agent.core.encoding import EPOCH
 from queue_agent.core.growth import ConsumerGrowth, Growth, QueueGrowth, registered_partitions
-from queue_agent.core.lag import elapsed
+from queue_agent.core.lag import find_lag
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration
 from queue_agent.core.snapshots import (
@@ -242,11 +242,8 @@ def find_standing(snapshot: ConsumerSnapshot, registration: Registration) -> Sub
 
 def lag_seconds(partition: ConsumerPartition, seen_at: datetime) -> float | None:
     """Age of the next row to read; 0 if there is none, None if it is not known."""
-    if partition.unread_row_count <= 0:
-        return 0
-    if partition.next_row_commit_time is None:
-        return None
-    return elapsed(partition.next_row_commit_time, seen_at).total_seconds()
+    lag = find_lag(partition.unread_row_count, partition.next_row_commit_time, seen_at)
+    return None if lag is None else lag.total_seconds()
 
 
 def _add_standing(
@@ -277,6 +274,7 @@ def _add_standing(
         page.add(f"{_OWN_CONSUMER}_lag_bytes", sum(max(0, weight) for weight in weights.values()))
     if lags and (len(lags) == len(known) or max(lags.values()) > 0):
         page.add(f"{_OWN_CONSUMER}_lag_seconds", max(lags.values()))
+    page.add(f"{_OWN_CONSUMER}_lag_unknown_partitions", len(known) - len(lags))
     page.add_partitions(f"{_OWN_CONSUMER}_partition_lag_seconds", lags)
     _add_time(
         page,

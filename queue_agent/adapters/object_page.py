@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from queue_agent.adapters.metric_lines import Lines, label_text
 from queue_agent.adapters.object_counters import CounterValues
@@ -25,9 +26,14 @@ from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import Registration
 from queue_agent.core.series_budget import admit, choose_worst
 from queue_agent.core.snapshots import ConsumerQueueView, ConsumerSnapshot, QueuePartition, QueueSnapshot, Role
+from queue_agent.errors import UnexpectedError
+from queue_agent.isolation import isolate
 
 ObjectKey = tuple[CrossClusterRef | None, CrossClusterRef]
 """A consumer, or None, and a queue."""
+
+PLACE: Final = "metrics"
+"""See `isolation`."""
 
 PartitionKey = tuple[ObjectKey, int]
 
@@ -104,20 +110,28 @@ class ObjectPage:
         for queue in objects.queues.values():
             if is_shown(queue):
                 key: ObjectKey = (None, queue.ref)
-                entries[key] = self._entries[key] = self._queue_entry(queue, objects)
+                entry = isolate(PLACE, queue.ref, partial(self._queue_entry, queue, objects))
+                if not isinstance(entry, UnexpectedError):
+                    entries[key] = self._entries[key] = entry
         for reader in readers:
             for registration in reader.registrations if reader.role is Role.LEADING else ():
                 key = (reader.ref, registration.queue)
-                entries[key] = self._entries[key] = self._pair_entry(reader, registration, objects)
+                entry = isolate(PLACE, reader.ref, partial(self._pair_entry, reader, registration, objects))
+                if not isinstance(entry, UnexpectedError):
+                    entries[key] = self._entries[key] = entry
         self._entries = entries
         chosen = self._choose_partitions()
         series: dict[ObjectKey, ObjectSeries] = {}
         for key, entry in entries.items():
             choice = self._choice(key, chosen.get(key, ()))
             if entry.series is None or entry.choice != choice:
-                entry.series, entry.choice = _make_series(key, entry, choice, objects), choice
+                made = isolate(PLACE, key[0] or key[1], partial(_make_series, key, entry, choice, objects))
+                if isinstance(made, UnexpectedError):
+                    continue  # its series are missing
+                entry.series, entry.choice = made, choice
             series[key] = entry.series
-        return self._fit(series, [_reader_lines(reader) for reader in readers])
+        lines = (isolate(PLACE, reader.ref, partial(_reader_lines, reader)) for reader in readers)
+        return self._fit(series, [one for one in lines if not isinstance(one, UnexpectedError)])
 
     def _queue_entry(self, snapshot: QueueSnapshot, objects: Objects) -> _Entry:
         key: ObjectKey = (None, snapshot.ref)

@@ -11,6 +11,7 @@ from queue_agent.adapters.orchid import to_yson
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import replicas_of
 from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, MappingRow, QueueRow, Registration
+from queue_agent.errors import UnexpectedError
 from queue_agent.wire import yson
 
 log = structlog.get_logger(__name__)
@@ -95,7 +96,9 @@ def read_registration(row: Row) -> Registration:
         queue=CrossClusterRef(row["queue_cluster"], row["queue_path"]),
         # A consumer that can not be named can still be vital: it is kept, and as nobody has seen it nothing is trimmed.
         consumer=CrossClusterRef(
-            _name(row["consumer_cluster"]), _name(row["consumer_path"]), _text(row.get("consumer_name")) or ""
+            _name(row["consumer_cluster"]),
+            _name(row["consumer_path"]),
+            "" if yson.is_null(row.get("consumer_name")) else _name(row["consumer_name"]),
         ),
         vital=bool(_boolean(row.get("vital"))),
         partitions=_indexes(row.get("partitions")),
@@ -123,6 +126,32 @@ def write_mapping(row: MappingRow) -> Row:
         "synchronization_error": to_yson(row.synchronization_error),
         "replica_list": None if row.meta is None else [str(replica.table) for replica in replicas_of(row)],
     }
+
+
+def unreadable_queue(row: Row, error: UnexpectedError) -> QueueRow:
+    """What stands for a row of `queues` that can not be read: its error."""
+    return QueueRow(CrossClusterRef(row["cluster"], row["path"]), synchronization_error=_error_map(error))
+
+
+def unreadable_consumer(row: Row, error: UnexpectedError) -> ConsumerRow:
+    """What stands for a row of `consumers` that can not be read: its error."""
+    return ConsumerRow(CrossClusterRef(row["cluster"], row["path"]), synchronization_error=_error_map(error))
+
+
+def unreadable_mapping(row: Row, error: UnexpectedError) -> MappingRow:
+    """What stands for a row of `replicated_table_mapping` that can not be read: its error."""
+    return MappingRow(CrossClusterRef(row["cluster"], row["path"]), synchronization_error=_error_map(error))
+
+
+def unreadable_registration(row: Row, error: UnexpectedError) -> Registration:
+    """What stands for a registration that can not be read: a vital consumer nobody sees, so that nothing is trimmed."""
+    return Registration(
+        CrossClusterRef(row["queue_cluster"], row["queue_path"]), CrossClusterRef("", "unreadable"), vital=True
+    )
+
+
+def _error_map(error: UnexpectedError) -> Mapping[str, Any]:
+    return {"code": error.code, "message": error.message, "attributes": {}}
 
 
 def read_consumer_name(row: Row) -> ConsumerNameRow:
@@ -194,7 +223,8 @@ def _boolean(value: Any) -> bool | None:
 
 
 def _text(value: Any) -> str | None:
-    return None if yson.is_null(value) else str(value)
+    """One that is not UTF-8 is of no use, and counts as null."""
+    return None if yson.is_null(value) or isinstance(value, yson.UNDECODABLE) else str(value)
 
 
 def _mapping(value: Any) -> Row | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -19,6 +20,10 @@ from queue_agent.adapters.state_rows import (
     read_mapping,
     read_queue,
     read_registration,
+    unreadable_consumer,
+    unreadable_mapping,
+    unreadable_queue,
+    unreadable_registration,
     write_consumer,
     write_key,
     write_mapping,
@@ -38,7 +43,8 @@ from queue_agent.core.rows import (
     QueueRow,
     StateRows,
 )
-from queue_agent.errors import ClusterError, ObjectNotFound
+from queue_agent.errors import ClusterError, ObjectNotFound, UnexpectedError
+from queue_agent.isolation import isolate
 from queue_agent.wire import yson
 
 log = structlog.get_logger(__name__)
@@ -78,10 +84,10 @@ class StateTables:
         self._registrations = registrations or StateTable(cluster, f"{root}/consumer_registrations")
         self._mapping = mapping or StateTable(cluster, f"{root}/replicated_table_mapping")
         self._forms: Mapping[StateTable, _Form] = {
-            self._queues: _Form(read_queue, ("cluster", "path")),
-            self._consumers: _Form(read_consumer, ("cluster", "path")),
-            self._registrations: _Form(read_registration, ("queue_cluster", "queue_path")),
-            self._mapping: _Form(read_mapping, ("cluster", "path")),
+            self._queues: _Form(read_queue, ("cluster", "path"), unreadable_queue),
+            self._consumers: _Form(read_consumer, ("cluster", "path"), unreadable_consumer),
+            self._registrations: _Form(read_registration, ("queue_cluster", "queue_path"), unreadable_registration),
+            self._mapping: _Form(read_mapping, ("cluster", "path"), unreadable_mapping),
             self._names: _Form(read_consumer_name, ("cluster", "path", "name")),
             self._hosts: _Form(read_host, ("object", "host")),
         }
@@ -222,9 +228,19 @@ class _Form:
     key: tuple[str, ...]
     """Columns without which a row is of no use."""
 
+    unreadable: Callable[[Row, UnexpectedError], Any] | None = None
+    """What stands for a row that can not be read; without it there is nothing."""
+
     def read_all(self, rows: Sequence[Row]) -> Sequence[Any]:
         values = SharedValues()
-        return [self.read(values.share(row)) for row in rows if has_key(row, *self.key)]
+        return [one for row in rows if has_key(row, *self.key) for one in self._read(row, values)]
+
+    def _read(self, row: Row, values: SharedValues) -> Sequence[Any]:
+        subject = ":".join(str(row[column]) for column in self.key)
+        value = isolate("state_tables", subject, lambda: self.read(values.share(row)))
+        if not isinstance(value, UnexpectedError):
+            return [value]
+        return [] if self.unreadable is None else [self.unreadable(row, value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +266,10 @@ class _Kinds:
 
 def _find_kinds(queues: Sequence[QueueRow], consumers: Sequence[ConsumerRow]) -> _Kinds:
     types = {*(row.object_type for row in queues), *(row.object_type for row in consumers)}
-    multi = any(is_multi_consumer(row) for row in consumers)
+    # What can not be told might be one: then a table is read that there may be no need for.
+    multi = any(
+        isolate("state_tables", row.consumer, partial(is_multi_consumer, row)) is not False for row in consumers
+    )
     return _Kinds(queues, consumers, bool(types & REPLICATED_TYPES), multi)
 
 

@@ -38,6 +38,7 @@ from queue_agent.core.observed import (
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.trim_ages import RowFound
 from queue_agent.errors import ClusterError
+from queue_agent.isolation import contain
 from queue_agent.ports.cluster import Permit, RequestObserver
 from queue_agent.wire import yson
 
@@ -164,6 +165,8 @@ class YtCluster:
             return glance(self._name, watch, outcomes, digest)
         except ClusterError as error:
             return error
+        except Exception as error:  # noqa: BLE001 - contained: the other tables of the request have their answers
+            return contain("glances", f"{watch.path} on cluster {self._name}", error)
 
     async def get_table(self, path: str) -> TableDescription:
         """Schema and tablets, with the address of each tablet's cell."""

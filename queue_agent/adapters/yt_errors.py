@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from queue_agent.adapters.trailer_http import HttpAnswer
@@ -14,7 +13,7 @@ from queue_agent.errors import (
     OutcomeUnknown,
     TabletNotMounted,
 )
-from queue_agent.wire import http
+from queue_agent.wire import http, json_text
 from queue_agent.wire.error import ErrorCode, YtError
 
 PROXY_BANNED: Final = 2100
@@ -69,7 +68,7 @@ def find_error(answer: HttpAnswer) -> YtError | None:
     try:
         error = http.find_error(answer.headers)
         if error is None and answer.status >= 400:
-            document = json.loads(answer.body)
+            document = json_text.loads(answer.body)
             if isinstance(document, dict) and "message" in document:
                 error = YtError.from_map(document)
     except ValueError:

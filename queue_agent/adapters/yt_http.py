@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -32,7 +31,7 @@ from queue_agent.adapters.yt_errors import (
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ClusterUnavailable
 from queue_agent.ports.cluster import Permit, RequestObserver
-from queue_agent.wire import http, yson
+from queue_agent.wire import http, json_text, yson
 from queue_agent.wire.error import ErrorCode, YtError
 from queue_agent.wire.guid import Guid
 
@@ -201,7 +200,7 @@ class YtHttp:
         request = self._request("whoami", "")
         try:
             answer = await self._transport.send_once("POST", URL(origin + "/auth/whoami"), self._headers(_WHOAMI), b"")
-            document = json.loads(answer.body) if answer.status == 200 else {}
+            document = json_text.loads(answer.body) if answer.status == 200 else {}
         except TRANSPORT_ERRORS as error:
             raise ClusterUnavailable(f"{request} failed: {words_of(error)} ({origin})", ErrorCode.TRANSPORT) from error
         except ValueError as error:
@@ -364,7 +363,7 @@ class YtHttp:
                 answer = await self._transport.send_once("GET", URL(origin + "/hosts"), self._headers(_HOSTS), None)
                 if answer.status != 200:
                     raise aiohttp.ClientError(f"HTTP status {answer.status}")
-                origins = [str(URL(f"{self._scheme}://{host}").origin()) for host in json.loads(answer.body)]
+                origins = [str(URL(f"{self._scheme}://{host}").origin()) for host in json_text.loads(answer.body)]
             except (*TRANSPORT_ERRORS, ValueError) as error:
                 log.warning("proxies not known", cluster=self._cluster, proxy=origin, error=words_of(error))
             else:

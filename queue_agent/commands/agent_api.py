@@ -15,6 +15,7 @@ from queue_agent.commands.errors import CommandError
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.file import load_config
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.wire import json_text
 
 _TIMEOUT_SECONDS: Final = 120
 _ANYWHERE: Final = ("0.0.0.0", "::")
@@ -88,7 +89,7 @@ class AgentApi:
         url = URL(self._origin + path, encoded=True)
         try:
             async with self._session.request(method, url, data=body) as response:
-                return response.status, await response.json(content_type=None)
+                return response.status, json_text.loads(await response.read() or b"null")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             words = str(error) or type(error).__name__
             raise CommandError(f"agent {self.address} can not be reached: {words}") from error

@@ -51,6 +51,9 @@ def _read(path: Path) -> Any:
         case ".yson":
             return yson.loads(path.read_bytes())
         case ".yaml" | ".yml":
-            return yaml.safe_load(path.read_text(encoding="utf-8"))
+            try:
+                return yaml.safe_load(path.read_text(encoding="utf-8"))
+            except RecursionError:
+                raise ConfigError(f"{path}: nested too deeply") from None
         case suffix:
             raise ConfigError(f"{path}: must end in .yaml, .yml or .yson, not {suffix!r}")

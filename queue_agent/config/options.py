@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
 
+from queue_agent.core.scalars import MAX_DURATION
 from queue_agent.wire.error import YtError
 from queue_agent.wire.ypath import parse_rich
 
@@ -18,7 +19,18 @@ class ConfigModel(BaseModel):
 
 
 def _from_milliseconds(value: Any) -> Any:
-    return timedelta(milliseconds=value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    try:
+        return timedelta(milliseconds=value)
+    except (OverflowError, ValueError) as error:  # the second for what is no number
+        raise ValueError(f"must be at most {MAX_DURATION.days} days") from error
+
+
+def _check_bound(value: timedelta) -> timedelta:
+    if value > MAX_DURATION:
+        raise ValueError(f"must be at most {MAX_DURATION.days} days")
+    return value
 
 
 def _to_milliseconds(value: timedelta) -> int:
@@ -30,6 +42,7 @@ Duration = Annotated[
     BeforeValidator(_from_milliseconds, json_schema_input_type=float | timedelta),
     PlainSerializer(_to_milliseconds, when_used="json"),
     Field(gt=timedelta(0)),
+    AfterValidator(_check_bound),
 ]
 """A bare number means milliseconds, as in YTsaurus itself; pydantic alone would say seconds."""
 

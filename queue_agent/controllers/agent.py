@@ -5,25 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.leadership import Leadership, boot_seconds
 from queue_agent.controllers.origins import Origins, describe_pass_error
 from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.family import find_queue_row_error
+from queue_agent.core.family import find_queue_row_error, is_multi_consumer
 from queue_agent.core.multi_consumers import split_multi_consumers
 from queue_agent.core.placement import place
 from queue_agent.core.reconcile import Assignment, assign_objects
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import ConsumerRow, QueueRow, StateRows
 from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, Role
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, UnexpectedError
+from queue_agent.isolation import isolate
 from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.ports.state import StateStore
 
 PASS_FAILED = "queue_agent_pass_failed"
 PASS_FAILED_CODE = 3025
+PLACE: Final = "agent"
+"""See `isolation`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ class Agent:
         if self._done == (state, handle_replicated_objects):
             return  # everything fits already
         self._done = None
-        rows, multi_consumers = split_multi_consumers(state)
+        rows, multi_consumers = split_multi_consumers(state, _is_multi_consumer)
         origin = self._origins.make(self._pass_instant)
         self._board.put_registrations(rows.registrations)
         self._board.put_rows(rows)
@@ -124,17 +129,24 @@ class Agent:
             multi_consumers=multi_consumers,
             handle_replicated_objects=handle_replicated_objects,
         )
-        await self._fleets.queues.match(assignment.queues)
-        await self._fleets.consumers.match(assignment.consumers)
-        await self._fleets.multi_consumers.match(assignment.multi_consumers)
+        unmade = {
+            **await self._fleets.queues.match(assignment.queues),
+            **await self._fleets.consumers.match(assignment.consumers),
+            **await self._fleets.multi_consumers.match(assignment.multi_consumers),
+        }
         self._board.put_assignment(assignment)
         self._board.put_placement(place(self._leadership.address, rows, multi_consumers, self._stage))
-        self._put_errors(rows, assignment, errors, origin)
+        self._put_errors(rows, assignment, errors, unmade, origin)
         self._assigned = self._led
-        if len(led) == len(self._led) and Role.ERROR not in {
-            *assignment.queues.values(),
-            *assignment.consumers.values(),
-        }:
+        if (
+            len(led) == len(self._led)
+            and not unmade
+            and Role.ERROR
+            not in {
+                *assignment.queues.values(),
+                *assignment.consumers.values(),
+            }
+        ):
             # Errors are told anew in every pass; without any, the next has nothing to do while the tables stay equal.
             self._done = state, handle_replicated_objects
 
@@ -150,17 +162,27 @@ class Agent:
         self._observer.pass_finished(AGENT, pass_index, seconds, error)
 
     def _put_errors(
-        self, rows: StateRows, assignment: Assignment, errors: Mapping[CrossClusterRef, ErrorInfo], origin: Origin
+        self,
+        rows: StateRows,
+        assignment: Assignment,
+        errors: Mapping[CrossClusterRef, ErrorInfo],
+        unmade: Mapping[CrossClusterRef, UnexpectedError],
+        origin: Origin,
     ) -> None:
         """Publish why some objects have no controller; said anew in every pass, it is never stale."""
         instant = self._pass_instant
         for row in rows.queues:
+            error = origin.cluster_error(unmade[row.queue]) if row.queue in unmade else None
             if assignment.queues.get(row.queue) is Role.ERROR:
                 error = errors.get(row.queue) or _not_handled("Queues", row, origin)
+            if error is not None:
                 self._board.put_queue(QueueSnapshot(row, Role.ERROR, 0, instant, error))
         for consumer_row in rows.consumers:
-            if assignment.consumers.get(consumer_row.consumer) is Role.ERROR:
+            ref = consumer_row.consumer
+            error = origin.cluster_error(unmade[ref]) if ref in unmade else None
+            if assignment.consumers.get(ref) is Role.ERROR:
                 error = _not_handled("Consumers", consumer_row, origin)
+            if error is not None:
                 self._board.put_consumer(ConsumerSnapshot(consumer_row, Role.ERROR, 0, instant, error))
 
     def _describe(self, error: Exception) -> ErrorInfo:
@@ -174,8 +196,17 @@ class Agent:
 def _find_errors(rows: StateRows, origin: Origin) -> dict[CrossClusterRef, ErrorInfo]:
     """The queues no controller can be made for."""
     mappings = {row.table: row for row in rows.mappings or ()}
-    found = {row.queue: find_queue_row_error(row, origin, mappings.get(row.queue)) for row in rows.queues}
-    return {ref: error for ref, error in found.items() if error is not None}
+    errors: dict[CrossClusterRef, ErrorInfo] = {}
+    for row in rows.queues:
+        error = isolate(PLACE, row.queue, partial(find_queue_row_error, row, origin, mappings.get(row.queue)))
+        if error is not None:
+            errors[row.queue] = origin.cluster_error(error) if isinstance(error, UnexpectedError) else error
+    return errors
+
+
+def _is_multi_consumer(row: ConsumerRow) -> bool:
+    """What can not be told is a consumer, whose own pass says what is wrong with it."""
+    return isolate(PLACE, row.consumer, partial(is_multi_consumer, row)) is True
 
 
 def _not_handled(kind: str, row: QueueRow | ConsumerRow, origin: Origin) -> ErrorInfo:

@@ -18,6 +18,7 @@ from queue_agent.controllers.pass_loop import Schedule, attempt, next_delay, run
 from queue_agent.controllers.round_member import FirstAnswer, Member
 from queue_agent.core.observed import Glance, Watch
 from queue_agent.errors import ClusterError
+from queue_agent.isolation import contain, isolate
 from queue_agent.ports.passes import Clock
 
 log = structlog.get_logger(__name__)
@@ -42,9 +43,6 @@ _PASSES_AT_ONCE: Final = 100
 _SLOW_PASSES_AT_ONCE: Final = 100
 _OVERDUE: Final = 200
 """Passes, and looks, that others need not wait for any longer."""
-
-_KIND: Final = "rounds"
-"""For log lines about no single object."""
 
 _MOST_LATENESS_SECONDS: Final = 0.1
 """What is later does not catch up: that would be a burst."""
@@ -159,8 +157,8 @@ class ClusterRounds:
     async def _do_round(self, group: _Group) -> None:
         try:
             await self._look_around(group)
-        except Exception:
-            log.exception("round crashed", cluster=self._cluster, kind=_KIND)
+        except Exception as error:  # noqa: BLE001 - contained
+            contain("rounds", self._cluster, error)
         finally:
             group.looking = None
             self._looks.release()
@@ -171,8 +169,10 @@ class ClusterRounds:
         for member in group.members:
             if member.busy or member.not_before > started:
                 continue
-            watch = member.controller.find_watch()
-            if watch is None:
+            watch = isolate("rounds", member.ref, member.controller.find_watch)
+            if isinstance(watch, ClusterError):
+                self._finish(member, started, watch)
+            elif watch is None:
                 self._pass_alone(member)
             elif member.slow:
                 self._look_alone(member, watch)
@@ -204,8 +204,8 @@ class ClusterRounds:
                 return await get_cluster(self._setting.clusters, self._cluster).glance_all(watches)
         except (ClusterError, TimeoutError):
             return None
-        except Exception:
-            log.exception("common look crashed", cluster=self._cluster, kind=_KIND)
+        except Exception as error:  # noqa: BLE001 - contained
+            contain("rounds", self._cluster, error)
             return None
 
     def _look_alone(self, member: Member, watch: Watch) -> None:
@@ -238,9 +238,8 @@ class ClusterRounds:
         try:
             if not member.controller.pass_quietly(member.pass_index, answer, pass_instant):
                 return False
-        except Exception as caught:
-            log.exception("pass crashed", pass_index=member.pass_index, **member.log_fields)
-            failure = caught
+        except Exception as caught:  # noqa: BLE001 - contained
+            failure = contain("rounds", member.ref, caught)
         self._finish(member, started, failure)
         return True
 
@@ -269,14 +268,18 @@ class ClusterRounds:
             return
         member.task = asyncio.current_task()
         structlog.contextvars.bind_contextvars(**member.log_fields)
+        started = self._time()
         try:
             await work()
+        except Exception as error:  # noqa: BLE001 - contained: of all objects this task is about one
+            self._finish(member, started, contain("rounds", member.ref, error))
         finally:
             member.task = None
 
     def _finish(self, member: Member, started: float, error: Exception | None) -> None:
         seconds = self._time() - started
-        member.controller.pass_finished(member.pass_index, seconds, error)
+        finished = partial(member.controller.pass_finished, member.pass_index, seconds, error)
+        error = isolate("rounds", member.ref, finished) or error
         member.pass_index += 1
         member.failures = member.failures + 1 if error else 0
         if error is not None:

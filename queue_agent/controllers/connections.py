@@ -139,7 +139,7 @@ class Connections:
             attributes = await self._get_attributes(CrossClusterRef(cluster, "//sys"), _SYS_ATTRIBUTES)
         except (ObjectNotFound, AccessDenied):
             return Connection()
-        return _parse(cluster, attributes)
+        return parse_connection(cluster, attributes)
 
     async def _read_tables(self, tables: Collection[CrossClusterRef]) -> Mapping[CrossClusterRef, TableFacts]:
         """Of tables on clusters the agent knows; none of those that can not be asked about."""
@@ -168,7 +168,7 @@ class Connections:
         self._board.put_alerts(KIND, {MISMATCH: alert} if doubts else {})
 
 
-def _parse(cluster: str, attributes: Mapping[str, Any]) -> Connection:
+def parse_connection(cluster: str, attributes: Mapping[str, Any]) -> Connection:
     """Attributes of `//sys`; what is absent or makes no sense counts as not said."""
     connection = _map(attributes.get("cluster_connection"))
     manager = _map(_map(connection.get("queue_agent")).get("queue_consumer_registration_manager"))

@@ -14,6 +14,7 @@ from queue_agent.controllers.board import SYNCHRONIZER, Board
 from queue_agent.controllers.clusters import Clusters, get_cluster
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.origins import Origins, describe_pass_error
+from queue_agent.controllers.state_writing import StateWriter
 from queue_agent.core.attributes import CONSUMER_ATTRIBUTES, QUEUE_ATTRIBUTES, read_revision
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.multi_consumers import find_orphan_names
@@ -29,7 +30,8 @@ from queue_agent.core.synchronization import (
     find_mapping_changes,
     find_polled_changes,
 )
-from queue_agent.errors import ClusterError, ClusterUnavailable, QueueAgentError
+from queue_agent.errors import ClusterError, ClusterUnavailable, QueueAgentError, UnexpectedError
+from queue_agent.isolation import isolate
 from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.ports.state import StateStore
 
@@ -121,7 +123,7 @@ class Synchronizer:
         troubles = _Troubles()
         lookup = await (self._poll if polling else self._watch)(rows, origin, troubles)
         if lookup is not None:
-            await self._write(await self._plan(rows, lookup, origin, troubles))
+            await self._write(await self._plan(rows, lookup, origin, troubles), origin, troubles)
         self._board.put_alerts(SYNCHRONIZER, _alerts(troubles, polling, origin))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
@@ -203,16 +205,19 @@ class Synchronizer:
             self._config.chaos_replicated_table_queue_agent_stage,
             mapping,
             origin,
+            lambda ref, work: _isolated(ref, work, origin),
         )
 
-    async def _write(self, writes: StateWrites) -> None:
+    async def _write(self, writes: StateWrites, origin: Origin, troubles: _Troubles) -> None:
         if not writes.counts:
             return
         if not self._may_write():
             raise QueueAgentError("Another agent may keep the state tables by now")
         await self._store.delete_objects(writes.gone_queues, writes.gone_consumers, writes.gone_mappings)
         await self._store.delete_consumer_names(writes.gone_names)
-        await self._store.write_objects(writes.queues, writes.consumers, writes.mappings)
+        failed = await StateWriter(self._store, origin).write([*writes.queues, *writes.consumers, *writes.mappings])
+        for ref, error in failed.items():
+            troubles.attributes[ref.cluster] = error
         self._written.set()
         log.info("state tables written", **writes.counts)
 
@@ -233,6 +238,11 @@ class Synchronizer:
             else:
                 answers[ref] = origin.cluster_error(answer)
         return answers
+
+
+def _isolated(ref: CrossClusterRef, work: Callable[[], Any], origin: Origin) -> Any:
+    result = isolate("discovery", ref, work)
+    return origin.cluster_error(result) if isinstance(result, UnexpectedError) else result
 
 
 def _alerts(troubles: _Troubles, polling: bool, origin: Origin) -> Mapping[str, ErrorInfo]:

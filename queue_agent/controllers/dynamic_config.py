@@ -22,6 +22,7 @@ from queue_agent.core.dynamic_config import (
 from queue_agent.core.encoding import encode_instant
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.errors import ConfigError
+from queue_agent.isolation import contain
 from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.ports.state import ConfigSource
 
@@ -113,6 +114,8 @@ class DynamicConfig:
         except ConfigError as error:
             log.error("dynamic config invalid", error=str(error))
             return invalid_alert(origin.error(str(error)), origin)
+        except Exception as error:  # noqa: BLE001 - contained: what is in force stays in force
+            return invalid_alert(origin.cluster_error(contain("dynamic_config", "the document", error)), origin)
         log.info("dynamic config in force", exists=document is not None)
         return None
 

@@ -25,7 +25,8 @@ from queue_agent.core.queue_exports import ExportState
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.rows import QueueRow
 from queue_agent.core.snapshots import Role
-from queue_agent.errors import ActionRefused, ClusterError
+from queue_agent.errors import ActionRefused, ClusterError, UnexpectedError
+from queue_agent.isolation import isolate
 from queue_agent.ports.exports import ExportObserver, ExportView
 
 log = structlog.get_logger(__name__)
@@ -128,7 +129,14 @@ class ExportManager:
             if exporter.task is None and exporter.retry_at <= now
         ]
         for _, ref, name, exporter in sorted(waiting, key=lambda one: one[:3]):
-            tick = self._find_due_tick(exporter)
+            tick = isolate("exports", ref, partial(self._find_due_tick, exporter))
+            if isinstance(tick, UnexpectedError):
+                exporter.state = replace(
+                    exporter.state, error=self._origins.make(self._context.clock.now()).cluster_error(tick)
+                )
+                self._delay(exporter)
+                self._publish(ref)
+                continue
             if tick is None or not self._may_act(ref):
                 continue
             if self._under_way >= _CONCURRENT_TASKS or not self._throttle.take(now):
@@ -153,7 +161,12 @@ class ExportManager:
                 exporter.stop()
             board.forget_exports(ref)
         for ref, row in changed.items():
-            self._configure(ref, row)
+            if isinstance(isolate("exports", ref, partial(self._configure, ref, row)), UnexpectedError):
+                wanted.pop(ref)  # it is tried again in the next pass
+                for exporter in self._exporters.pop(ref, {}).values():
+                    exporter.stop()
+                if ref in self._rows:
+                    board.forget_exports(ref)
         self._rows = wanted
         if gone or changed:
             self._observer.exports_kept({ref: self._exporters[ref].keys() for ref in wanted})

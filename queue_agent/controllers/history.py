@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from queue_agent.controllers.board import Board
 from queue_agent.controllers.history_writer import HistoryWriter
-from queue_agent.core.history import HistoryRow, SparseTexts, alert_rows, consumer_rows, multi_consumer_rows, queue_rows
+from queue_agent.core.history import (
+    HistoryRow,
+    SparseTexts,
+    alert_rows,
+    consumer_rows,
+    fitted,
+    multi_consumer_rows,
+    queue_rows,
+)
+from queue_agent.core.history_outbox import EncodedRows
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.errors import UnexpectedError
+from queue_agent.isolation import isolate
 from queue_agent.ports.history import HistoryStore
 from queue_agent.ports.passes import Clock, PassObserver
 
@@ -67,7 +79,7 @@ class HistoryRecorder:
             some = list(islice(rows, ROWS_AT_ONCE))
             if not some:
                 break
-            if self._writer.add(self._store.encode([self._texts.sparse(row) for row in some])):
+            if self._writer.add(self._encode([fitted(self._texts.sparse(row)) for row in some])):
                 self._texts.forget()
             await asyncio.sleep(REST_FACTOR * (clock() - started))
         self._texts.finish_sample()
@@ -76,6 +88,18 @@ class HistoryRecorder:
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """Count it."""
         self._observer.pass_finished(KIND, pass_index, seconds, error)
+
+    def _encode(self, rows: Sequence[HistoryRow]) -> EncodedRows:
+        """All of the rows; if that fails, those that can be encoded."""
+        encoded = isolate("history", f"{len(rows)} rows", lambda: self._store.encode(rows))
+        if not isinstance(encoded, UnexpectedError):
+            return encoded
+        good: list[HistoryRow] = []
+        for row in rows:
+            subject = row.get("queue") or row.get("consumer") or row["kind"]
+            if not isinstance(isolate("history", subject, partial(self._store.encode, [row])), UnexpectedError):
+                good.append(row)
+        return self._store.encode(good)
 
     def _rows(self) -> Iterator[HistoryRow]:
         # Snapshots are frozen; the mappings they are in change while rows are made.
@@ -87,13 +111,19 @@ class HistoryRecorder:
         for queue, snapshot in queues.items():
             self._recorded[queue] = snapshot.pass_instant
             if recorded.get(queue) != snapshot.pass_instant:
-                yield from queue_rows(snapshot, self._agent_instance)
+                yield from _isolated(queue, partial(queue_rows, snapshot, self._agent_instance))
         for consumer, consumer_snapshot in consumers.items():
             self._recorded[consumer] = consumer_snapshot.pass_instant
             if recorded.get(consumer) != consumer_snapshot.pass_instant:
-                yield from consumer_rows(consumer_snapshot, self._agent_instance)
+                yield from _isolated(consumer, partial(consumer_rows, consumer_snapshot, self._agent_instance))
         for table, multi_consumer in multi_consumers.items():
             self._recorded[table] = multi_consumer.pass_instant
             if recorded.get(table) != multi_consumer.pass_instant:
-                yield from multi_consumer_rows(multi_consumer, self._agent_instance)
+                yield from _isolated(table, partial(multi_consumer_rows, multi_consumer, self._agent_instance))
         yield from alert_rows(alerts, self._agent_instance, pass_index, now)
+
+
+def _isolated(ref: CrossClusterRef, make: Callable[[], Iterable[HistoryRow]]) -> Sequence[HistoryRow]:
+    """The rows of one object; none if they can not be made."""
+    rows = isolate("history", ref, lambda: list(make()))
+    return () if isinstance(rows, UnexpectedError) else rows

@@ -12,8 +12,11 @@ from queue_agent.controllers.board import Board
 from queue_agent.controllers.forwarding import Forwarder
 from queue_agent.core.controller_info import controller_info
 from queue_agent.core.encoding import Entity, encode_instant
+from queue_agent.core.error_info import ErrorInfo
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.status import pass_node
+from queue_agent.errors import UnexpectedError
+from queue_agent.isolation import isolate
 from queue_agent.ports.passes import Clock
 from queue_agent.wire import yson
 from queue_agent.wire.error import ErrorCode, YtError
@@ -26,6 +29,9 @@ _FIRST_READING_SECONDS: Final = 5.0
 
 _FIRST_PASS_SECONDS: Final = 2.0
 """How long whoever asks for an object waits for its first pass."""
+
+_PLACE: Final = "orchid"
+"""See `isolation`."""
 
 _POLL_SECONDS: Final = 0.02
 
@@ -209,8 +215,12 @@ class OrchidTree:
         return ref in placement.multi_consumers or (kind in _CONSUMERS and ref in placement.consumers)
 
     def _nodes(self, kind: str) -> dict[str, Any]:
-        nodes = {str(ref): self._parts(kind, ref)[""](ref) for ref in self._refs(kind)}
-        return {key: node for key, node in nodes.items() if node is not None}
+        nodes = {str(ref): isolate(_PLACE, ref, partial(self._parts(kind, ref)[""], ref)) for ref in self._refs(kind)}
+        return {
+            key: {"error": ErrorInfo(node.message).to_map()} if isinstance(node, UnexpectedError) else node
+            for key, node in nodes.items()
+            if node is not None
+        }
 
     def _parts(self, kind: str, ref: CrossClusterRef) -> Mapping[str, Callable[[CrossClusterRef], Any]]:
         """What there is to see of an object, by key; the whole node is behind the empty one."""

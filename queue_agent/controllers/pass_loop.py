@@ -13,6 +13,7 @@ from typing import NoReturn
 import structlog
 
 from queue_agent.errors import QueueAgentError
+from queue_agent.isolation import contain
 
 log = structlog.get_logger(__name__)
 
@@ -59,8 +60,8 @@ async def attempt(do_pass: Callable[[], Awaitable[None]], pass_index: int, deadl
     except (QueueAgentError, TimeoutError) as caught:
         log.warning("pass failed", pass_index=pass_index, error=repr(caught))
         return caught
-    except Exception as caught:
-        log.exception("pass crashed", pass_index=pass_index)
+    except Exception as caught:  # noqa: BLE001 - contained
+        contain("pass", structlog.contextvars.get_contextvars().get("path", "this agent"), caught)
         return caught
     return None
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from queue_agent.core.encoding import MAX_UNSIGNED
 from queue_agent.core.error_info import OK_ERROR, ErrorInfo, Origin
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replication import CHAOS, REPLICATED_TYPES
 from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow
+from queue_agent.core.scalars import read_integer
 from queue_agent.core.trim_config import AutoTrimConfig
 
 QUEUE_ATTRIBUTES = (
@@ -118,6 +120,11 @@ def build_consumer_row(
         )
 
 
+def find_revision(attributes: Mapping[str, Any]) -> int | None:
+    """The attribute revision, if there is one that makes sense."""
+    return _find_lenient(attributes, "attribute_revision", int)
+
+
 def read_revision(attributes: Mapping[str, Any], origin: Origin) -> int | ErrorInfo:
     """The attribute revision, or why there is none."""
     try:
@@ -160,18 +167,26 @@ def _replicas(attributes: Mapping[str, Any], *more: str) -> Mapping[str, Any]:
     return result
 
 
-def unfetched_queue_row(ref: CrossClusterRef, error: ErrorInfo, previous: QueueRow | None) -> QueueRow:
-    """The next row of a queue whose attributes could not be fetched: without a revision, so it is tried again."""
-    return QueueRow(ref, row_revision=_next_row_revision(previous), synchronization_error=error.to_map())
+def unfetched_queue_row(
+    ref: CrossClusterRef, error: ErrorInfo, previous: QueueRow | None, revision: int | None = None
+) -> QueueRow:
+    """The next row of a queue of whose attributes nothing is known; without a revision it is tried again at once."""
+    row_revision = _next_row_revision(previous)
+    return QueueRow(ref, row_revision=row_revision, revision=revision, synchronization_error=error.to_map())
 
 
-def unfetched_consumer_row(ref: CrossClusterRef, error: ErrorInfo, previous: ConsumerRow | None) -> ConsumerRow:
-    """The next row of a consumer whose attributes could not be fetched: without a revision, so it is tried again."""
-    return ConsumerRow(ref, row_revision=_next_row_revision(previous), synchronization_error=error.to_map())
+def unfetched_consumer_row(
+    ref: CrossClusterRef, error: ErrorInfo, previous: ConsumerRow | None, revision: int | None = None
+) -> ConsumerRow:
+    """The next row of a consumer of whose attributes nothing is known; without a revision it is tried again at once."""
+    row_revision = _next_row_revision(previous)
+    return ConsumerRow(ref, row_revision=row_revision, revision=revision, synchronization_error=error.to_map())
 
 
 def _next_row_revision(previous: QueueRow | ConsumerRow | None) -> int:
-    return (0 if previous is None else previous.row_revision or 0) + 1
+    """Whoever has written the last one that fits the column begins anew."""
+    last = 0 if previous is None else previous.row_revision or 0
+    return last + 1 if last < MAX_UNSIGNED else 1
 
 
 def _get(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T:
@@ -188,6 +203,8 @@ def _find(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T | No
     # To Python a boolean is an int.
     if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
         raise ValueError(f'Attribute "{name}" is of an unexpected type: {value!r}')
+    if expected is int:
+        read_integer(value, name, most=MAX_UNSIGNED)  # the columns of all numbers are unsigned
     return value
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
+
+MAX_UNSIGNED: Final = 2**64 - 1
+"""YSON's greatest number."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """An instant that is not set."""

@@ -31,12 +31,17 @@ class ErrorInfo:
 
     @classmethod
     def from_map(cls, value: Mapping[str, Any]) -> ErrorInfo:
-        """Read the published form; absent members get their defaults."""
+        """Read the published form; members that are absent or make no sense get their defaults."""
+        code, attributes, inner = value.get("code"), value.get("attributes"), value.get("inner_errors")
         return cls(
             message=str(value.get("message", "")),
-            code=int(value.get("code", GENERIC_CODE)),
-            attributes=value.get("attributes") or {},
-            inner_errors=tuple(cls.from_map(inner) for inner in value.get("inner_errors") or ()),
+            code=int(code) if isinstance(code, int) else GENERIC_CODE,
+            attributes=attributes if isinstance(attributes, Mapping) else {},
+            inner_errors=tuple(
+                cls.from_map(one)
+                for one in (inner if isinstance(inner, list | tuple) else ())
+                if isinstance(one, Mapping)
+            ),
         )
 
 

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from queue_agent.core.encoding import EPOCH, Unsigned, encode_instant
+from queue_agent.core.encoding import EPOCH, MAX_UNSIGNED, Unsigned, encode_instant
+from queue_agent.core.scalars import MAX_SECOND, read_instant, read_integer
+
+_MAX_DIGITS: Final = 9
+"""Of the index of a tablet."""
 
 NULL_ID: Final = "0-0-0-0"
 
@@ -132,11 +136,15 @@ class StoredProgress:
             return cls(
                 _instant(successful),
                 _instant(value.get("last_export_task_instant")),
-                int(value.get("last_export_unix_ts", value.get("last_exported_fragment_unix_ts", 0))),
-                {int(index): _tablet(tablet) for index, tablet in value.get("tablets", {}).items()},
+                read_integer(
+                    value.get("last_export_unix_ts", value.get("last_exported_fragment_unix_ts", 0)),
+                    "last_export_unix_ts",
+                    most=MAX_SECOND,
+                ),
+                {_tablet_index(index): _tablet(tablet) for index, tablet in _map(value.get("tablets", {})).items()},
                 str(value.get("queue_object_id", NULL_ID)),
             )
-        except (TypeError, ValueError, AttributeError) as error:
+        except ValueError as error:
             raise ValueError(f"Export progress can not be read: {error}") from error
 
 
@@ -182,15 +190,29 @@ def keep_tablets(progress: StoredProgress, known: Sequence[TabletProgress | None
     return replace(progress, tablets={index: one for index, one in enumerate(known) if one is not None})
 
 
-def _tablet(value: Mapping[str, Any]) -> TabletProgress:
+def _tablet(value: Any) -> TabletProgress:
+    value = _map(value)
     return TabletProgress(
         str(value.get("last_chunk", NULL_ID)),
-        int(value.get("max_timestamp", 0)),
-        int(value.get("row_count", 0)),
-        int(value.get("chunk_count", 0)),
+        read_integer(value.get("max_timestamp", 0), "max_timestamp", most=MAX_UNSIGNED),
+        read_integer(value.get("row_count", 0), "row_count"),
+        read_integer(value.get("chunk_count", 0), "chunk_count"),
         str(value.get("tablet_id", NULL_ID)),
     )
 
 
+def _tablet_index(text: Any) -> int:
+    """YSON has no other keys than strings."""
+    if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS:
+        raise ValueError(f"expected the index of a tablet, got {text!r}")
+    return int(text)
+
+
+def _map(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"expected a map, got {value!r}")
+    return value
+
+
 def _instant(value: Any) -> datetime:
-    return EPOCH if value is None else datetime.fromisoformat(str(value))
+    return EPOCH if value is None else read_instant(value, "instant")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from queue_agent.core.error_info import ErrorInfo, Origin
@@ -96,7 +97,7 @@ def is_multi_consumer(row: ConsumerRow) -> bool:
 
 def has_meta_column(row: ConsumerRow) -> bool:
     """Whether the consumer keeps meta information beside its offsets; the row must be free of errors."""
-    return any(column.get("name") == "meta" for column in row.schema)
+    return any(name == "meta" for name, *_ in _columns(row))
 
 
 def _find_synchronization_error(row: QueueRow | ConsumerRow) -> ErrorInfo | None:
@@ -128,9 +129,13 @@ def _find_schema_error(row: ConsumerRow, origin: Origin) -> ErrorInfo | None:
 
 
 def _columns(row: ConsumerRow) -> list[_Column]:
+    """Of a schema; one that is no list has none, and what is no column has no name."""
+    columns = row.schema if isinstance(row.schema, list) else []
     return [
         (column.get("name"), column.get("type"), bool(column.get("required")), column.get("sort_order"))
-        for column in row.schema
+        if isinstance(column, Mapping)
+        else (None, None, False, None)
+        for column in columns
     ]
 
 

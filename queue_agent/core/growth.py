@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from queue_agent.core.rows import Registration
@@ -24,6 +24,12 @@ class Growth:
     total: int = 0
     """Of all partitions, those that are no more included."""
 
+    def without(self, indexes: Collection[int]) -> Growth:
+        """The same, to go on from whatever count these partitions are seen with next."""
+        if not indexes:
+            return self
+        return replace(self, last={index: count for index, count in self.last.items() if index not in indexes})
+
     def after(self, counts: Counts, partition_count: int) -> Growth:
         """The growth once these counts were seen; partitions beyond `partition_count` are forgotten."""
         last, grown, total = dict(self.last), dict(self.by_partition), self.total
@@ -35,7 +41,9 @@ class Growth:
             grown[index] = grown.get(index, 0) + growth
             total += growth
         for index in [index for index in last if index >= partition_count]:
-            del last[index], grown[index]
+            del last[index]
+        for index in [index for index in grown if index >= partition_count]:
+            del grown[index]
         return Growth(last, grown, total)
 
 
@@ -46,14 +54,22 @@ class QueueGrowth:
     rows_written: Growth = Growth()
     rows_trimmed: Growth = Growth()
     data_weight_written: Growth = Growth()
+    tablets: Mapping[int, str] = field(default_factory=dict)
+    """Ids of those counted last, by partition index: what another tablet held before nobody has written meanwhile."""
 
     def after(self, view: QueueView) -> QueueGrowth:
+        """The counters once this was seen; a tablet that is another one counts from its present end."""
         known = {i: one for i, one in enumerate(view.partitions) if isinstance(one, QueuePartition)}
         count = len(view.partitions)
+        other = {i for i, one in known.items() if self.tablets.get(i, one.tablet_id) != one.tablet_id}
+        tablets = {**self.tablets, **{i: one.tablet_id for i, one in known.items()}}
         return QueueGrowth(
-            self.rows_written.after({i: one.upper_row_index for i, one in known.items()}, count),
-            self.rows_trimmed.after({i: one.lower_row_index for i, one in known.items()}, count),
-            self.data_weight_written.after({i: one.cumulative_data_weight for i, one in known.items()}, count),
+            self.rows_written.without(other).after({i: one.upper_row_index for i, one in known.items()}, count),
+            self.rows_trimmed.without(other).after({i: one.lower_row_index for i, one in known.items()}, count),
+            self.data_weight_written.without(other).after(
+                {i: one.cumulative_data_weight for i, one in known.items()}, count
+            ),
+            {i: tablet for i, tablet in tablets.items() if i < count},
         )
 
 

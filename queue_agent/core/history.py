@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -9,10 +10,11 @@ from typing import Any, Final
 
 from queue_agent.core.encoding import EPOCH, encode_duration
 from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.lag import elapsed, processing_lag
+from queue_agent.core.lag import elapsed, find_lag
 from queue_agent.core.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.rates import EmaCounter
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.scalars import MAX_SIGNED
 from queue_agent.core.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -76,6 +78,25 @@ LIFETIME: Final = timedelta(days=30)
 
 MAX_TEXT_LENGTH: Final = 2000
 TEXT_REPEATED_AFTER: Final = timedelta(hours=1)
+
+
+_INTEGERS: Final = frozenset(name for name, kind in {**REQUIRED_COLUMNS, **OPTIONAL_COLUMNS}.items() if kind == "int64")
+_DOUBLES: Final = frozenset(name for name, kind in OPTIONAL_COLUMNS.items() if kind == "double")
+
+
+def fitted(row: HistoryRow) -> HistoryRow:
+    """The row without the values that do not fit their columns: the queue would refuse all rows of a push for one.
+
+    Offsets are numbers up to 2^64, and anybody may write one.
+    """
+    return {
+        name: value
+        for name, value in row.items()
+        if not (
+            (name in _INTEGERS and not -MAX_SIGNED <= value <= MAX_SIGNED)
+            or (name in _DOUBLES and not math.isfinite(value))
+        )
+    }
 
 
 def queue_schema() -> list[dict[str, Any]]:
@@ -246,11 +267,12 @@ def _consumer_partition(partition: ConsumerPartition | FailedConsumerPartition, 
     if isinstance(partition, FailedConsumerPartition):
         return common | _error(partition.error)
     counters = partition.counters_at(seen_at)
+    lag = find_lag(partition.unread_row_count, partition.next_row_commit_time, seen_at)
     values = {
         **common,
         "lag_rows": partition.unread_row_count,
         "lag_bytes": partition.unread_data_weight,
-        "lag_ms": encode_duration(processing_lag(partition.next_row_commit_time, seen_at)),
+        "lag_ms": None if lag is None else encode_duration(lag),
         "disposition": partition.disposition.value,
         "read_rate": _rate(counters.row_count, seen_at),
         "read_byte_rate": _rate(counters.data_weight, seen_at),

@@ -23,6 +23,13 @@ def elapsed(since: datetime, now: datetime) -> timedelta:
     return max(now - since, timedelta(0))
 
 
+def find_lag(unread_row_count: int, next_row_commit_time: datetime | None, now: datetime) -> timedelta | None:
+    """Age of the next row to read; zero if there is none, None if it is not known."""
+    if unread_row_count <= 0:
+        return timedelta(0)
+    return None if next_row_commit_time is None else elapsed(next_row_commit_time, now)
+
+
 def processing_lag(next_row_commit_time: datetime | None, now: datetime) -> timedelta:
-    """Age of the next row to read; zero if there is none, or it is not known."""
+    """Age of the next row to read; zero if there is none, or it is not known, as the C++ agent publishes it."""
     return timedelta(0) if next_row_commit_time is None else elapsed(next_row_commit_time, now)

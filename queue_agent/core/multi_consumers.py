@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -55,14 +55,20 @@ class NameChanges:
     delete: Sequence[CrossClusterRef]
 
 
-def split_multi_consumers(rows: StateRows) -> tuple[StateRows, Sequence[ConsumerRow]]:
+def split_multi_consumers(
+    rows: StateRows, is_multi: Callable[[ConsumerRow], bool] = is_multi_consumer
+) -> tuple[StateRows, Sequence[ConsumerRow]]:
     """Tell multi-consumers from consumers.
+
+    Args:
+        rows: of the state tables.
+        is_multi: whether a row is that of a multi-consumer; does not raise.
 
     Returns:
         The rows with named consumers, each with the row of its table, in place of the multi-consumers; and the rows of
         these.
     """
-    multi_consumers = {row.consumer: row for row in rows.consumers if is_multi_consumer(row)}
+    multi_consumers = {row.consumer: row for row in rows.consumers if is_multi(row)}
     if not multi_consumers:
         return rows, ()
     consumers = [row for row in rows.consumers if row.consumer not in multi_consumers]

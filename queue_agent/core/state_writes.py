@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from queue_agent.core.attributes import (
     build_consumer_row,
     build_mapping_row,
     build_queue_row,
+    find_revision,
     unfetched_consumer_row,
     unfetched_queue_row,
     with_default_stage,
@@ -21,6 +23,9 @@ from queue_agent.core.rows import ConsumerRow, ErrorMap, MappingRow, QueueRow, S
 from queue_agent.core.synchronization import Changes, MappingChanges
 
 Row = TypeVar("Row", QueueRow, ConsumerRow)
+
+Isolate = Callable[[CrossClusterRef, Callable[[], Any]], Any]
+"""Gives what the work for one object gives; an `ErrorInfo` if it raises what nobody expected."""
 
 Answers = Mapping[CrossClusterRef, Mapping[str, Any] | ErrorInfo]
 """Attributes of objects, or why they could not be had; objects of clusters that did not answer are absent."""
@@ -54,6 +59,7 @@ def plan_writes(
     default_stage: str,
     mapping: MappingChanges | None,
     origin: Origin,
+    isolate: Isolate,
 ) -> StateWrites:
     """Say what to write.
 
@@ -65,6 +71,7 @@ def plan_writes(
         default_stage: of chaos replicated tables that have none of their own.
         mapping: what else has to change about replicated tables; None leaves their mapping alone.
         origin: of errors.
+        isolate: keeps errors of one object from the others.
     """
     return StateWrites(
         queues=_rows(
@@ -76,6 +83,7 @@ def plan_writes(
                 ref, with_default_stage(attributes, default_stage), old, origin
             ),
             unfetched_queue_row,
+            isolate,
         ),
         consumers=_rows(
             changes.consumers_to_fetch,
@@ -86,11 +94,12 @@ def plan_writes(
                 ref, with_default_stage(attributes, default_stage), old, origin
             ),
             unfetched_consumer_row,
+            isolate,
         ),
         gone_queues=changes.gone_queues,
         gone_consumers=changes.gone_consumers,
         gone_names=find_orphan_names(rows),
-        **({} if mapping is None else _plan_mapping(rows, mapping, {**queues, **consumers}, origin)),
+        **({} if mapping is None else _plan_mapping(rows, mapping, {**queues, **consumers}, origin, isolate)),
     )
 
 
@@ -100,26 +109,32 @@ def _rows(
     answers: Answers,
     old_rows: Mapping[CrossClusterRef, Row],
     build: Callable[[CrossClusterRef, Mapping[str, Any], Row | None], Row],
-    build_unfetched: Callable[[CrossClusterRef, ErrorInfo, Row | None], Row],
+    build_unfetched: Callable[[CrossClusterRef, ErrorInfo, Row | None, int | None], Row],
+    isolate: Isolate,
 ) -> list[Row]:
     result: list[Row] = []
     for ref, answer in (*((ref, answers.get(ref)) for ref in changed), *failed.items()):
         old = old_rows.get(ref)
         if isinstance(answer, ErrorInfo):
-            result.append(build_unfetched(ref, answer, old))
+            result.append(build_unfetched(ref, answer, old, None))
         elif answer is not None:
-            result.append(build(ref, answer, old))
+            row = isolate(ref, partial(build, ref, answer, old))
+            if isinstance(row, ErrorInfo):
+                row = build_unfetched(ref, row, old, find_revision(answer))
+            result.append(row)
     return result
 
 
 def _plan_mapping(
-    rows: StateRows, changes: MappingChanges, answers: Answers, origin: Origin
+    rows: StateRows, changes: MappingChanges, answers: Answers, origin: Origin, isolate: Isolate
 ) -> dict[str, Sequence[Any]]:
     """Rows that are still right are left alone, and so are those of objects that could not be looked at."""
     old = {row.table: row for row in rows.mappings or ()}
-    looked_at = {
-        ref: build_mapping_row(ref, answer, origin) for ref, answer in answers.items() if isinstance(answer, Mapping)
-    }
+    looked_at: dict[CrossClusterRef, MappingRow | None] = {}
+    for ref, answer in answers.items():
+        if isinstance(answer, Mapping):
+            row = isolate(ref, partial(build_mapping_row, ref, answer, origin))
+            looked_at[ref] = MappingRow(ref, synchronization_error=row.to_map()) if isinstance(row, ErrorInfo) else row
     plain = [ref for ref, row in looked_at.items() if row is None and ref in old]
     return {
         "mappings": [row for ref, row in looked_at.items() if row is not None and not _is_same(row, old.get(ref))],

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Final
 
+from queue_agent.core.scalars import read_integer, read_milliseconds
+
 _BOOLEAN_WORDS: Final = {"true": True, "false": False}
 """`{enable=true}` in YSON is the string "true", and YTsaurus reads it as the boolean."""
 
@@ -51,17 +53,10 @@ class AutoTrimConfig:
         enable = _BOOLEAN_WORDS.get(str(value.get("enable", False)).lower())
         if enable is None:
             raise ValueError(f'Error reading "enable": expected a boolean, got {value["enable"]!r}')
-        rows = _find_count(value, "retained_rows")
-        milliseconds = _find_count(value, "retained_lifetime_duration")
-        if milliseconds is not None and milliseconds % 1000:
-            raise ValueError('The value of "retained_lifetime_duration" must be a multiple of 1000 (1 second)')
-        return cls(enable, rows, None if milliseconds is None else timedelta(milliseconds=milliseconds))
-
-
-def _find_count(value: Mapping[str, Any], name: str) -> int | None:
-    count = value.get(name)
-    if count is None:
-        return None
-    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise ValueError(f'Error reading "{name}": expected a number of at least 0, got {count!r}')
-    return int(count)
+        rows = None if value.get("retained_rows") is None else read_integer(value["retained_rows"], "retained_rows")
+        lifetime = None
+        if value.get("retained_lifetime_duration") is not None:
+            lifetime = read_milliseconds(value["retained_lifetime_duration"], "retained_lifetime_duration")
+            if lifetime % timedelta(seconds=1):
+                raise ValueError('The value of "retained_lifetime_duration" must be a multiple of 1000 (1 second)')
+        return cls(enable, rows, lifetime)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +10,7 @@ from typing import Final, Literal, TypeVar, cast, get_args
 
 from queue_agent.spark.environment import TOKEN_SETTING, find_token
 from queue_agent.spark.errors import OptionError
-from queue_agent.wire import yson
+from queue_agent.wire import json_text, yson
 
 T = TypeVar("T")
 
@@ -332,7 +331,7 @@ class OptionReader:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names = json.loads(text)
+    names = json_text.loads(text)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("expected a JSON list of names")
     return tuple(names)
@@ -340,7 +339,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _ranges(text: str) -> dict[int, tuple[int | None, int | None]]:
     ranges: dict[int, tuple[int | None, int | None]] = {}
-    given = json.loads(text)
+    given = json_text.loads(text)
     if not isinstance(given, dict):
         raise ValueError('expected {"PARTITION": [BEGIN, END]}')
     for partition, bounds in given.items():

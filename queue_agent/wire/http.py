@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from queue_agent.wire import yson
+from queue_agent.wire import json_text, yson
 from queue_agent.wire.error import YtError
 
 HEADER_FORMAT: Final = "X-YT-Header-Format"
@@ -63,4 +63,4 @@ def find_error(headers: Mapping[str, str]) -> YtError | None:
     """The error that headers or trailers carry, if any; a code of 0 means success."""
     if headers.get(RESPONSE_CODE, "0") == "0" or ERROR not in headers:
         return None
-    return YtError.from_map(json.loads(headers[ERROR]))
+    return YtError.from_map(json_text.loads(headers[ERROR]))

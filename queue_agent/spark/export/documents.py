@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, cast
 from queue_agent.spark.export.errors import TargetDamaged
 from queue_agent.spark.export.layout import Partitioning
 from queue_agent.spark.export.row_options import TRANSFORMATION
+from queue_agent.wire import json_text
 
 FORMAT: Final = 2
 
@@ -253,7 +254,7 @@ def encode(document: Mapping[str, Any]) -> bytes:
 def decode(content: bytes, path: str) -> dict[str, Any]:
     """The inverse of `encode`; TargetDamaged names the path of what is no such document."""
     try:
-        document = json.loads(content)
+        document = json_text.loads(content)
     except ValueError as error:
         raise TargetDamaged(f"{path} can not be read: {error}") from error
     if not isinstance(document, dict):

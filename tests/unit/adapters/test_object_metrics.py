@@ -186,6 +186,15 @@ def test_the_age_of_unread_rows_is_absent_where_it_is_not_known_and_zero_where_t
     assert page.own("consumer_lag_seconds", CONSUMER_LABELS) == 0
 
 
+def test_partitions_of_unknown_lag_are_counted_beside_the_lag_of_others() -> None:
+    unknown = replace(reading(1, 5), next_row_commit_time=None)
+    page = collect(ObjectMetrics(), [], [consumer(unknown, reading(1, 5, lag_seconds=3), replace(unknown))])
+    assert page.own("consumer_lag_seconds", CONSUMER_LABELS) == 3
+    assert page.own("consumer_lag_unknown_partitions", CONSUMER_LABELS) == 2
+    page = collect(ObjectMetrics(), [], [consumer(reading(1, 5), replace(unknown, unread_row_count=0))])
+    assert page.own("consumer_lag_unknown_partitions", CONSUMER_LABELS) == 0
+
+
 def test_rows_that_wait_grow_older_though_nothing_happens() -> None:
     metrics = ObjectMetrics()
     reader = consumer(reading(1, 6, lag_seconds=7))

@@ -15,7 +15,7 @@ from queue_agent.controllers.pass_loop import MAX_SLOWDOWN, Schedule, next_delay
 from queue_agent.controllers.round_member import FirstAnswer
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.snapshots import Role
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, QueueAgentError, UnexpectedError
 from tests.unit.controllers.still_rounds import StillController, still_rounds
 
 QUICK = Schedule(period=timedelta(milliseconds=1), timeout=timedelta(milliseconds=50))
@@ -149,9 +149,19 @@ async def test_no_more_questions_than_allowed_are_open_at_once() -> None:
     assert most == 3
 
 
-async def test_a_bug_ends_the_whole_call() -> None:
+async def test_a_bug_is_the_answer_to_its_question_alone() -> None:
+    async def ask(key: int) -> float:
+        return 1 / key
+
+    for keys in ([0], [0, 1, 2]):
+        answers = await fan_out(ask, keys, limit=2)
+        assert isinstance(answers.pop(0), UnexpectedError)
+        assert answers == {key: 1 / key for key in keys if key}
+
+
+async def test_what_the_agent_refuses_ends_the_whole_call() -> None:
     async def ask(key: int) -> None:
-        raise ZeroDivisionError
+        raise QueueAgentError("not now")
 
     with pytest.raises(ExceptionGroup):
         await fan_out(ask, [1, 2], limit=1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from queue_agent.core.encoding import EPOCH, Unsigned
 from queue_agent.core.export_progress import NOTHING_EXPORTED, StoredProgress, TabletProgress
+from queue_agent.core.scalars import MAX_SECOND
 
 instants = st.integers(0, 4 * 10**15).map(lambda microseconds: EPOCH + timedelta(microseconds=microseconds))
 tablets = st.builds(
@@ -24,7 +25,7 @@ progresses = st.builds(
     StoredProgress,
     instants,
     instants,
-    st.integers(0, 2**64 - 1),
+    st.integers(0, MAX_SECOND),
     st.dictionaries(st.integers(0, 100), tablets, max_size=4),
     st.sampled_from(["0-0-0-0", "5-6-7-8"]),
 )

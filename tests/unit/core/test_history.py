@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from queue_agent.core.history import (
     SparseTexts,
     alert_rows,
     consumer_rows,
+    fitted,
     multi_consumer_rows,
     queue_rows,
 )
@@ -209,3 +211,18 @@ def test_texts_are_told_again_after_an_hour_and_when_rows_were_lost() -> None:
     assert told == ["a", None, "a", None]
     texts.forget()
     assert texts.sparse(error_row("a", hour + 2))["error"] == "a"
+
+
+def test_values_that_fit_no_column_are_left_out() -> None:
+    row = {"ts": 1, "kind": "consumer", "offset": 2**63, "lag_rows": -(2**63), "read_rate": float("inf"), "lag_ms": 5}
+    assert fitted(row) == {"ts": 1, "kind": "consumer", "lag_ms": 5}
+
+
+def test_a_lag_that_is_not_known_is_none_and_no_lag_is_zero() -> None:
+    def lag(unread: int) -> object:
+        reading = replace(READING, next_row_commit_time=None, unread_row_count=unread)
+        seen = QueueView([PARTITION], False, True, NOW)
+        [row] = consumer(standing(ConsumerQueueView([reading], NOW, Compared(seen, {}))))
+        return row.get("lag_ms")
+
+    assert (lag(12), lag(0), lag(-1)) == (None, 0, 0)
