@@ -170,7 +170,7 @@ def _mutation(choices: random.Random) -> Attack:
                 data[position:position] = data[position : position + choices.randint(1, 500)]
         if not data:
             break
-    return Attack("mutation", _split(choices, bytes(data)))
+    return Attack("mutation", split(choices, bytes(data)))
 
 
 def _odd_request(choices: random.Random) -> Attack:
@@ -178,7 +178,7 @@ def _odd_request(choices: random.Random) -> Attack:
     path = choices.choice(_URLS)
     body = choices.choice((b"", b"{}", b"x" * 1000, b'{"kind": "hang"', b"[" * 100_000))
     head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-    return Attack("odd request", _split(choices, head.encode("latin-1", "replace") + body))
+    return Attack("odd request", split(choices, head.encode("latin-1", "replace") + body))
 
 
 def _headers_without_end(choices: random.Random) -> Attack:
@@ -256,7 +256,7 @@ def _request(
     return target.encode() + b"".join(line + b"\r\n" for line in lines) + b"\r\n" + body
 
 
-def _split(choices: random.Random, data: bytes) -> Sequence[bytes]:
+def split(choices: random.Random, data: bytes) -> Sequence[bytes]:
     """Some packets are smaller than others."""
     cuts = sorted(choices.randrange(len(data) + 1) for _ in range(choices.choice((0, 0, 1, 5))))
     return [data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]

@@ -29,6 +29,8 @@ ATTACKS: Final = sys.maxsize if "FUZZ_SECONDS" in os.environ else 400
 
 SEED: Final = int(os.environ.get("FUZZ_SEED", "1"))
 THREADS: Final = 3
+pytestmark = pytest.mark.timeout(120 if "FUZZ_SECONDS" not in os.environ else SECONDS + 120)
+
 ANSWER_SECONDS: Final = 60.0
 MORE_MEMORY: Final = 900 * 2**20
 """A request of the largest size allowed, and what Python makes of it."""
