@@ -267,9 +267,9 @@ class ClusterRounds:
         if member.removed:
             return
         member.task = asyncio.current_task()
-        structlog.contextvars.bind_contextvars(**member.log_fields)
         started = self._time()
         try:
+            structlog.contextvars.bind_contextvars(**member.log_fields)
             await work()
         except Exception as error:  # noqa: BLE001 - contained: of all objects this task is about one
             self._finish(member, started, contain("rounds", member.ref, error))

@@ -262,6 +262,21 @@ async def test_a_bug_in_one_object_is_told_and_concerns_no_other(world: World) -
     await until(lambda: len(sick.quiet_passes) > quiet)
 
 
+async def test_what_goes_wrong_outside_of_a_pass_ends_no_other_passes(world: World) -> None:
+    class Unnamed(FakeController):
+        @property
+        def kind(self) -> str:  # type: ignore[override] # it is asked for just before a pass
+            raise ZeroDivisionError
+
+    [healthy] = world.add_all("//healthy")
+    sick = Unnamed("//sick")
+    world.rounds.add(CrossClusterRef(CLUSTER, "//sick"), sick)
+    await until(lambda: len(sick.finished) > 1)
+    assert {error for _, error in sick.finished} == {UnexpectedError}
+    quiet = len(healthy.quiet_passes)
+    await until(lambda: len(healthy.quiet_passes) > quiet + 1)
+
+
 async def test_a_bug_in_a_common_look_sends_everybody_to_look_alone(world: World) -> None:
     controllers = world.add_all("//a", "//b")
     await until(lambda: all(one.quiet_passes for one in controllers))
