@@ -71,7 +71,7 @@ _TEXTS: Final = (
     "x" * 70_000,
 )
 _BYTES: Final = (b"\xff", b"\xff\xfe\x00", b"//tmp/\xd0", b"\x80" * 1000)
-DEEPEST: Final = 60
+DEEPEST: Final = 240
 """How deep a value may be nested that is inside of others: clusters allow little more."""
 
 
