@@ -229,6 +229,15 @@ async def test_a_long_path_is_not_copied_for_each_of_its_components(cluster: Clu
     assert times[1] < 10 * times[0] + 0.1, times
 
 
+async def test_a_path_that_can_lead_nowhere_is_not_followed(cluster: Cluster) -> None:
+    for path in ("//tmp" + "/a" * 1100, "//tmp/" + "a" * 2**20):
+        with pytest.raises(YtError) as caught:
+            await cluster.execute(cluster.command("get"), {"path": path}, Body())
+        assert (caught.value.code, len(caught.value.message) < 200) == (500, True)
+        assert "longer than any" in caught.value.inner_errors[0].message
+    assert await cluster.execute(cluster.command("exists"), {"path": path}, Body()) == {"value": False}
+
+
 @pytest.mark.parametrize("format_name", ["yson", "json"])
 @pytest.mark.parametrize("name", BODIES)
 async def test_values(cluster: Cluster, name: str, format_name: str) -> None:

@@ -266,6 +266,9 @@ def test_a_port_that_is_taken_is_named(role: str) -> None:
         (["--agents=17"], ["--agents"]),
         (["--agents=some"], ["--agents", "integer"]),
         (["--rpc-port=0"], ["--rpc-port"]),
+        (["--allowed-host=http://clusters:8001"], ["'http://clusters:8001'"]),
+        (["--allowed-origin=clusters"], ["'clusters'", "http://localhost:3000"]),
+        (["--host=0.0.0.0"], ["0.0.0.0", "--require-token"]),
         (["--no-such-option"], ["--no-such-option"]),
     ],
 )

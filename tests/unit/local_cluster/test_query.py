@@ -335,6 +335,13 @@ def test_any_text_gives_a_result_or_the_one_kind_of_error(text: str) -> None:
         assert isinstance(result, QueryResult)
 
 
+def test_a_query_of_too_many_words_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("queue_agent.local_cluster.query.lexer.MAX_TOKENS", 1000)
+    assert rows_of(f"k from [//t] where k in ({', '.join(['0'] * 490)})", values()) == []
+    error = error_of(f"k from [//t] where k in ({', '.join(['0'] * 500)})", values())
+    assert error.message == "Query is too complex: it has more than 1000 words"
+
+
 def test_names_that_double_an_expression_again_and_again_are_refused() -> None:
     doublings = ", ".join(f"x{number} + x{number} as x{number + 1}" for number in range(40))
     error = error_of(f"k as x0, {doublings} from [//t]", values())

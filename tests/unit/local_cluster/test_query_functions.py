@@ -242,6 +242,15 @@ def test_what_yson_does_not_hold_is_an_error(expression: str, message: str) -> N
         ("regex_full_match('a(?=b)', s)", 'Error parsing regular expression "a(?=b)"'),
         (r"regex_full_match('(a)\\1', s)", r'Error parsing regular expression "(a)\1"'),
         ("regex_full_match('a*+', s)", 'Error parsing regular expression "a*+"'),
+        (f"regex_full_match('{'[a-z]{0,1000}' * 40}', s)", "Error parsing regular expression"),
+        (
+            f"regex_full_match('[a-z]{{0,1000}}[0-9]{{0,1000}}', '{'a' * 300_000}')",
+            "A regular expression of 4004 instructions is too much for 300000 bytes of text",
+        ),
+        (
+            f"regex_replace_all('', '{'a' * 5_000}', '{'b' * 5_000}')",
+            'Value of type "string" is too long: length 1677',
+        ),
         ("transform(i, (1, 2), (1))", "Size mismatch for source and result arrays in TRANSFORM operator"),
         ("transform(i, (1, 2), (1, 'x'))", "Types mismatch in tuple"),
         ("transform(i, (1), (2), 'x')", "Types mismatch in tuple"),
