@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_agent.wire.http_guard import find_refusal, host_name
+from queue_agent.wire.http_guard import find_refusal, host_name, origin_name
 
 _HOSTS = ("files.example.org",)
 _ORIGINS = ("http://localhost:3000",)
@@ -105,3 +105,16 @@ def test_a_name_to_allow_has_neither_port_nor_protocol(text: str) -> None:
 
 def test_names_to_allow_are_compared_in_lower_case() -> None:
     assert host_name(" Files.Example.org. ") == "files.example.org"
+
+
+@pytest.mark.parametrize("text", ["http://localhost:3000", "HTTPS://UI.example/", " http://[::1]:80 "])
+def test_the_origin_of_pages_is_named_as_browsers_write_it(text: str) -> None:
+    origin = origin_name(text)
+    headers = [("Host", "localhost"), ("Origin", origin)]
+    assert find_refusal(headers, hosts=(), origins=[origin]) is None
+
+
+@pytest.mark.parametrize("text", ["localhost:3000", "http://localhost/page", "*", "null", "file://x", ""])
+def test_what_is_no_origin_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not the origin of pages"):
+        origin_name(text)
