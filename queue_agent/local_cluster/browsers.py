@@ -31,8 +31,8 @@ _ANSWER_HEADERS: Final = ", ".join(
 class AllowedBrowsers:
     """Names and pages that are allowed besides `localhost`, addresses and the cluster's own pages."""
 
-    hosts: Collection[str] = ()
-    """Names of this machine, as `http_guard.host_name` gives them."""
+    hosts: Collection[str] | None = ()
+    """Names of this machine, as `http_guard.host_name` gives them; None: any name."""
 
     origins: Collection[str] = ()
     """Pages of other servers, such as `http://localhost:3000`."""

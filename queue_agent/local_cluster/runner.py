@@ -7,6 +7,7 @@ import resource
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -72,7 +73,8 @@ class LocalClusters:
         self._tokens = tokens or {}
         self._require_token = require_token
         self._test_controls = test_controls
-        self._browsers = browsers
+        # A page that had a name resolved to this address has no token.
+        self._browsers = replace(browsers, hosts=None) if require_token else browsers
         self._directory = ClusterDirectory()
         self._exit = AsyncExitStack()
 

@@ -20,7 +20,9 @@ _OTHER_SITES: Final = frozenset({"cross-site", "same-site"})
 """A site is a name without its port: what another server on this machine serves is of the same site."""
 
 
-def find_refusal(headers: Iterable[tuple[str, str]], *, hosts: Collection[str], origins: Collection[str]) -> str | None:
+def find_refusal(
+    headers: Iterable[tuple[str, str]], *, hosts: Collection[str] | None, origins: Collection[str]
+) -> str | None:
     """Decide whether a request is refused, before anything is done for it.
 
     Requests without `Origin` and `Sec-Fetch-Site` come from clients that are no browsers, or from old browsers, which
@@ -29,7 +31,7 @@ def find_refusal(headers: Iterable[tuple[str, str]], *, hosts: Collection[str], 
     Args:
         headers: all of the request as pairs, in any case; repeated ones stay repeated.
         hosts: names in lower case that are served, see `host_name`. `localhost` and addresses, which nobody can have
-            resolved to something else, always are.
+            resolved to something else, always are. None: any name is, because without a token nobody is served.
         origins: pages that may ask, such as `http://localhost:3000`; those served by the server itself always may.
 
     Returns:
@@ -42,7 +44,7 @@ def find_refusal(headers: Iterable[tuple[str, str]], *, hosts: Collection[str], 
     if len(host_values) != 1:
         return f"The request has {len(host_values)} Host headers, not 1"
     host = host_values[0].lower()
-    if not _is_served(host, hosts):
+    if hosts is not None and not _is_served(host, hosts):
         return f"This server is not known as {_shown(host)}; allow the name in its options if it should be"
     own = {f"http://{host}", f"https://{host}"}
     asking = values.get("origin", [])

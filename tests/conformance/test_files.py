@@ -164,7 +164,7 @@ def test_an_upload_whose_connection_is_cut_leaves_nothing(
     piece = b'{"a"="%s"};' % (b"x" * 1000)
     for command, target in (("write_file", path), ("write_table", f"{home}/t")):
         with socket.create_connection((host, int(port))) as connection:
-            head = f"PUT /api/v4/{command} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+            head = f"PUT /api/v4/{command} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
             head += f'X-YT-Header-Format: <format=text>yson\r\nX-YT-Parameters: {{path="{target}"}}\r\n\r\n'
             connection.sendall(head.encode())
             for _ in range(40):
@@ -183,7 +183,7 @@ def test_a_reader_gets_the_content_it_began_with(raw: RawHttp, client: YtClient,
     client.write_file(path, content)
     host, port = proxy.split(":")
     with socket.create_connection((host, int(port))) as connection, connection.makefile("rb") as answer:
-        head = f"GET /api/v4/read_file?path={path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        head = f"GET /api/v4/read_file?path={path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         connection.sendall(head.encode())
         assert b"200" in answer.readline()
         client.write_file(path, b"new")
