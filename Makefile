@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test check check-deploy $(DEPLOY_CHECKS) check-spark check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
+.PHONY: run demo-export demo-verify test test-slow check check-deploy $(DEPLOY_CHECKS) check-spark check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -34,9 +34,12 @@ demo-verify: .venv/dev.installed  ## read those files back, and prove that they 
 	@$(BIN)/python -m queue_agent.spark.export verify --proxy $(DEMO_PROXY) --queue //home/demo/queue \
 	    --consumer //home/demo/exporter --target $(DEMO_EXPORT) --deep
 
-test: .venv/dev.installed  ## everything CI runs
+test: .venv/dev.installed  ## the linters, the type checker, and all tests but the slow ones
 	$(MAKE) check
-	$(BIN)/pytest -q --numprocesses auto
+	$(BIN)/pytest -q --numprocesses auto -m "not slow"
+
+test-slow: .venv/dev.installed  ## attacks and fuzzing of ten seconds or more each
+	$(BIN)/pytest -q --numprocesses auto -m slow
 
 check: .venv/dev.installed  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -62,6 +62,7 @@ def sick(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
+@pytest.mark.slow
 async def test_a_bug_in_any_loop_stops_no_other_object(monkeypatch: pytest.MonkeyPatch) -> None:
     before = contained_errors()
     async with odd_world() as world:

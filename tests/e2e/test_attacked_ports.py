@@ -38,6 +38,7 @@ def test_an_agent_allows_itself_all_the_files_it_may_open(agent: AttackedAgent) 
     assert allowed == most != USUAL_FILES
 
 
+@pytest.mark.slow
 def test_liveness_and_statuses_are_answered_under_attack_in_bounded_memory(agent: AttackedAgent) -> None:
     agent.limit_files(FILES)
     orders = Orders(

@@ -37,7 +37,7 @@ REGISTRATIONS: Final = CrossClusterRef(NAME, "//sys/queue_agents/consumer_regist
 Run = Callable[[Sequence[str]], Awaitable[None]]
 """Has an agent look after odd objects of these seeds; AssertionError if a healthy one notices."""
 
-pytestmark = pytest.mark.timeout(SECONDS + 600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(SECONDS + 600)]
 
 
 def add_object(world: OddWorld, seed: str) -> None:
