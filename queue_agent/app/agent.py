@@ -151,7 +151,8 @@ async def run_agent(
 
         def apply(changed: AgentConfig) -> None:
             nonlocal schedules
-            schedules = Schedules.of(changed)
+            # A document that leaves no time to read documents could never be mended.
+            schedules = replace(Schedules.of(changed), dynamic_config=schedules.dynamic_config)
             context.config = changed.queue_agent.controller
             synchronizer.configure(changed.cypress_synchronizer)
 

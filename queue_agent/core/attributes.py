@@ -205,7 +205,8 @@ def _find(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T | No
         raise ValueError(f'Attribute "{name}" is of an unexpected type: {value!r}')
     if expected is int:
         read_integer(value, name, most=MAX_UNSIGNED)  # the columns of all numbers are unsigned
-    return value
+    # A string with attributes can not be told from others by its hash.
+    return str(value) if expected is str else value  # type: ignore[return-value] # it is what was expected
 
 
 def _find_map(attributes: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

@@ -33,8 +33,9 @@ class ErrorInfo:
     def from_map(cls, value: Mapping[str, Any]) -> ErrorInfo:
         """Read the published form; members that are absent or make no sense get their defaults."""
         code, attributes, inner = value.get("code"), value.get("attributes"), value.get("inner_errors")
+        message = value.get("message", "")
         return cls(
-            message=str(value.get("message", "")),
+            message=str(message) if isinstance(message, str) else repr(message),
             code=int(code) if isinstance(code, int) else GENERIC_CODE,
             attributes=attributes if isinstance(attributes, Mapping) else {},
             inner_errors=tuple(

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from queue_agent.core.cron import CronExpression
 from queue_agent.core.export_schedule import ByCron, EveryPeriod, ExportSchedule
+from queue_agent.core.scalars import read_boolean
 
 DEFAULT_PATTERN: Final = "%UNIX_TS-%PERIOD"
 
@@ -21,8 +22,6 @@ _MAX_MILLISECONDS: Final = 10**14
 
 _SOME_SECOND: Final = 1_700_000_000
 _SOME_PERIOD: Final = 60
-
-_BOOLEAN_WORDS: Final = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +117,11 @@ def _parse(value: Mapping[str, Any]) -> ExportConfig:
     ttl = _find_milliseconds(value, "export_ttl", least=0)
     return ExportConfig(
         _schedule(value),
-        directory,
+        str(directory),  # without the attributes it may have
         timedelta(milliseconds=ttl) if ttl else None,
-        pattern,
-        _boolean(value, "use_upper_bound_for_table_names"),
-        _boolean(value, "enable_export_from_queue_with_hunks"),
+        str(pattern),
+        read_boolean(value.get("use_upper_bound_for_table_names", False), "use_upper_bound_for_table_names"),
+        read_boolean(value.get("enable_export_from_queue_with_hunks", False), "enable_export_from_queue_with_hunks"),
     )
 
 
@@ -179,10 +178,3 @@ def _check_pattern(pattern: str) -> None:
         _name_table(pattern, _SOME_SECOND, _SOME_PERIOD)
     except ValueError as error:
         raise ValueError(f'Error reading "output_table_name_pattern": {error}') from error
-
-
-def _boolean(value: Mapping[str, Any], name: str) -> bool:
-    found = _BOOLEAN_WORDS.get(str(value.get(name, False)).lower())
-    if found is None:
-        raise ValueError(f'Error reading "{name}": expected a boolean, got {value[name]!r}')
-    return found

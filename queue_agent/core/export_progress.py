@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from queue_agent.core.encoding import EPOCH, MAX_UNSIGNED, Unsigned, encode_instant
-from queue_agent.core.scalars import MAX_SECOND, read_instant, read_integer
+from queue_agent.core.scalars import MAX_SECOND, read_instant, read_integer, read_text
 
 _MAX_DIGITS: Final = 9
 """Of the index of a tablet."""
@@ -142,7 +142,7 @@ class StoredProgress:
                     most=MAX_SECOND,
                 ),
                 {_tablet_index(index): _tablet(tablet) for index, tablet in _map(value.get("tablets", {})).items()},
-                str(value.get("queue_object_id", NULL_ID)),
+                read_text(value.get("queue_object_id", NULL_ID), "queue_object_id"),
             )
         except ValueError as error:
             raise ValueError(f"Export progress can not be read: {error}") from error
@@ -193,11 +193,11 @@ def keep_tablets(progress: StoredProgress, known: Sequence[TabletProgress | None
 def _tablet(value: Any) -> TabletProgress:
     value = _map(value)
     return TabletProgress(
-        str(value.get("last_chunk", NULL_ID)),
+        read_text(value.get("last_chunk", NULL_ID), "last_chunk"),
         read_integer(value.get("max_timestamp", 0), "max_timestamp", most=MAX_UNSIGNED),
         read_integer(value.get("row_count", 0), "row_count"),
         read_integer(value.get("chunk_count", 0), "chunk_count"),
-        str(value.get("tablet_id", NULL_ID)),
+        read_text(value.get("tablet_id", NULL_ID), "tablet_id"),
     )
 
 

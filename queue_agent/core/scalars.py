@@ -18,11 +18,30 @@ MAX_SECOND: Final = 253_402_300_799
 _MAX_MILLISECONDS: Final = MAX_DURATION // timedelta(milliseconds=1)
 
 
+_BOOLEAN_WORDS: Final = {"true": True, "false": False}
+
+
 def read_integer(value: Any, name: str, least: int = 0, most: int = MAX_SIGNED) -> int:
     """A whole number; ValueError for anything else, be it a boolean or a double."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f'Error reading "{name}": expected a number from {least} to {most}, got {_shown(value)}')
     return int(value)
+
+
+def read_boolean(value: Any, name: str) -> bool:
+    """A boolean, or the word for it: `{enable=true}` in YSON is the string "true", and YTsaurus reads it so."""
+    # The bindings' own booleans are ints with the word for a text, other ints are not.
+    found = _BOOLEAN_WORDS.get(str(value).lower()) if isinstance(value, int | str) else None
+    if found is None:
+        raise ValueError(f'Error reading "{name}": expected a boolean, got {_shown(value)}')
+    return found
+
+
+def read_text(value: Any, name: str) -> str:
+    """A string in UTF-8; ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f'Error reading "{name}": expected a string, got {_shown(value)}')
+    return str(value)
 
 
 def find_unsigned(value: Any) -> int | None:

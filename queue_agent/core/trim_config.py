@@ -6,12 +6,9 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
-from queue_agent.core.scalars import read_integer, read_milliseconds
-
-_BOOLEAN_WORDS: Final = {"true": True, "false": False}
-"""`{enable=true}` in YSON is the string "true", and YTsaurus reads it as the boolean."""
+from queue_agent.core.scalars import read_boolean, read_integer, read_milliseconds
 
 
 class TrimmingMode(enum.Enum):
@@ -50,9 +47,7 @@ class AutoTrimConfig:
             ValueError: a value is of the wrong type or out of its range.
         """
         value = {} if value is None else value
-        enable = _BOOLEAN_WORDS.get(str(value.get("enable", False)).lower())
-        if enable is None:
-            raise ValueError(f'Error reading "enable": expected a boolean, got {value["enable"]!r}')
+        enable = read_boolean(value.get("enable", False), "enable")
         rows = None if value.get("retained_rows") is None else read_integer(value["retained_rows"], "retained_rows")
         lifetime = None
         if value.get("retained_lifetime_duration") is not None:

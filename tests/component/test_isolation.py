@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 import pytest
 from structlog.testing import capture_logs
 
+from queue_agent import isolation
 from queue_agent.adapters import object_page, state_tables, yt_cluster
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.app import agent as app_agent
@@ -65,6 +66,7 @@ def sick(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 @pytest.mark.slow
 async def test_a_bug_in_any_loop_stops_no_other_object(monkeypatch: pytest.MonkeyPatch) -> None:
     before = contained_errors()
+    monkeypatch.setattr(isolation, "_told", {})
     async with odd_world() as world:
         for name, (_, owner, attribute) in PLACES.items():
             monkeypatch.setattr(owner, attribute, sick(getattr(owner, attribute), name))

@@ -18,6 +18,7 @@ import pytest
 from structlog.testing import capture_logs
 from yarl import URL
 
+from queue_agent import isolation
 from queue_agent.adapters.orchid_client import OrchidClient
 from queue_agent.adapters.yt_cluster import YtCluster
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
@@ -115,7 +116,7 @@ class OddWorld:
             self.session,
             {NAME: self.clusters.addresses[NAME]},
             rpc={"host": "127.0.0.1", "port": 0, "advertised_host": "127.0.0.1"},
-            membership={"lease": 5000},
+            membership={"lease": 2500},
             queue_agent_sharding_manager={"pass_period": 100},
             queue_agent={"handle_replicated_objects": True, "controller": controller},
             history={"period": 300},
@@ -272,7 +273,9 @@ def no_traceback() -> Any:
     handler = _Tracebacks()
     logging.getLogger("asyncio").addHandler(handler)
     failure: BaseException | None = None
-    with capture_logs() as logs:
+    # What another test has shown already would not be told again.
+    with pytest.MonkeyPatch.context() as patch, capture_logs() as logs:
+        patch.setattr(isolation, "_told", {})
         try:
             yield
         except (AssertionError, BaseExceptionGroup) as error:

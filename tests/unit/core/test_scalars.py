@@ -12,10 +12,19 @@ from hypothesis import strategies as st
 
 from queue_agent.core.attributes import build_queue_row
 from queue_agent.core.encoding import EPOCH
+from queue_agent.core.export_config import parse_exports
 from queue_agent.core.export_progress import StoredProgress
 from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.scalars import MAX_DURATION, find_unsigned, read_instant, read_integer, read_milliseconds
+from queue_agent.core.scalars import (
+    MAX_DURATION,
+    find_unsigned,
+    read_boolean,
+    read_instant,
+    read_integer,
+    read_milliseconds,
+)
 from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.wire import yson
 from tests.unit.core.test_attributes import ORIGIN
 
 anything = st.one_of(
@@ -60,3 +69,22 @@ def test_a_lifetime_beyond_all_bounds_is_an_error_of_the_queue(value: int) -> No
     assert row.synchronization_error is not None
     assert "retained_lifetime_duration" in row.synchronization_error["message"]
     assert row.revision == 7
+
+
+def test_a_string_with_attributes_is_the_string() -> None:
+    directory = yson.with_attributes("//tmp/x", {"a": 1})
+    exports = parse_exports({"one": {"export_directory": directory, "export_period": 1000}})
+    assert type(exports["one"].directory) is str
+    row = build_queue_row(CrossClusterRef("hume", "//q"), {"type": directory}, None, ORIGIN)
+    assert type(row.object_type) is str
+
+
+@pytest.mark.parametrize("value", [b"\xff", 1, 0.0, None, "yes", []])
+def test_what_is_no_boolean_is_a_value_error(value: Any) -> None:
+    with pytest.raises(ValueError, match='Error reading "x"'):
+        read_boolean(yson.loads(yson.dumps(value)), "x")
+
+
+def test_booleans_and_their_words_are_read() -> None:
+    values = [True, "true", "TRUE", yson.with_attributes(True, {"a": 1}), False, "false"]
+    assert [read_boolean(value, "x") for value in values] == [True] * 4 + [False] * 2
