@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from queue_agent.controllers.clusters import Clusters
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.core.error_info import Origin
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import Registration
 from queue_agent.core.trim_journal import TrimRecord
 from queue_agent.ports.cluster import Permit
 from queue_agent.ports.passes import Clock, PassObserver
@@ -56,6 +57,16 @@ class KeepNoJournal:
         return
 
 
+class TheBoardsRegistrationsAreBelieved:
+    """`ports.RegistrationGuard` that asks no state table."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    async def read(self) -> Mapping[CrossClusterRef, Sequence[Registration]]:
+        return {ref: self._board.registrations_of_queue(ref) for ref in self._board.all_queues}
+
+
 def always_the_keeper() -> bool:
     """Answer of an agent that alone keeps the state tables."""
     return True
@@ -72,6 +83,7 @@ def unguarded_context(
         "journal": KeepNoJournal(),
         "connections": ClustersAreBelieved(),
         "leadership": NoOtherAgents(),
+        "registrations": TheBoardsRegistrationsAreBelieved(board),
     }
     return ControllerContext(
         board=board, clusters=clusters, clock=clock, observer=observer, config=config, **{**fields, **others}

@@ -41,6 +41,7 @@ from queue_agent.core.rows import (
     MappingRow,
     ObjectHosts,
     QueueRow,
+    Registration,
     StateRows,
 )
 from queue_agent.errors import ClusterError, ObjectNotFound, UnexpectedError
@@ -120,6 +121,11 @@ class StateTables:
         if self._last is None or not _are_same(rows, self._last):
             self._last = rows
         return self._last
+
+    async def read_registrations(self) -> Sequence[Registration]:
+        """Every registration; the same sequence as before if nothing has changed."""
+        [registrations] = await self._select([self._registrations])
+        return registrations
 
     async def write_objects(
         self, queues: Collection[QueueRow], consumers: Collection[ConsumerRow], mappings: Collection[MappingRow] = ()

@@ -45,6 +45,7 @@ from queue_agent.controllers.dynamic_config import DynamicConfig
 from queue_agent.controllers.exports import ExportManager
 from queue_agent.controllers.fleet import Fleet
 from queue_agent.controllers.forwarding import Forwarder
+from queue_agent.controllers.fresh_registrations import FreshRegistrations
 from queue_agent.controllers.history import KIND as HISTORY
 from queue_agent.controllers.history import TIMEOUT as HISTORY_TIMEOUT
 from queue_agent.controllers.leadership import Leadership
@@ -184,6 +185,7 @@ async def run_agent(
             journal=journal,
             connections=connections,
             leadership=leadership,
+            registrations=FreshRegistrations(store),
         )
         apply(dynamic.current)
         exports = ExportManager(

@@ -10,7 +10,7 @@ from queue_agent.controllers.board import Board
 from queue_agent.controllers.clusters import Clusters, ExportClusters
 from queue_agent.core.export_preview import ExportingMode
 from queue_agent.core.trim_config import TrimmingMode
-from queue_agent.ports.guards import ConnectionGuard, LeadershipGuard
+from queue_agent.ports.guards import ConnectionGuard, LeadershipGuard, RegistrationGuard
 from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.ports.trims import TrimJournal
 
@@ -43,6 +43,7 @@ class ControllerContext:
 
     connections: ConnectionGuard
     leadership: LeadershipGuard
+    registrations: RegistrationGuard
 
     @property
     def trimming_mode(self) -> TrimmingMode:

@@ -1,23 +1,23 @@
-"""The last look before a queue is trimmed: at its attributes, and at the offsets of its vital consumers."""
+"""The last look before a queue is trimmed: at registrations, offsets and exports, and last at the table itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from queue_agent.controllers.clusters import get_cluster
 from queue_agent.controllers.context import ControllerContext
 from queue_agent.controllers.export_confirmation import read_exports_again
 from queue_agent.controllers.fan_out import fan_out
 from queue_agent.controllers.replica_alignment import CopyOfQueue, confirm_alignment
-from queue_agent.core.attributes import QUEUE_ATTRIBUTES, build_mapping_row, build_queue_row
+from queue_agent.core.attributes import QUEUE_ATTRIBUTES, TABLETS, build_mapping_row, build_queue_row, find_tablet_ids
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.export_progress import ExportProgress
 from queue_agent.core.family import find_consumer_row_error
 from queue_agent.core.refs import CrossClusterRef
 from queue_agent.core.replica_trims import export_name
 from queue_agent.core.replication import find_consumer_access, find_queue_access, replicas_of, synchronous_of
-from queue_agent.core.rows import QueueRow
+from queue_agent.core.rows import QueueRow, Registration
 from queue_agent.core.snapshots import QueueSnapshot
 from queue_agent.core.trim_confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
 from queue_agent.core.trim_constraints import ConstraintKind
@@ -55,21 +55,24 @@ class TrimConfirmer:
         if not partitions_to_trim(plan):
             return plan
         context, queue = self._context, plan.queue
+        known = set(vital_consumers(context.board.registrations_of_queue(queue)))
         try:
             references = [] if replica_row is None else self._find_references(plan)
             if replica_row is not None:
                 plan = await self._aligned(plan, replica_row, references, origin)
                 if not partitions_to_trim(plan):
                     return plan
-            look = await self._look(plan, planned_row, replica_row, references, origin)
+            registrations = (await context.registrations.read()).get(queue, ())
+            look = await self._look(plan, planned_row, replica_row, registrations, references, origin)
         except ClusterError as caught:
             error = origin.error(
                 f'Trimming iteration skipped since queue "{queue}" could not be looked at again',
                 inner_errors=[origin.cluster_error(caught)],
             )
             return plan.blocked(ConstraintKind.ERROR, error)
-        registrations = context.board.registrations_of_queue(queue)
-        if set(vital_consumers(registrations)) - look.next_row_indexes.keys():
+        # The agent's own pass may have read of one later than this look did.
+        latest = [*registrations, *context.board.registrations_of_queue(queue)]
+        if set(vital_consumers(latest)) - known:
             error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
             return plan.blocked(ConstraintKind.ERROR, error)
         doubt = self._find_connection_doubt(queue, vital_consumers(registrations), origin) or find_trim_doubt(
@@ -95,20 +98,25 @@ class TrimConfirmer:
         plan: TrimPlan,
         planned_row: QueueRow,
         replica_row: QueueRow | None,
+        registrations: Sequence[Registration],
         references: Sequence[CrossClusterRef],
         origin: Origin,
     ) -> FreshLook:
         """Offsets and exports first, then the end of the partitions, and what is about the table itself last."""
         queue, indexes = plan.queue, partitions_to_trim(plan)
-        clusters, board = self._context.clusters, self._context.board
-        cluster = get_cluster(clusters, queue.cluster)
+        clusters = self._context.clusters
         table = self._find_tablets(planned_row, origin)
-        consumers = vital_consumers(board.registrations_of_queue(queue))
+        consumers = vital_consumers(registrations)
         next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
         exports = await self._read_exports(planned_row, replica_row, origin)
         infos = await get_cluster(clusters, table.cluster).get_tablet_infos(table.path, indexes)
-        replica_rows = [] if replica_row is None else await self._rows_of(replica_row, origin)
-        attributes = await cluster.get_attributes(queue.path, QUEUE_ATTRIBUTES)
+        attributes = await self._ask_attributes(queue, with_tablets=replica_row is None)
+        replica_rows: Sequence[QueueRow] = []
+        tablet_ids = find_tablet_ids(attributes)
+        if replica_row is not None:
+            replica = await self._ask_attributes(plan.table, with_tablets=True)
+            replica_rows = [build_queue_row(plan.table, replica, replica_row, origin), self._state_row(plan.table)]
+            tablet_ids = find_tablet_ids(replica)
         return FreshLook(
             rows=[build_queue_row(queue, attributes, planned_row, origin), self._state_row(queue)],
             upper_row_indexes={index: info.total_row_count for index, info in infos.items()},
@@ -116,6 +124,7 @@ class TrimConfirmer:
             exports=exports,
             mapping=build_mapping_row(queue, attributes, origin),
             replica_rows=replica_rows,
+            tablet_ids=tablet_ids,
             aligned_with=references,
         )
 
@@ -189,12 +198,10 @@ class TrimConfirmer:
             raise ClusterError(access.message)
         return access.tablets
 
-    async def _rows_of(self, planned_row: QueueRow, origin: Origin) -> Sequence[QueueRow]:
-        """The row of a replica as its attributes and the state tables have it now."""
-        ref = planned_row.queue
-        cluster = get_cluster(self._context.clusters, ref.cluster)
-        attributes = await cluster.get_attributes(ref.path, QUEUE_ATTRIBUTES)
-        return [build_queue_row(ref, attributes, planned_row, origin), self._state_row(ref)]
+    async def _ask_attributes(self, table: CrossClusterRef, *, with_tablets: bool) -> Mapping[str, Any]:
+        """Of the table to trim its tablets by the same answer, so that they are those of the object with this id."""
+        names = (*QUEUE_ATTRIBUTES, TABLETS) if with_tablets else QUEUE_ATTRIBUTES
+        return await get_cluster(self._context.clusters, table.cluster).get_attributes(table.path, names)
 
     def _state_row(self, queue: CrossClusterRef) -> QueueRow:
         row = self._context.board.find_queue_row(queue)

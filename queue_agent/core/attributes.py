@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from queue_agent.core.encoding import MAX_UNSIGNED
 from queue_agent.core.error_info import OK_ERROR, ErrorInfo, Origin
@@ -29,6 +29,9 @@ QUEUE_ATTRIBUTES = (
     "replication_card_id",
     "treat_as_queue_consumer",
 )
+TABLETS: Final = "tablets"
+"""The attribute `find_tablet_ids` reads; dear for a table with thousands of them."""
+
 CONSUMER_ATTRIBUTES = (
     "attribute_revision",
     "type",
@@ -51,6 +54,19 @@ def with_default_stage(attributes: Mapping[str, Any], stage: str) -> Mapping[str
     if attributes.get("type") != CHAOS or attributes.get("queue_agent_stage") is not None:
         return attributes
     return {**attributes, "queue_agent_stage": stage}
+
+
+def find_tablet_ids(attributes: Mapping[str, Any]) -> Mapping[int, str]:
+    """Ids of a table's tablets by index; those that can not be read are absent."""
+    tablets = attributes.get(TABLETS)
+    if not isinstance(tablets, list):
+        return {}
+    maps = [tablet for tablet in tablets if isinstance(tablet, Mapping)]
+    return {
+        int(tablet["index"]): str(tablet["tablet_id"])
+        for tablet in maps
+        if isinstance(tablet.get("index"), int) and isinstance(tablet.get("tablet_id"), str)
+    }
 
 
 def build_queue_row(

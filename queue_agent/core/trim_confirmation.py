@@ -40,6 +40,9 @@ class FreshLook:
     replica_rows: Collection[QueueRow]
     """Of a replicated queue: the rows of the replica to trim, like `rows`; empty for any other."""
 
+    tablet_ids: Mapping[int, str]
+    """Of the table to trim by partition index, from the same answer as its attributes."""
+
     aligned_with: Collection[CrossClusterRef]
     """Of a replicated queue: the synchronous replicas that the replica to trim was compared with."""
 
@@ -107,7 +110,21 @@ def confirm_plan(
         for index in partitions_to_trim(plan):
             bounds = read_by(consumer, next_row_indexes.get(index, 0), look.upper_row_indexes[index])
             partitions[index] = partitions[index].narrowed(bounds)
-    return _confirm_exports(replace(plan, partitions=partitions), look, origin)
+    return _confirm_exports(_confirm_tablets(replace(plan, partitions=partitions), look, origin), look, origin)
+
+
+def _confirm_tablets(plan: TrimPlan, look: FreshLook, origin: Origin) -> TrimPlan:
+    """The plan without the partitions that are other tablets by now, whose rows have nothing to do with the plan."""
+    partitions = dict(plan.partitions)
+    for index in partitions_to_trim(plan):
+        planned, found = partitions[index].partition.tablet_id, look.tablet_ids.get(index)
+        if found != planned:
+            error = origin.error(
+                f'Partition {index} of "{plan.table}" is not trimmed in this pass since it is tablet {found}, and was'
+                f" {planned}: the table was resharded"
+            )
+            partitions[index] = partitions[index].held(unknown(ConstraintKind.ERROR, error), error)
+    return replace(plan, partitions=partitions)
 
 
 def _confirm_exports(plan: TrimPlan, look: FreshLook, origin: Origin) -> TrimPlan:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from queue_agent.core.error_info import ErrorInfo, Origin
 from queue_agent.core.lease import Hold
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.rows import Registration
 from queue_agent.ports.cluster import Permit
 
 
@@ -41,5 +42,17 @@ class ConnectionGuard(Protocol):
         Args:
             clusters: of the queue and of its vital consumers.
             origin: of errors.
+        """
+        ...
+
+
+class RegistrationGuard(Protocol):
+    """Tells which registrations there are now, and not only when the agent's own pass read them."""
+
+    async def read(self) -> Mapping[CrossClusterRef, Sequence[Registration]]:
+        """All registrations by queue; a registration that was made before the question is among them.
+
+        Raises:
+            ClusterError: they could not be read.
         """
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 from queue_agent.core.refs import CrossClusterRef
@@ -13,6 +13,7 @@ from queue_agent.core.rows import (
     MappingRow,
     ObjectHosts,
     QueueRow,
+    Registration,
     StateRows,
 )
 
@@ -22,6 +23,10 @@ class StateStore(Protocol):
 
     async def read(self) -> StateRows:
         """Every row of all tables; see there which tables need not be read."""
+        ...
+
+    async def read_registrations(self) -> Sequence[Registration]:
+        """Every registration, as `read` has them; the same sequence as before if nothing has changed."""
         ...
 
     async def read_hosts_stamp(self) -> Hashable:

@@ -14,9 +14,6 @@ from typing import Final, Generic, TypeVar
 LOOK_SECONDS: Final = 12.0
 """A change less than so long before a trim may come too late for it: an agent asks many things, each for up to 2 s."""
 
-REGISTRATION_SECONDS: Final = 75.0
-"""The same of registrations, of which an agent may not know for a minute."""
-
 FOR_EVER: Final = float("-inf")
 
 T = TypeVar("T")
@@ -142,7 +139,7 @@ def _reasons(queue: Queue, storage: Storage, trim: Trim, index: int, number: int
     partition, place = queue.places[number]
     begin = trim.started - LOOK_SECONDS
     for name, consumer in queue.consumers.items():
-        is_vital = list(consumer.vital.during(trim.started - REGISTRATION_SECONDS, trim.finished))
+        is_vital = list(consumer.vital.during(begin, trim.finished))
         offsets = consumer.offsets[partition].during(begin, trim.finished)
         if is_vital and all(is_vital) and max(offsets) <= place:
             yield f"({place} in the queue) was not read by {name}"

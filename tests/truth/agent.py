@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
@@ -53,6 +53,25 @@ class NotesTrims:
         yield AlwaysPermitted()
 
 
+class TruthRegistrations:
+    """`ports.RegistrationGuard` by a question that can get lost."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def read(self) -> Mapping[CrossClusterRef, Sequence[Registration]]:
+        self._wire.ask()
+        found = registrations_of(self._wire.history)
+        self._wire.answered()
+        return {self._wire.history.tables.queue.ref: found}
+
+
+def registrations_of(history: History) -> Sequence[Registration]:
+    """As the state table has them."""
+    queue = history.tables.queue.ref
+    return [Registration(queue, consumer, vital) for consumer, vital in history.registered.items()]
+
+
 class AgentClock:
     """`ports.Clock` that may be wrong."""
 
@@ -84,6 +103,7 @@ class TruthAgent:
             ControllerConfig.model_validate(_CONFIG),
             export_clusters={name: TruthExports(name, self.wire) for name in _CLUSTERS},
             leadership=NotesTrims(history),
+            registrations=TruthRegistrations(self.wire),
         )
         self._exports = ExportManager(self._context, self._origins, self, lambda: 1e6, lambda: 0.0)
         self._queues: dict[CrossClusterRef, QueueController] = {}
@@ -115,11 +135,7 @@ class TruthAgent:
         consumers: dict[CrossClusterRef, ConsumerRow] = {
             ref: build_consumer_row(ref, CONSUMER_ATTRIBUTES, None, origin) for ref in CONSUMERS
         }
-        queue = self.history.tables.queue.ref
-        self.board.put_registrations(
-            [Registration(queue, consumer, vital) for consumer, (vital, _) in self.history.registered.items()]
-        )
-        self.history.registrations_read()
+        self.board.put_registrations(registrations_of(self.history))
         self.board.put_rows(
             StateRows(list(self._queue_rows.values()), list(consumers.values()), [], list(self._mappings.values()))
         )

@@ -106,6 +106,8 @@ class TruthCluster:
         else:
             node = self._node(path)
             found = queue_attributes(node)
+            if isinstance(node, Table):
+                found["tablets"] = [{"index": i, "tablet_id": one.id} for i, one in enumerate(node.tablets)]
         self._wire.answered()
         return {name: value for name, value in found.items() if name in names}
 

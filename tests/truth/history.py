@@ -13,8 +13,6 @@ from tests.truth.tables import Event, Replicated, Row, Table, Tables, timestamp_
 
 CONSUMERS: Final = tuple(CrossClusterRef("hume", f"//c{number}") for number in range(2))
 EXPORTS: Final = ("hourly", "daily")
-REGISTRATION_SECONDS: Final = 60
-"""For so long an agent may not know of a registration (`core.trim_doubts.STATE_AGE_LIMIT`)."""
 
 _POLICIES: Final[tuple[dict[str, Any], ...]] = (
     {"enable": True},
@@ -40,10 +38,10 @@ class Facts:
     """Ids of the tables whose rows are the queue's."""
 
     is_governed: bool
-    """Whether a vital consumer or an export says which rows are needed no more, by what an agent knows or by now."""
+    """Whether a vital consumer or an export says which rows are needed no more."""
 
     offsets: Mapping[CrossClusterRef, Mapping[int, int]]
-    """Of vital consumers that an agent could know."""
+    """Of vital consumers."""
 
     exported: Mapping[str, Mapping[str, frozenset[int]]]
     """By id of the table, then by directory of an export in force: the rows that it has."""
@@ -66,11 +64,8 @@ class History:
         self.offset_writes = dict.fromkeys(CONSUMERS, 1)
         """How often the offsets of each were written."""
 
-        self.registered: dict[CrossClusterRef, tuple[bool, int]] = {CONSUMERS[0]: (True, 0)}
-        """Whether vital, and the second it was registered at."""
-
-        self.known_registered = dict(self.registered)
-        """What an agent has read of it last."""
+        self.registered = {CONSUMERS[0]: True}
+        """Whether vital."""
 
         self._windows: dict[CrossClusterRef, list[Facts]] = {}
         """By table that an agent is about to trim: what there was at every moment since it began to ask."""
@@ -128,7 +123,7 @@ class History:
             offsets.pop(index, None)
 
     def _register(self, a: int, b: int, c: int) -> None:
-        self.registered[CONSUMERS[a % 2]] = b % 4 != 0, self.tables.second
+        self.registered[CONSUMERS[a % 2]] = b % 4 != 0
 
     def _unregister(self, a: int, b: int, c: int) -> None:
         self.registered.pop(CONSUMERS[a % 2], None)
@@ -163,6 +158,14 @@ class History:
     def _reshard(self, a: int, b: int, c: int) -> None:
         if isinstance(self.tables.queue, Table):
             self.tables.reshard(1 + a % 3, keep_ids=b % 2 == 0)
+
+    def _replace_tablet(self, a: int, b: int, c: int) -> None:
+        """The last partition is resharded away and made again, with rows of its own."""
+        count = self.tables.partition_count
+        if isinstance(self.tables.queue, Table) and count > 1:
+            self.tables.reshard(count - 1, keep_ids=a % 2 == 0)
+            self.tables.reshard(count, keep_ids=a % 2 == 0)
+            self.tables.write(count - 1, 1 + b % 6, _AGES[c % len(_AGES)])
 
     def _flush(self, a: int, b: int, c: int) -> None:
         self.tables.flush(self._storage(a))
@@ -230,10 +233,6 @@ class History:
 
     # What agents do
 
-    def registrations_read(self) -> None:
-        """An agent has read the state tables."""
-        self.known_registered = dict(self.registered)
-
     def trim_begins(self, table: CrossClusterRef) -> None:
         """An agent begins to ask once more what a trim rests on; a change may come too late for it from now on."""
         self._windows[table] = [self._facts()]
@@ -264,23 +263,14 @@ class History:
 
     def _facts(self) -> Facts:
         queue = self.tables.queue
-        known = {
-            consumer
-            for consumer, (vital, since) in self.registered.items()
-            if vital
-            and (
-                self.known_registered.get(consumer) == (vital, since)
-                or since < self.tables.second - REGISTRATION_SECONDS
-            )
-        }
+        vital = [consumer for consumer, is_vital in self.registered.items() if is_vital]
         return Facts(
             queue.object_id,
             queue.banned,
             AutoTrimConfig.parse(queue.policy),
             frozenset(table.object_id for table in self.tables.storages()),
-            any(vital for one in (self.registered, self.known_registered) for vital, _ in one.values())
-            or any(table.exports for table in self.tables.storages()),
-            {consumer: dict(self.offsets[consumer]) for consumer in known},
+            bool(vital) or any(table.exports for table in self.tables.storages()),
+            {consumer: dict(self.offsets[consumer]) for consumer in vital},
             {
                 table.object_id: {
                     path: frozenset(self.tables.directory(path).exported) for path in table.exports.values()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.truth.agent import TruthAgent
-from tests.truth.history import CONSUMERS, REGISTRATION_SECONDS, History
+from tests.truth.history import CONSUMERS, History
 from tests.truth.tables import Event
 
 EXAMPLES: Final = int(os.environ.get("TRUTH_EXAMPLES", "150"))
@@ -33,6 +33,7 @@ _UNUSUAL: Final = [
     "step_clock",
     "make_anew",
     "reshard",
+    "replace_tablet",
     "replace_replica",
     "drop_replica",
     "export",
@@ -50,7 +51,7 @@ def events(names: Sequence[str]) -> st.SearchStrategy[Event]:
 
 
 happenings = events(_USUAL) | events(_USUAL) | events(_UNUSUAL)
-meanwhiles = st.lists(st.tuples(st.integers(1, 16), happenings | events(_LOSSES)), max_size=3)
+meanwhiles = st.lists(st.tuples(st.integers(1, 18), happenings | events(_LOSSES)), max_size=3)
 
 
 class TrimTruth(RuleBasedStateMachine):
@@ -130,14 +131,26 @@ async def test_what_nobody_needs_goes_when_all_is_well(is_replicated: bool) -> N
     )
 
 
-async def test_a_clock_that_was_set_back_does_not_make_old_registrations_new() -> None:
+async def test_a_registration_that_no_pass_has_read_yet_protects() -> None:
     history = History(is_replicated=False, partition_count=1)
     agent = TruthAgent(history)
     history.fill(4)
     await agent.catch_up()
     history.offsets[CONSUMERS[1]] = {}
-    history.registered[CONSUMERS[1]] = True, history.tables.second
-    history.tables.second += 2 * REGISTRATION_SECONDS
-    history.agent_offset = -3 * REGISTRATION_SECONDS
+    history.registered[CONSUMERS[1]] = True
     await agent.poll_queue()
     assert history.trimmed_row_count == 0
+
+
+@pytest.mark.parametrize("question", range(1, 13))
+@pytest.mark.parametrize("policy", [{"retained_rows": 1}, {"retained_lifetime_duration": 5_000}])
+async def test_a_partition_made_anew_between_two_questions_keeps_its_rows(
+    question: int, policy: dict[str, Any]
+) -> None:
+    history = History(is_replicated=False, partition_count=2)
+    history.tables.queue.policy = {"enable": True, **policy}
+    agent = TruthAgent(history)
+    history.fill(5)
+    await agent.catch_up()
+    await agent.poll_queue([(question, ("replace_tablet", 0, 3, 0))])
+    assert history.tables.partition_count == 2

@@ -14,6 +14,7 @@ from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfi
 from queue_agent.controllers.board import AGENT, Board
 from queue_agent.controllers.consumer_controller import ConsumerController
 from queue_agent.controllers.discovery import Synchronizer
+from queue_agent.controllers.fresh_registrations import FreshRegistrations
 from queue_agent.controllers.leadership import Leadership
 from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.origins import Origins, Process
@@ -133,7 +134,10 @@ class FakeCluster:
         self._ask()
         if path not in self.attributes:
             raise ObjectNotFound(f"Node {path} has no child", 500)
-        return {name: value for name, value in self.attributes[path].items() if name in names}
+        states = self.queues[path].states if path in self.queues else []
+        tablets = [{"index": index, "tablet_id": f"{path}-{index}"} for index, _ in enumerate(states)]
+        found = {"tablets": tablets, **self.attributes[path]}
+        return {name: value for name, value in found.items() if name in names}
 
     async def glance(self, watch: Watch) -> Glance:
         self._ask()
@@ -233,6 +237,9 @@ class FakeStore:
             {ref.table: ADDRESS for ref in (*self.queues, *self.consumers)},
         )
 
+    async def read_registrations(self) -> Sequence[Registration]:
+        return (await self.read()).registrations
+
     async def read_hosts_stamp(self) -> int:
         if self.broken is not None:
             raise self.broken
@@ -311,6 +318,7 @@ class World:
             self.clock,
             self.observer,
             ControllerConfig(enable_automatic_trimming=trimming),
+            registrations=FreshRegistrations(self.store),
         )
         self.tree = OrchidTree(self.board, TreeFacts("0.1", lambda: True, lambda: 10, lambda: True), self.clock)
 

@@ -97,12 +97,54 @@ async def test_a_consumer_that_becomes_vital_counts(world: World) -> None:
     world.board.put_consumer(ConsumerSnapshot(world.store.consumers[OTHER], consumer.role, 1, START, consumer.content))
     world.hume.offsets[OTHER.path, QUEUE] = {0: 3}
     both = [Registration(QUEUE, CONSUMER, vital=True), Registration(QUEUE, OTHER, vital=True)]
-    meanwhile(world, lambda: world.board.put_registrations(both))
+
+    def register() -> None:
+        world.store.registrations = both
+        world.board.put_registrations(both)
+
+    meanwhile(world, register)
     assert await trims(world) == [("1-2-3-4", 0, 3)]
 
 
+async def test_a_registration_that_the_agent_has_not_read_yet_stops_the_trim(world: World) -> None:
+    world.store.registrations.append(Registration(QUEUE, OTHER, vital=True))
+    assert await trims(world) == []
+    assert "has just come" in str(world.trim_alert())
+    world.store.registrations.pop()
+    await world.queue_controller().do_pass(2)
+    assert world.pythia.trims == [("1-2-3-4", 0, 42)]
+
+
+async def test_a_consumer_that_left_before_the_agent_noticed_is_not_asked_but_its_offset_still_counts(
+    world: World,
+) -> None:
+    world.store.registrations = [Registration(QUEUE, OTHER, vital=True)]
+    world.store.consumers[OTHER] = replace(world.store.consumers[CONSUMER], consumer=OTHER)
+    world.board.put_rows(await world.store.read())
+    standing = world.board.all_consumers[CONSUMER]
+    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[OTHER], standing.role, 1, START, standing.content))
+    world.board.put_registrations(
+        [Registration(QUEUE, CONSUMER, vital=True), Registration(QUEUE, OTHER, vital=True)],
+    )
+    world.hume.offsets[CONSUMER.path, QUEUE] = {0: 7}
+    world.hume.offsets[OTHER.path, QUEUE] = {0: 90}
+    assert await trims(world) == [("1-2-3-4", 0, 42)]
+
+
+async def test_registrations_that_can_not_be_read_stop_the_trim(world: World) -> None:
+    world.store.broken = ClusterUnavailable("gone", 105)
+    assert await trims(world) == []
+    assert "gone" in str(world.trim_alert())
+
+
+async def test_a_queue_that_was_resharded_since_the_pass_began_is_not_trimmed(world: World) -> None:
+    meanwhile(world, set_attributes(world, tablets=[{"index": 0, "tablet_id": "another"}]))
+    assert await trims(world) == []
+    assert "the table was resharded" in str(world.trim_alert())
+
+
 async def test_the_last_vital_registration_that_goes_takes_the_trim_along(world: World) -> None:
-    meanwhile(world, lambda: world.board.put_registrations([Registration(QUEUE, CONSUMER, vital=False)]))
+    meanwhile(world, lambda: setattr(world.store, "registrations", [Registration(QUEUE, CONSUMER, vital=False)]))
     assert await trims(world) == []
     assert "no vital consumers any more" in str(world.trim_alert())
 

@@ -32,6 +32,7 @@ ROW = QueueRow(
 )
 VITAL_ALICE = Registration(QUEUE, ALICE, vital=True)
 VITAL_BOB = Registration(QUEUE, BOB, vital=True)
+SAME_TABLETS = dict.fromkeys(range(5), "t")
 
 Offsets = Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]
 
@@ -49,6 +50,7 @@ def confirmed(
     row: QueueRow = ROW,
     upper: int = 20,
     exports: Mapping[str, ExportProgress | ErrorInfo] | None = None,
+    tablet_ids: Mapping[int, str] = SAME_TABLETS,
 ) -> TrimPlan:
     look = FreshLook(
         [row],
@@ -57,6 +59,7 @@ def confirmed(
         exports=exports or {},
         mapping=None,
         replica_rows=[],
+        tablet_ids=tablet_ids,
         aligned_with=[],
     )
     return confirm_plan(before, ROW, None, registrations or [VITAL_ALICE], look, ORIGIN)
@@ -207,7 +210,16 @@ def test_no_target_is_ever_beyond_the_plan_or_an_offset(
 def test_an_export_to_another_directory_makes_a_plan_void(before: str, after: str | None) -> None:
     old = replace(ROW, static_export_config={"daily": {"export_directory": before}})
     new = replace(ROW, static_export_config={"daily": {"export_directory": after} if after else "nonsense"})
-    look = FreshLook([new], {0: 20}, {ALICE: {0: 8}}, exports={}, mapping=None, replica_rows=[], aligned_with=[])
+    look = FreshLook(
+        [new],
+        {0: 20},
+        {ALICE: {0: 8}},
+        exports={},
+        mapping=None,
+        replica_rows=[],
+        tablet_ids=SAME_TABLETS,
+        aligned_with=[],
+    )
     result = confirm_plan(planned(8), old, None, [VITAL_ALICE], look, ORIGIN)
     assert target(result) is None
     assert message(result).endswith("are not what the state tables said: static_export_config")
@@ -217,6 +229,13 @@ def test_a_partition_of_which_one_row_might_be_read_is_kept_while_none_is() -> N
     assert target(confirmed(planned(8, upper=9), {ALICE: {}})) is None
     queue = snapshot_of(mounted(0, 20), row=ROW)
     assert target(confirmed(plan(queue, {ALICE: standing(queue, 8)}), {ALICE: {}})) is None
+
+
+@pytest.mark.parametrize("found", [{0: "t", 1: "another"}, {0: "t"}])
+def test_a_partition_that_is_another_tablet_by_now_is_left_alone(found: Mapping[int, str]) -> None:
+    result = confirmed(planned(8, 9), {ALICE: {0: 8, 1: 9}}, tablet_ids=found)
+    assert (target(result, 0), target(result, 1)) == (8, None)
+    assert "the table was resharded" in str(find_trim_error(result, {}, ORIGIN))
 
 
 @pytest.mark.parametrize("changed", ["queue", "replica"])
@@ -231,6 +250,7 @@ def test_a_change_of_the_queue_counts_as_one_of_its_replica_does(changed: str) -
         exports={},
         mapping=None,
         replica_rows=[rows["replica"]],
+        tablet_ids=SAME_TABLETS,
         aligned_with=[],
     )
     result = confirm_plan(planned(8), ROW, replica, [VITAL_ALICE], look, ORIGIN)
