@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.truth.agent import TruthAgent
-from tests.truth.history import CONSUMERS, History
+from tests.truth.history import History
 from tests.truth.tables import Event
 
 EXAMPLES: Final = int(os.environ.get("TRUTH_EXAMPLES", "150"))
@@ -129,33 +129,3 @@ async def test_what_nobody_needs_goes_when_all_is_well(is_replicated: bool) -> N
     assert [[tablet.lower for tablet in table.tablets] for table in history.tables.storages()] == (
         [[3, 3], [3, 3]] if is_replicated else [[3, 3]]
     )
-
-
-async def test_a_registration_that_no_pass_has_read_yet_protects() -> None:
-    history = History(is_replicated=False, partition_count=1)
-    agent = TruthAgent(history)
-    history.fill(4)
-    await agent.catch_up()
-    await agent.poll_queue()
-    trimmed = history.trimmed_row_count
-    history.fill(4)
-    await agent.poll_queue()
-    await agent.poll_consumers()
-    history.offsets[CONSUMERS[1]] = {}
-    history.registered[CONSUMERS[1]] = True
-    await agent.poll_queue()
-    assert history.trimmed_row_count == trimmed
-
-
-@pytest.mark.parametrize("question", range(1, 13))
-@pytest.mark.parametrize("policy", [{"retained_rows": 1}, {"retained_lifetime_duration": 5_000}])
-async def test_a_partition_made_anew_between_two_questions_keeps_its_rows(
-    question: int, policy: dict[str, Any]
-) -> None:
-    history = History(is_replicated=False, partition_count=2)
-    history.tables.queue.policy = {"enable": True, **policy}
-    agent = TruthAgent(history)
-    history.fill(5)
-    await agent.catch_up()
-    await agent.poll_queue([(question, ("replace_tablet", 0, 3, 0))])
-    assert history.tables.partition_count == 2
