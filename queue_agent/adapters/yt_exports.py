@@ -169,6 +169,10 @@ class _Transaction(_View):
                 await nested._execute("set", list(queue.security_tags), path=f"{path}/@security_tags")
             await nested.commit()
 
+    async def generate_timestamp(self) -> int:
+        """See the port."""
+        return await self._cluster.generate_timestamp()
+
     async def set_progress(self, directory_id: str, progress: StoredProgress) -> None:
         """See the port."""
         await self._execute("set", to_yson(progress.to_map()), path=f"#{directory_id}/@{PROGRESS}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -29,12 +29,15 @@ from queue_agent.core.export_progress import (
     NULL_ID,
     StoredProgress,
     TabletProgress,
+    dropped_indexes,
     identify_tablet,
     keep_tablets,
     recall_tablets,
+    without_tablets,
 )
 from queue_agent.core.export_schedule import ByCron, EveryPeriod
 from queue_agent.core.export_source import (
+    ChunkFacts,
     ExportedQueue,
     TabletChunks,
     find_destination_error,
@@ -42,6 +45,7 @@ from queue_agent.core.export_source import (
     find_queue_error,
 )
 from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.timestamps import instant_of
 from queue_agent.errors import ActionRefused, ClusterError
 from queue_agent.ports.cluster import Permit
 from queue_agent.ports.exports import ExportCluster, ExportTransaction, ExportView
@@ -97,10 +101,10 @@ class DueTables:
     """By index."""
 
     recounted: Sequence[int] = ()
-    """Partitions counted from their start, because their progress was not that of their tablets."""
+    """Partitions whose progress no tablet continues: exported rows may be exported again."""
 
-    mismatches: Sequence[str] = ()
-    """Of chunks and progress, in words."""
+    mismatches: Mapping[int, str] = field(default_factory=dict)
+    """Of chunks and progress by tablet index, in words."""
 
     is_early: bool = False
     """Nothing can be due yet."""
@@ -169,7 +173,7 @@ async def _find_due_tables(task: ExportTask, view: ExportView, place: _Place) ->
         return due
     try:
         upper_bound = schedule.range_at(int(task.now.timestamp())).begin
-        refused = find_future_error(due.progress, upper_bound)
+        refused = find_future_error(due.progress, upper_bound, task.now)
         if refused is not None:
             return error(refused)
         if is_done(due.progress, upper_bound, task.now):
@@ -186,7 +190,7 @@ async def _find_due_tables(task: ExportTask, view: ExportView, place: _Place) ->
         progress=survey.progress,
         tables=tables,
         waiting_row_count=row_count - sum(part.row_count for part in tables),
-        recounted=[*due.recounted, *survey.recounted],
+        recounted=sorted({*due.recounted, *survey.recounted}),
         mismatches=survey.mismatches,
     )
 
@@ -211,12 +215,20 @@ async def _find_progress(
         return error(str(caught))
     progress = recall_tablets(progress, known)
     due = DueTables(queue, destination.object_id, progress, tablet_ids=place.tablet_ids)
-    own = [progress.find_tablet(tablet_id) for tablet_id in place.tablet_ids]
-    left = {index for index, one in progress.tablets.items() if one.tablet_id not in place.tablet_ids}
+    by_tablet = progress.by_tablet()
+    own = [by_tablet.get(tablet_id) for tablet_id in place.tablet_ids]
+    left = _left_tablets(due)
     if all(one is not None or index not in left for index, one in enumerate(own)):
-        return replace(due, progress=keep_tablets(progress, own))
-    survey = await _survey(task, view, due)
-    return replace(due, progress=survey.progress, recounted=survey.recounted)
+        present = keep_tablets(progress, own)
+    else:
+        present = (await _survey(task, view, due)).progress
+    return replace(due, progress=present, recounted=dropped_indexes(progress, present))
+
+
+def _left_tablets(due: DueTables) -> Mapping[int, TabletProgress]:
+    """Progress, by index, that names none of the present tablets."""
+    present = set(due.tablet_ids)
+    return {index: one for index, one in due.progress.tablets.items() if one.tablet_id not in present}
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +242,10 @@ class _Survey:
     """Those that are not exported, by tablet index."""
 
     recounted: Sequence[int]
-    mismatches: Sequence[str]
+    """Partitions that lack their last exported chunk, and have rows that are exported by their progress."""
+
+    mismatches: Mapping[int, str]
+    """By tablet index."""
 
 
 async def _survey(task: ExportTask, view: ExportView, due: DueTables) -> _Survey:
@@ -238,25 +253,27 @@ async def _survey(task: ExportTask, view: ExportView, due: DueTables) -> _Survey
     # Tablets are those of before and after: so they were when the chunks were listed, or locked.
     if await view.list_tablet_ids(f"#{due.queue.object_id}") != due.tablet_ids or len(tablets) != len(due.tablet_ids):
         raise ClusterError(f"Tablets of {task.queue} have just changed")
-    left = {index: one for index, one in due.progress.tablets.items() if one.tablet_id not in due.tablet_ids}
+    by_tablet, left = due.progress.by_tablet(), _left_tablets(due)
+    before = [by_tablet.get(one) or left.get(index, TabletProgress()) for index, one in enumerate(due.tablet_ids)]
+    found = await _new_chunks(tablets, ends, [one.last_chunk for one in before], view)
     chunks: dict[int, Sequence[QueueChunk]] = {}
     known: list[TabletProgress | None] = []
     recounted: list[int] = []
-    mismatches: list[str] = []
-    for index, (tablet, end) in enumerate(zip(tablets, ends, strict=True)):
-        tablet_id = due.tablet_ids[index]
-        before = due.progress.find_tablet(tablet_id) or left.get(index, TabletProgress())
-        chunks[index], last_end = await _new_chunks(index, tablet, end, before.last_chunk, view)
-        own = identify_tablet(before, tablet_id, last_end)
-        if own is None and before.tablet_id == NULL_ID and last_end is not None:
-            own = before  # a mismatch: people decide, and trimming does not count on it
+    mismatches: dict[int, str] = {}
+    for index, one in enumerate(before):
+        chunks[index], last_end = found[index]
+        own = identify_tablet(one, due.tablet_ids[index], last_end)
+        if own is None and one.tablet_id == NULL_ID and last_end is not None:
+            own = one  # a mismatch: people decide, and trimming does not count on it
         known.append(own)
         if own is None and last_end is not None:
-            chunks[index], _ = await _new_chunks(index, tablet, end, NULL_ID, view)
-        if own is None and before.row_count > 0:
+            [(chunks[index], _)] = await _new_chunks([tablets[index]], [ends[index]], [NULL_ID], view, index)
+        if own is None:
+            continue
+        if last_end is None and chunks[index] and chunks[index][0].row_index < own.row_count:
             recounted.append(index)
-        if own is not None and last_end is not None and (mismatch := find_mismatch(own, last_end)) is not None:
-            mismatches.append(mismatch)
+        if last_end is not None and (mismatch := find_mismatch(own, last_end)) is not None:
+            mismatches[index] = mismatch
     return _Survey(keep_tablets(due.progress, known), chunks, recounted, mismatches)
 
 
@@ -277,12 +294,34 @@ async def _look_at_chunks(
 
 
 async def _new_chunks(
-    index: int, tablet: TabletChunks, end: int, last_chunk: str, view: ExportView
+    tablets: Sequence[TabletChunks],
+    ends: Sequence[int],
+    last_chunks: Sequence[str],
+    view: ExportView,
+    first_index: int = 0,
+) -> Sequence[tuple[Sequence[QueueChunk], int | None]]:
+    """The chunks of each tablet after the last exported one, and the index after its last row if the tablet has it.
+
+    Args:
+        tablets: neighbours.
+        ends: index after the last flushed row of each.
+        last_chunks: id of the last exported chunk of each.
+        view: by which to look, once for all tablets.
+        first_index: index of the first of the tablets.
+    """
+    new = [new_chunk_ids(tablet.chunk_ids, last) for tablet, last in zip(tablets, last_chunks, strict=True)]
+    facts = await view.describe_chunks([chunk_id for ids, _ in new for chunk_id in ids])
+    return [
+        _place_chunks(index, ids, end, facts, is_last_there=is_last_there)
+        for index, ((ids, is_last_there), end) in enumerate(zip(new, ends, strict=True), first_index)
+    ]
+
+
+def _place_chunks(
+    index: int, ids: Sequence[str], end: int, facts: Mapping[str, ChunkFacts], *, is_last_there: bool
 ) -> tuple[Sequence[QueueChunk], int | None]:
-    """The chunks of a tablet behind the last exported one, and the index after its last row if it is there."""
-    ids, is_last_there = new_chunk_ids(tablet.chunk_ids, last_chunk)
-    facts = await view.describe_chunks(ids)
-    row_index = end - sum(one.row_count for one in facts.values())
+    """Chunks of a tablet with their rows, counted from the end, and the index of the first of these rows."""
+    row_index = end - sum(facts[one].row_count for one in ids)
     last_end = row_index if is_last_there else None
     chunks: list[QueueChunk] = []
     for chunk_id in ids:
@@ -306,7 +345,8 @@ async def _work(task: ExportTask, transaction: ExportTransaction, outcome: Expor
     outcome.recounted = due.recounted
     outcome.mismatch_count = len(due.mismatches)
     if due.mismatches and task.check_row_counts:
-        outcome.error = task.origin.error(due.mismatches[0])
+        outcome.before = without_tablets(due.progress, due.mismatches)  # trimming must not count on it
+        outcome.error = task.origin.error(next(iter(due.mismatches.values())))
         return
     progress = await _make_tables(task, due, transaction, directory_id, outcome)
     progress = finish(progress, task.now, queue_id, complete=not outcome.skipped)
@@ -320,11 +360,14 @@ async def _make_tables(
     task: ExportTask, due: DueTables, transaction: ExportTransaction, directory_id: str, outcome: ExportOutcome
 ) -> StoredProgress:
     """The progress by the tables that were made: the first that fails is the last that is tried."""
-    progress = due.progress
+    progress, now = due.progress, task.now
+    if due.tables and task.config.ttl is not None:
+        # The cluster removes tables by its own clock: if the agent's is behind, they must not expire at once.
+        now = max(now, instant_of(await transaction.generate_timestamp()))
     for part in due.tables:
         try:
             name = task.config.table_name(part.tick)
-            await transaction.make_table(directory_id, name, due.queue, part, _attributes(task, part))
+            await transaction.make_table(directory_id, name, due.queue, part, _attributes(task, part, now))
         except (ClusterError, ValueError) as error:
             cause = _describe(task, part, error) if isinstance(error, ClusterError) else task.origin.error(str(error))
             outcome.error = task.origin.error(
@@ -337,8 +380,8 @@ async def _make_tables(
     return progress
 
 
-def _attributes(task: ExportTask, part: TablePart) -> Mapping[str, Any]:
-    expiration_time = task.config.expiration_time(part.tick, task.now)
+def _attributes(task: ExportTask, part: TablePart, now: datetime) -> Mapping[str, Any]:
+    expiration_time = task.config.expiration_time(part.tick, now)
     return {} if expiration_time is None else {"expiration_time": encode_instant(expiration_time)}
 
 

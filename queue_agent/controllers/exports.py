@@ -282,7 +282,7 @@ class ExportManager:
         if outcome.mismatch_count:
             log.warning("exported rows do not match chunks", tablets=outcome.mismatch_count)
         if outcome.recounted:
-            log.warning("queue was resharded, partitions exported from their start", partitions=outcome.recounted)
+            log.warning("progress not continued, rows may be exported twice", partitions=outcome.recounted)
         self._observer.export_finished(ref, name, outcome)
 
     async def _look(self, ref: CrossClusterRef, name: str, exporter: _Exporter, tick: int) -> None:
@@ -305,7 +305,7 @@ class ExportManager:
             queue_id=due.queue.object_id,
             directory_id=due.directory_id,
             error=None,
-            recounted=due.recounted,
+            recounted=(),  # nothing is exported twice where nothing is exported
         )
         self._calm(exporter)
         if due.tables:
@@ -315,7 +315,7 @@ class ExportManager:
         due = await self._ask(find_due_tables, self._task(ref, name, config, origin))
         if isinstance(due, ErrorInfo):
             return OneExportPreview(config, origin.instant, error=due)
-        error = origin.error(due.mismatches[0]) if due.mismatches else None
+        error = origin.error(next(iter(due.mismatches.values()))) if due.mismatches else None
         return OneExportPreview(
             config, origin.instant, due.tables, due.waiting_row_count, due.progress.last_export_unix_ts, error
         )

@@ -31,7 +31,7 @@ class ExportOutcome:
 
     mismatch_count: int = 0
     recounted: Sequence[int] = ()
-    """Partitions counted from their start, because their progress was not that of their tablets."""
+    """Partitions whose progress no tablet continues: exported rows may be exported again."""
 
     error: ErrorInfo | None = None
     made: list[TablePart] = field(default_factory=list)

@@ -106,17 +106,17 @@ def advance(progress: StoredProgress, part: TablePart, tablet_ids: Sequence[str]
         part: the table.
         tablet_ids: by index.
     """
+    tablets = dict(progress.tablets)
     for chunk in part.chunks:
-        old = progress.tablets.get(chunk.tablet_index, TabletProgress())
-        new = TabletProgress(
+        old = tablets.get(chunk.tablet_index, TabletProgress())
+        tablets[chunk.tablet_index] = TabletProgress(
             chunk.id,
             max(old.max_timestamp, chunk.max_timestamp),
             chunk.end_row_index,
             old.chunk_count + 1,
             tablet_ids[chunk.tablet_index],
         )
-        progress = progress.with_tablet(chunk.tablet_index, new)
-    return replace(progress, last_export_unix_ts=part.tick)
+    return replace(progress, tablets=tablets, last_export_unix_ts=part.tick)
 
 
 def finish(progress: StoredProgress, now: datetime, queue_object_id: str, *, complete: bool) -> StoredProgress:
@@ -130,19 +130,22 @@ def own_progress(progress: StoredProgress, queue_object_id: str) -> StoredProgre
     return progress if progress.queue_object_id in (queue_object_id, NULL_ID) else NOTHING_EXPORTED
 
 
-def find_future_error(progress: StoredProgress, upper_bound: int) -> str | None:
-    """Why nothing can be exported until a time that has not come; None if something can be.
+def find_future_error(progress: StoredProgress, upper_bound: int, now: datetime) -> str | None:
+    """Error of an export whose last table has a tick in the future; None if there is no such table.
+
+    A tick between the last tick of the schedule and the present is no error: the period has become longer.
 
     Args:
-        progress: of the export.
-        upper_bound: the last tick there was, by the agent's clock.
+        progress: progress of the export.
+        upper_bound: the last tick of the schedule, by the agent's clock.
+        now: the present, by the agent's clock.
     """
-    if progress.last_export_unix_ts <= upper_bound:
+    if progress.last_export_unix_ts <= now.timestamp():
         return None
     return (
-        f"The last table is of tick {progress.last_export_unix_ts}, which is later than the last tick there was,"
-        f" {upper_bound}: the clock of an agent is or was wrong. Nothing is exported until then. Check the clocks; then"
-        ' set "last_export_unix_ts" in "queue_static_export_progress" of the directory to that last tick'
+        f"The last table has tick {progress.last_export_unix_ts}, which is in the future: the last tick was"
+        f" {upper_bound}. The clock of an agent is or was wrong. Exports wait until that tick. Check the clocks; then"
+        f' set "last_export_unix_ts" in "queue_static_export_progress" of the directory to {upper_bound}'
     )
 
 

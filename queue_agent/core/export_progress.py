@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -89,22 +89,18 @@ class StoredProgress:
         Args:
             tablet_ids: by partition index.
         """
-        row_counts: dict[int, int] = {}
-        for index, tablet_id in tablet_ids.items():
-            own = self.find_tablet(tablet_id)
-            if own is not None:
-                row_counts[index] = own.row_count
+        own = self.by_tablet()
+        row_counts = {index: own[one].row_count for index, one in tablet_ids.items() if one in own}
         foreign = frozenset(index for index, tablet in self.tablets.items() if tablet.row_count > 0)
         return ExportProgress(row_counts, foreign - row_counts.keys())
 
-    def find_tablet(self, tablet_id: str) -> TabletProgress | None:
-        """Progress of a tablet, whatever its index was; the least if somebody wrote it down twice."""
-        own = [tablet for tablet in self.tablets.values() if tablet.tablet_id == tablet_id != NULL_ID]
-        return min(own, key=lambda tablet: tablet.row_count, default=None)
-
-    def with_tablet(self, index: int, tablet: TabletProgress) -> StoredProgress:
-        """The same, further in one tablet."""
-        return replace(self, tablets={**self.tablets, index: tablet})
+    def by_tablet(self) -> Mapping[str, TabletProgress]:
+        """Progress by the id of its tablet, whatever the index was; the least if the document names a tablet twice."""
+        found: dict[str, TabletProgress] = {}
+        for one in self.tablets.values():
+            if one.tablet_id != NULL_ID and one.row_count <= found.get(one.tablet_id, one).row_count:
+                found[one.tablet_id] = one
+        return found
 
     def to_map(self) -> dict[str, Any]:
         """As it is stored and published."""
@@ -190,6 +186,26 @@ def keep_tablets(progress: StoredProgress, known: Sequence[TabletProgress | None
     return replace(progress, tablets={index: one for index, one in enumerate(known) if one is not None})
 
 
+def without_tablets(progress: StoredProgress, indexes: Container[int]) -> StoredProgress:
+    """The progress of all other tablets."""
+    return replace(progress, tablets={index: one for index, one in progress.tablets.items() if index not in indexes})
+
+
+def dropped_indexes(before: StoredProgress, after: StoredProgress) -> Sequence[int]:
+    """Indexes of progress with rows that no tablet continues. Wherever these rows are now, they are exported again.
+
+    Args:
+        before: progress as stored.
+        after: progress of the present tablets.
+    """
+    kept = {(one.last_chunk, one.row_count) for one in after.tablets.values()}
+    return [
+        index
+        for index, one in sorted(before.tablets.items())
+        if one.row_count > 0 and (one.last_chunk, one.row_count) not in kept
+    ]
+
+
 def _tablet(value: Any) -> TabletProgress:
     value = _map(value)
     return TabletProgress(
@@ -203,7 +219,8 @@ def _tablet(value: Any) -> TabletProgress:
 
 def _tablet_index(text: Any) -> int:
     """YSON has no other keys than strings."""
-    if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS:
+    is_number = isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
+    if not is_number or str(int(text)) != text:  # "0" and "00" would be one tablet with two entries
         raise ValueError(f"expected the index of a tablet, got {text!r}")
     return int(text)
 

@@ -89,13 +89,14 @@ def _find_state(state: ExportState | None, config: ExportConfig, row: QueueRow) 
 def _recounted_alert(recounted: Mapping[str, Sequence[int]], origin: Origin) -> ErrorInfo:
     inner = [
         origin.error(
-            f'Export "{name}" has counted partitions {", ".join(map(str, indexes))} from their start',
+            f'Export "{name}" cannot continue its progress of partitions {", ".join(map(str, indexes))}',
             attributes={"export_name": name, "partition_indexes": list(indexes)},
         )
         for name, indexes in sorted(recounted.items())
     ]
     return origin.error(
-        "The queue was resharded: rows that were exported before may be in its tables twice, none is missing",
+        "The queue was resharded, or its export progress was edited: exported rows may be in its tables twice, none is"
+        " missing",
         inner_errors=inner,
     )
 

@@ -44,7 +44,7 @@ class ExportState:
     """Of the last task; None: it did what it had to."""
 
     recounted: Sequence[int] = ()
-    """Partitions that the last task counted from their start, because their progress was not that of their tablets."""
+    """Partitions whose progress no tablet continued in the last task: exported rows may have been exported again."""
 
     def to_map(self) -> dict[str, Any]:
         """The exporter's own view, in the agent's tree."""

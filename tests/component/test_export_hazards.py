@@ -134,7 +134,7 @@ async def test_a_last_table_of_the_future_is_told(world: ExportWorld) -> None:
     await world.user.set(PROGRESS, {"last_export_unix_ts": tick + 86400})
     agent = await world.start()
     found = await eventually(lambda: alerts(agent), lambda found: EXPORT_FAILED in found)
-    assert f"later than the last tick there was, {tick}" in str(found)
+    assert f"in the future: the last tick was {tick}" in str(found)
     await world.user.set(PROGRESS, {"last_export_unix_ts": tick - PERIOD})
     await world.exported(["a"])
 

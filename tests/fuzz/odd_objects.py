@@ -10,7 +10,7 @@ from typing import Any, Final
 from queue_agent.config.agent import DYNAMIC_SECTIONS, AgentConfig
 from queue_agent.core.attributes import CONSUMER_ATTRIBUTES, QUEUE_ATTRIBUTES
 from queue_agent.core.export_config import parse_exports
-from queue_agent.core.export_progress import NOTHING_EXPORTED, StoredProgress, TabletProgress
+from queue_agent.core.export_progress import StoredProgress, TabletProgress
 from queue_agent.core.state_schema import LATEST_VERSION, StateColumn, tables_at
 from queue_agent.core.trim_config import AutoTrimConfig
 from queue_agent.wire import yson
@@ -151,7 +151,7 @@ GOOD_EXPORT: Final[Mapping[str, Any]] = {
         "output_table_name_pattern": "%UNIX_TS",
     }
 }
-GOOD_PROGRESS: Final = NOTHING_EXPORTED.with_tablet(0, TabletProgress()).to_map()
+GOOD_PROGRESS: Final = StoredProgress(tablets={0: TabletProgress()}).to_map()
 _REPLICA: Final = {"cluster_name": "hume", "replica_path": "//tmp/healthy/q", "state": "enabled", "mode": "sync"}
 GOOD_META: Final[Mapping[str, Any]] = {
     "replicated_table_meta": {"replicas": {"1-2-3-4": {**_REPLICA, "content_type": "data"}}},

@@ -403,6 +403,9 @@ class TruthExportTransaction(TruthExportView):
         self._made.setdefault(directory_id, set()).update(row.number for chunk in chunks for row in chunk.rows)
         self._wire.answered()
 
+    async def generate_timestamp(self) -> int:
+        return 0
+
     async def set_progress(self, directory_id: str, progress: StoredProgress) -> None:
         self._wire.ask()
         self._progress[directory_id] = progress

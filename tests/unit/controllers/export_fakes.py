@@ -86,6 +86,9 @@ class FakeExports:
     ) -> None:
         self.made[name] = part
 
+    async def generate_timestamp(self) -> int:
+        return 0
+
     async def set_progress(self, directory_id: str, progress: StoredProgress) -> None:
         self.progress[directory_id] = progress
 

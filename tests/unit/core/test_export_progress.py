@@ -51,6 +51,40 @@ def test_numbers_are_of_the_types_they_have_in_yt() -> None:
     assert not isinstance(stored["tablets"]["0"]["row_count"], Unsigned)
 
 
+class CountedId(str):
+    """An id that counts how often others are compared with it."""
+
+    __slots__ = ()
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedId.comparisons += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_the_work_for_a_queue_grows_with_its_tablets_and_not_with_their_square() -> None:
+    ids = [CountedId(f"5-6-7-{index:x}") for index in range(1000)]
+    progress = StoredProgress(tablets={index: TabletProgress("1-2-3-4", 5, 6, 7, one) for index, one in enumerate(ids)})
+    CountedId.comparisons = 0
+    assert len(progress.reached(dict(enumerate(reversed(ids)))).row_counts) == len(ids)
+    assert CountedId.comparisons < 10 * len(ids)
+
+
+@pytest.mark.parametrize("counts", [(5, 3), (3, 5)])
+def test_of_two_entries_for_a_tablet_the_least_counts(counts: tuple[int, int]) -> None:
+    progress = StoredProgress(
+        tablets={index: TabletProgress("1-2-3-4", 5, count, 7, "5-6-7-8") for index, count in enumerate(counts)}
+    )
+    assert progress.reached({0: "5-6-7-8"}).row_counts == {0: 3}
+
+
+def test_an_index_has_one_spelling() -> None:
+    with pytest.raises(ValueError, match="expected the index of a tablet, got '00'"):
+        StoredProgress.parse({"tablets": {"0": {}, "00": {"row_count": 5}}})
+
+
 def test_older_agents_have_other_names() -> None:
     old = {
         "last_successful_export_iteration_instant": "2024-05-01T10:20:30.000000Z",
