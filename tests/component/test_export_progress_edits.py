@@ -53,11 +53,11 @@ async def test_a_last_chunk_that_is_edited_makes_copies_with_an_alert(world: Exp
 
 async def test_a_longer_period_is_no_wrong_clock(world: ExportWorld) -> None:
     agent = await start(world)
-    tick = world.to_next_tick(60 * PERIOD)
+    tick = world.to_next_tick(5 * PERIOD)
     await world.write("d")
     world.to_next_tick()
     await eventually(lambda: exported_rows(world), lambda rows: "d" in rows)
-    await world.configure(export_period=60 * PERIOD * 1000)
+    await world.configure(export_period=5 * PERIOD * 1000)
     await world.write("e")
 
     async def last_tick() -> Any:
@@ -66,7 +66,7 @@ async def test_a_longer_period_is_no_wrong_clock(world: ExportWorld) -> None:
 
     await eventually(last_tick, lambda found: found == tick)
     assert await alerts(agent) == {}
-    world.to_next_tick(60 * PERIOD)
+    world.to_next_tick(5 * PERIOD)
     await eventually(lambda: exported_rows(world), lambda rows: rows[-1] == "e")
     assert await alerts(agent) == {}
 
