@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queue_agent.core.exports import EXPORT_FAILED, EXPORT_RECOUNTED
-from tests.component.export_world import DIRECTORY, PERIOD, PROGRESS, QUEUE, ExportWorld, export_world
+from tests.component.export_world import DIRECTORY, PROGRESS, QUEUE, ExportWorld, export_world
 from tests.component.running_agent import RunningAgent, eventually
 from tests.component.test_export_hazards import TRIMMING, alerts, exported_rows, reshard
 
@@ -49,26 +49,6 @@ async def test_a_last_chunk_that_is_edited_makes_copies_with_an_alert(world: Exp
     await eventually(lambda: exported_rows(world), lambda rows: rows == list("abcab"))
     found = await eventually(lambda: alerts(agent), lambda found: EXPORT_RECOUNTED in found)
     assert "partitions 0" in str(found)
-
-
-async def test_a_longer_period_is_no_wrong_clock(world: ExportWorld) -> None:
-    agent = await start(world)
-    tick = world.to_next_tick(5 * PERIOD)
-    await world.write("d")
-    world.to_next_tick()
-    await eventually(lambda: exported_rows(world), lambda rows: "d" in rows)
-    await world.configure(export_period=5 * PERIOD * 1000)
-    await world.write("e")
-
-    async def last_tick() -> Any:
-        exporters = await agent.orchid("queue_agent", "queues", f"hume:{QUEUE}", "exporters")
-        return exporters["minutely"]["last_successful_export_unix_ts"]
-
-    await eventually(last_tick, lambda found: found == tick)
-    assert await alerts(agent) == {}
-    world.to_next_tick(5 * PERIOD)
-    await eventually(lambda: exported_rows(world), lambda rows: rows[-1] == "e")
-    assert await alerts(agent) == {}
 
 
 async def test_rows_stay_while_chunks_contradict_the_progress(world: ExportWorld) -> None:

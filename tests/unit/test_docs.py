@@ -73,6 +73,10 @@ def test_every_test_that_the_page_of_hazards_names_is_there() -> None:
     named = re.findall(r"`(?:\.\.\.|([a-z0-9_/]+\.py))(?:::(\w+))?`", page)
     for path, test in named:
         in_file = path or in_file
-        text = (ROOT / "tests" / in_file).read_text() if not in_file.startswith(("wire/", "core/", "adapters/", "isolation.py")) else ""
+        text = (
+            (ROOT / "tests" / in_file).read_text()
+            if not in_file.startswith(("wire/", "core/", "adapters/", "isolation.py"))
+            else ""
+        )
         assert not test or f"def {test}(" in text, (in_file, test)
     assert len([test for _, test in named if test]) > 30

@@ -13,6 +13,7 @@ from queue_agent.core.export_planning import (
     TablePart,
     advance,
     cut,
+    find_future_error,
     find_mismatch,
     finish,
     new_chunk_ids,
@@ -160,3 +161,9 @@ def test_pieces_hold_all_rows_in_order_and_not_too_many(
 
 def test_chunks_that_touch_are_read_together() -> None:
     assert [piece.rows for piece in cut(chunks_of(0, [1, 2, 3]), 100, 10)] == [range(3)]
+
+
+def test_only_a_tick_that_has_not_come_tells_of_a_wrong_clock() -> None:
+    now = int(NOW.timestamp())
+    assert find_future_error(StoredProgress(last_export_unix_ts=now), now - 3600, NOW) is None  # a longer period
+    assert "in the future" in str(find_future_error(StoredProgress(last_export_unix_ts=now + 1), now - 3600, NOW))
