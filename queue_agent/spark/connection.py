@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -11,9 +11,14 @@ from typing import Any, Final
 
 import yt.wrapper
 from yt.wrapper import YtClient
+from yt.wrapper.dynamic_table_commands import get_dynamic_table_retriable_errors
+from yt.wrapper.errors import YtNoSuchTransaction
 from yt.wrapper.http_driver import HeavyProxyProvider
+from yt.wrapper.http_helpers import get_retriable_errors
+from yt.wrapper.retries import run_with_retries
 from yt.wrapper.ypath import TablePath
 
+from queue_agent.spark.errors import OutcomeUnknown
 from queue_agent.spark.options import ConnectionOptions
 
 # With every request ytsaurus-client tries to import this, in vain. In Python 3.11 that fails with a KeyError if garbage
@@ -60,11 +65,41 @@ def tablet_transaction(options: ConnectionOptions, timeout_seconds: float) -> It
     """A client in whose transaction all commands run; it commits when the context is left without an error.
 
     The transaction lives at one proxy, so one is chosen, and no other is asked.
+
+    Raises:
+        OutcomeUnknown: the commit was sent, and no answer tells whether it was carried out. After any other error
+            nothing was.
     """
     proxy = HeavyProxyProvider(client_of(options))()
     client = _kept_client(with_proxy(options, proxy), discovery=False)
-    with client.Transaction(type="tablet", timeout=int(timeout_seconds * 1000)):
-        yield client
+    is_committing = False
+    try:
+        with client.Transaction(type="tablet", timeout=int(timeout_seconds * 1000)):
+            yield client
+            is_committing = True
+    except (*get_retriable_errors(), YtNoSuchTransaction) as error:
+        # A commit that was carried out and is sent again finds no transaction.
+        if not is_committing:
+            raise
+        raise OutcomeUnknown(
+            f"a transaction at {proxy} was to be committed, and no answer tells whether it was: {error}; look at the "
+            "table before its rows are written again"
+        ) from error
+
+
+def repeat(options: ConnectionOptions, action: Callable[[], None]) -> None:
+    """Do again what failed without having changed anything, as often as requests are sent.
+
+    Args:
+        options: tell how often.
+        action: raises OutcomeUnknown, or any other error that is not the cluster's passing one, to be done no more.
+    """
+    run_with_retries(
+        action,
+        retry_count=options.retries,
+        backoff_config=_retries(options)["backoff"],
+        exceptions=get_dynamic_table_retriable_errors(),
+    )
 
 
 def _kept_client(options: ConnectionOptions, *, discovery: bool) -> YtClient:
@@ -92,8 +127,8 @@ def cluster_of(path: str) -> tuple[str | None, str]:
     return (str(cluster) if cluster is not None else None), plain
 
 
-def _config(options: ConnectionOptions) -> dict[str, Any]:
-    retries: Mapping[str, Any] = {
+def _retries(options: ConnectionOptions) -> Mapping[str, Any]:
+    return {
         "enable": options.retries > 1,
         "count": options.retries,
         "backoff": {
@@ -106,10 +141,17 @@ def _config(options: ConnectionOptions) -> dict[str, Any]:
             },
         },
     }
+
+
+def _config(options: ConnectionOptions) -> dict[str, Any]:
+    retries = _retries(options)
     return {
         # Between machines of one place, packing rows takes longer than sending them.
         "proxy": {"retries": retries, "accept_encoding": "identity", "content_encoding": "identity"},
         "dynamic_table_retries": retries,
+        # Each attempt of these has a transaction of its own, and pauses of minutes by default.
+        "write_retries": retries,
+        "concatenate_retries": retries,
         # A failed ping must not interrupt Spark's worker: the commit of the transaction tells.
         "ping_failed_mode": "pass",
     }

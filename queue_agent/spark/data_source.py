@@ -70,7 +70,7 @@ class YtDataSource(DataSource):
                     f"{options.path} is a dynamic table: a write that fails leaves some of its rows there, and repeats "
                     "others; inconsistent_dynamic_write=true says that this is well"
                 )
-            return DynamicTableWriter(options, _encoder(options, schema, info))
+            return DynamicTableWriter(options, _encoder(options, schema, info), is_sorted=info.sorted)
         return StaticTableWriter(_static_target(options, schema, info, append=not overwrite))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802 - Spark's name
@@ -85,7 +85,7 @@ class YtDataSource(DataSource):
                 raise OptionError(f"{options.path} is a static table, in which every batch is written once anyway")
             return StaticTableStreamWriter(_static_target(options, schema, info, append=True))
         if options.ledger_path is None:
-            return DynamicTableStreamWriter(options, _encoder(options, schema, info))
+            return DynamicTableStreamWriter(options, _encoder(options, schema, info), is_sorted=info.sorted)
         create_ledger(options.connection, options.ledger_path)
         dropped = SERVICE_COLUMNS if options.consumer_path is not None else ()
         return TransactionWriter(options, schema, _encoder(options, schema, info, dropped))

@@ -29,5 +29,9 @@ class QueueUnavailable(ConnectorError):
     """A partition gives no rows although it should have some: unmounted, or served by nobody."""
 
 
+class OutcomeUnknown(ConnectorError):
+    """What changes something got no answer that tells: it was carried out, or it was not."""
+
+
 class ConsumerMoved(ConnectorError):
     """Somebody else moved the consumer back, or moves it at the same time."""

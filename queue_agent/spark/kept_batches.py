@@ -12,7 +12,7 @@ from uuid import uuid4
 from yt.wrapper.errors import YtResponseError
 
 from queue_agent.spark.connection import client_of
-from queue_agent.spark.errors import ConnectorError
+from queue_agent.spark.errors import ConnectorError, OutcomeUnknown
 from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.requests import Request
 
@@ -49,7 +49,11 @@ class KeptBatches:
         self._folder = f"{ledger_path}.batches"
 
     def keep(self, batch: Batch) -> str:
-        """Make a file of a batch, all at once; its path, which is another one every time."""
+        """Make a file of a batch, all at once; its path, which is another one every time.
+
+        Raises:
+            OutcomeUnknown: it did not get the content that was written; there is no file.
+        """
         path = f"{self._folder}/{batch.query_id}-{batch.batch_id}-{uuid4().hex}"
         client = client_of(self._connection)
         attributes = {
@@ -59,6 +63,10 @@ class KeptBatches:
         with client.Transaction():
             client.create("file", path, attributes=attributes, recursive=True)
             client.write_file(path, b"".join(request.rows for request in batch.requests))
+            # ytsaurus-client writes a piece once more where no answer tells that it was written.
+            found = int(client.get(f"{path}/@uncompressed_data_size"))
+            if found != batch.byte_count:
+                raise OutcomeUnknown(f"{path} has {found} bytes where {batch.byte_count} were written; it is not kept")
         return path
 
     def load(self, path: str, query_id: str, batch_id: int) -> Batch:

@@ -17,6 +17,7 @@ from yt.wrapper.ypath import TablePath
 from queue_agent.spark.connection import client_of
 from queue_agent.spark.dynamic_sink import Messages
 from queue_agent.spark.encoding import RowEncoder, gathered
+from queue_agent.spark.errors import OutcomeUnknown
 from queue_agent.spark.options import WriteOptions
 from queue_agent.spark.sinks import TaskReport, new_report
 
@@ -75,6 +76,8 @@ class StaticTarget:
             path = TablePath(part.path, append=True)
             client.write_table(path, rows, format=YsonFormat(format="binary"), raw=True)
             part.add(batch, len(rows))
+        if part.path is not None:
+            check_row_count(client, part.path, part.row_count)
         return part
 
     def publish(self, messages: Messages, batch: tuple[str, int] | None) -> None:
@@ -97,14 +100,35 @@ class StaticTarget:
             client.remove(path, force=True)
 
     def _concatenate(self, client: YtClient, paths: Sequence[str]) -> None:
+        """Within a transaction that has the table's lock."""
         if paths:
+            rows_of = [client.get(f"{path}/@row_count") for path in (*paths, self.options.path)]
+            wanted = sum(rows_of) if self.append else sum(rows_of[:-1])
             client.concatenate(paths, TablePath(self.options.path, append=self.append))
+            check_row_count(client, self.options.path, wanted)
         elif not self.append:
             client.write_table(self.options.path, b"", format=YsonFormat(format="binary"), raw=True)
 
     @property
     def _parts_folder(self) -> str:
         return f"{self.options.path}.parts"
+
+
+def check_row_count(client: YtClient, path: str, wanted: int) -> None:
+    """See that a table which nobody else writes to has what was written, before its rows are shown.
+
+    ytsaurus-client writes each piece in a transaction of its own, inside that of the table, and writes the piece once
+    more where the commit of that got no answer.
+
+    Raises:
+        OutcomeUnknown: rows are missing, or are there twice.
+    """
+    found = int(client.get(f"{path}/@row_count"))
+    if found != wanted:
+        raise OutcomeUnknown(
+            f"{path} has {found} rows where {wanted} were written: an answer of the cluster was lost; nothing of it is "
+            "shown"
+        )
 
 
 class StaticTableWriter(DataSourceArrowWriter):

@@ -87,6 +87,10 @@ class CuttingRelay:
         """Break the connection of one request for a command, after letting `skip` others of it pass."""
         self._cuts.append(_Cut(command, where, reset, skip))
 
+    def cut_no_more(self) -> None:
+        """Forget cuts that no request has come for."""
+        self._cuts.clear()
+
     def double(self, command: str, *, skip: int = 0) -> None:
         """Have one request carried out twice, as something between client and cluster may; one answer comes back."""
         self._cuts.append(_Cut(command, None, reset=False, skip=skip))
@@ -138,13 +142,13 @@ class CuttingRelay:
                 opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         if where is Where.BEFORE_HEAD:
             return False
-        length = int(_fields(head).get("content-length", "0"))
         if where is Where.IN_BODY:
+            length = int(_fields(head).get("content-length", "0"))
             half = await reader.readexactly(length // 2)
             cluster_writer.write(head + half if length else head[: len(head) // 2])
             await cluster_writer.drain()
             return False
-        request = head + await reader.readexactly(length)
+        request = head + await _read_body(reader, head)
         for _ in range(2 if cut is not None and where is None else 1):
             cluster_writer.write(request)
             answer = await _read_answer(cluster_reader)
@@ -161,19 +165,25 @@ class CuttingRelay:
 
 
 async def _read_answer(reader: asyncio.StreamReader) -> bytes:
-    answer = await reader.readuntil(b"\r\n\r\n")
-    fields = _fields(answer)
+    head = await reader.readuntil(b"\r\n\r\n")
+    return head + await _read_body(reader, head)
+
+
+async def _read_body(reader: asyncio.StreamReader, head: bytes) -> bytes:
+    """What comes after a head, as it is framed."""
+    fields = _fields(head)
     if "chunked" not in fields.get("transfer-encoding", ""):
-        return answer + await reader.readexactly(int(fields.get("content-length", "0")))
+        return await reader.readexactly(int(fields.get("content-length", "0")))
+    body = b""
     size = -1
     while size:
         line = await reader.readuntil(b"\r\n")
         size = int(line, 16)
-        answer += line + (await reader.readexactly(size + 2) if size else b"")
+        body += line + (await reader.readexactly(size + 2) if size else b"")
     while line != b"\r\n":
         line = await reader.readuntil(b"\r\n")
-        answer += line
-    return answer
+        body += line
+    return body
 
 
 def _fields(head: bytes) -> dict[str, str]:
