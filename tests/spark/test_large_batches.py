@@ -12,7 +12,7 @@ from yt.wrapper.errors import YtResponseError
 
 from queue_agent.spark.connection import client_of
 from queue_agent.spark.data_source import YtDataSource
-from queue_agent.spark.errors import ConnectorError
+from queue_agent.spark.errors import ConnectorError, OutcomeUnknown
 from queue_agent.spark.kept_batches import Batch
 from queue_agent.spark.ledger import Progress, find_progress
 from queue_agent.spark.options import OptionReader
@@ -130,7 +130,7 @@ def test_a_batch_that_was_cut_off_goes_on_with_the_rows_that_it_had(target: Targ
         assert is_begun == (transactions_before > 0)
         if is_begun:
             target.home.faults.drop("commit_transaction", count=1, executed=True)
-            with pytest.raises(OSError):
+            with pytest.raises(OutcomeUnknown):
                 target.commit(batch_id, [])
 
         target.commit(batch_id, repeated)

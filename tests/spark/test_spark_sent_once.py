@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pytest
@@ -23,9 +23,10 @@ from yt.wrapper.errors import YtError
 from queue_agent.spark import connection
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import ConnectorError, OutcomeUnknown
+from queue_agent.spark.kept_batches import Batch, KeptBatches
 from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.queues import Consumer, QueueName
-from queue_agent.spark.requests import TransactionLimits
+from queue_agent.spark.requests import Request, TransactionLimits
 from queue_agent.spark.transaction_sink import TransactionWriter
 from queue_agent.testing import LocalCluster
 from tests.component.cutting_relay import CuttingRelay, Where
@@ -201,6 +202,41 @@ def test_a_commit_without_an_answer_is_told_and_not_repeated(world: World) -> No
         with pytest.raises(OutcomeUnknown, match="no answer tells whether it was"):
             write()
         assert there() == _ROWS[:2]
+
+
+def test_what_is_kept_of_a_batch_is_what_was_written_whichever_answer_is_lost(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = connection._config
+
+    def in_pieces(options: ConnectionOptions) -> dict[str, Any]:
+        made = config(options)
+        # Between one and two of these is written piece by piece; more goes to files of its own, which are put together.
+        return made | {"write_retries": {**made["write_retries"], "chunk_size": 16}}
+
+    monkeypatch.setattr(connection, "_config", in_pieces)
+    batch = Batch("query", 0, [Request(letter * 8, 1) for letter in (b"A", b"B", b"C")], {})
+    content = b"".join(request.rows for request in batch.requests)
+    ledger = f"{world.folder}/ledger"
+    with world.relay() as relay:
+        kept = KeptBatches(ConnectionOptions(relay.address, None, _RETRIES), ledger)
+        assert kept.load(kept.keep(batch), "query", 0) == batch
+        commits = relay.came["commit_transaction"]
+        assert relay.came["write_file"] == 2, "only the first piece replaces what there is"
+        assert not relay.came["concatenate"]
+        refused = 0
+        for number in range(commits):
+            for _ in range(_RETRIES):
+                relay.cut("commit_transaction", Where.BEFORE_ANSWER, skip=number)
+            try:
+                path = kept.keep(batch)
+            except _LOST:
+                refused += 1
+            else:
+                assert world.cluster.client.read_file(path).read() == content, number
+                assert kept.load(path, "query", 0) == batch, number
+            relay.cut_no_more()
+    assert 0 < refused < commits
 
 
 def test_a_consumer_whose_move_was_not_answered_is_where_it_should_be(world: World) -> None:
