@@ -101,6 +101,26 @@ def test_nothing_is_seen_of_a_run_that_failed_and_the_next_does_it_all(
     assert tables(world) == [name]
 
 
+def test_a_piece_that_is_there_twice_since_its_answers_were_lost_is_not_published(
+    spark: SparkSession, world: World, home: LocalCluster
+) -> None:
+    world.write(0, count=5)
+    world.now += HOUR + timedelta(minutes=1)
+    retries = 2
+    # The first commit of a run is that of what a task has written.
+    with (
+        home.faults.drop("commit_transaction", count=retries, executed=True) as lost,
+        pytest.raises(ExportError, match="has 10 rows where tasks have written 5; nothing is published"),
+    ):
+        world.table_exporter(spark, read_options={"retries": str(retries)}).run()
+    assert lost.hits == retries
+    assert tables(world) == []
+    assert world.consumed() == {}
+    assert world.table_exporter(spark).run() is not None
+    [name] = tables(world)
+    assert keys(read(world, name)) == [(0, row) for row in range(5)]
+
+
 def test_rows_may_be_changed_on_the_way(spark: SparkSession, world: World) -> None:
     world.write(0, count=6)
     world.now += HOUR + timedelta(minutes=1)
