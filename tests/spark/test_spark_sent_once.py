@@ -32,6 +32,8 @@ from queue_agent.testing import LocalCluster
 from tests.component.cutting_relay import CuttingRelay, Where
 from tests.spark.queues import create_consumer, create_queue, offsets, rows_of
 
+pytestmark = pytest.mark.slow
+
 _NUMBERS: Final = [{"name": "number", "type": "int64"}]
 _SCHEMA: Final = StructType().add("number", LongType())
 _ROWS: Final = [0, 1, 2, 3]
