@@ -67,7 +67,7 @@ check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps i
 	IMAGE_ROOT=$(TOOLS_HOME)/root $(BIN)/pytest -q -rs deploy/image_tests
 
 check-spark: .venv/dev.installed  ## exports by executors with working directories of their own; needs Java 17
-	SPARK_REMOTE=1 $(BIN)/pytest -q -rs tests/spark/test_remote_executors.py
+	REMOTE_EXECUTORS=1 $(BIN)/pytest -q -rs tests/spark/test_remote_executors.py
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
 	@command -v chromedriver >/dev/null || \

@@ -19,7 +19,7 @@ def world(home: LocalCluster, folder: str, tmp_path: Path) -> World:
     return World(home, folder, tmp_path / "relative")
 
 
-@pytest.mark.skipif("SPARK_REMOTE" not in os.environ, reason="takes 20 s: make check-spark")
+@pytest.mark.skipif("REMOTE_EXECUTORS" not in os.environ, reason="takes 20 s: make check-spark")
 def test_a_target_means_the_same_to_driver_and_executors_or_is_refused(world: World, tmp_path: Path) -> None:
     world.write(0, 1)
     root = Path(__file__).parents[2]
