@@ -11,9 +11,11 @@ COPY requirements-image.txt ./
 RUN python -m pip install --require-hashes --only-binary :all: --requirement requirements-image.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY queue_agent/ queue_agent/
+COPY yt_local/ yt_local/
+COPY yt_wire/ yt_wire/
 # What only builds stays behind.
 RUN python -m pip install --no-deps --no-build-isolation . \
-    && python -m pip uninstall --yes flit-core setuptools pip
+    && python -m pip uninstall --yes editables hatchling packaging pathspec pluggy tomlkit trove-classifiers setuptools pip
 
 FROM python:3.11.14-slim-bookworm AS agent
 ARG VERSION=0.1.0

@@ -130,12 +130,12 @@ lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin
 	done
 
 docs: .venv/dev.installed  ## generate the reference pages
-	$(BIN)/python -m queue_agent.reference
+	$(BIN)/python -m queue_agent.cli.reference
 	$(BIN)/python -m deploy.grafana.generate
 	$(BIN)/python -m helm.generate.files
 
 proto: .venv/dev.installed  ## generate the Python code of the protobuf messages
-	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. queue_agent/wire/proto/*.proto
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. yt_wire/proto/*.proto
 
 clean:
 	rm -rf .venv

@@ -12,8 +12,8 @@ from typing import Any, Final
 import yt.wrapper
 
 from benchmarks.cluster_process import NAME, ClusterProcess, cluster_process
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.adapters.yt_http import YtHttp
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 
 QUEUE_COUNT: Final = 100

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from queue_agent.local_cluster.runner import LocalClusters
+from yt_local.runner import LocalClusters
 
 NAME: Final = "bench"
 """Of the cluster."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from queue_agent.testing import local_clusters
+from yt_local.testing import local_clusters
 
 WANTED_MILLISECONDS: Final = 200
 

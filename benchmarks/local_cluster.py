@@ -17,8 +17,8 @@ from typing import Any, Final
 import yt.wrapper
 
 from benchmarks.cluster_process import ClusterProcess, cluster_process
-from queue_agent.wire import yson
-from queue_agent.wire.http import COMMAND_PREFIX, HEADER_FORMAT, PARAMETERS, YSON_TEXT_HEADER_FORMAT, encode_parameters
+from yt_wire import yson
+from yt_wire.http import COMMAND_PREFIX, HEADER_FORMAT, PARAMETERS, YSON_TEXT_HEADER_FORMAT, encode_parameters
 
 BATCH: Final = 1000
 """Rows of a request."""

@@ -13,14 +13,11 @@ from typing import Final
 
 from aiohttp import web
 
-from queue_agent.adapters.metrics import Metrics
-from queue_agent.adapters.metrics_server import MetricsServer
+from queue_agent.adapters.metrics.metrics import Metrics
+from queue_agent.adapters.serving.metrics_server import MetricsServer
 from queue_agent.config.serving import MetricsConfig
-from queue_agent.controllers.board import Board
-from queue_agent.core.rates import Counters
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
-from queue_agent.core.snapshots import (
+from queue_agent.controllers.status.board import Board
+from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
     ConsumerSnapshot,
@@ -32,6 +29,9 @@ from queue_agent.core.snapshots import (
     QueueView,
     Role,
 )
+from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.refs import CrossClusterRef
 
 QUEUES: Final = 5_000
 PARTITIONS: Final = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queue_agent.cli import main
+from queue_agent.cli.main import main
 
 if __name__ == "__main__":
     main()

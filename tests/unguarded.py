@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from queue_agent.config.passes import ControllerConfig
-from queue_agent.controllers.board import Board
-from queue_agent.controllers.clusters import Clusters
-from queue_agent.controllers.context import ControllerContext
-from queue_agent.core.error_info import Origin
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import Registration
-from queue_agent.core.trim_journal import TrimRecord
+from queue_agent.controllers.passes.clusters import Clusters
+from queue_agent.controllers.status.board import Board
+from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.values.error_info import Origin
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.ports.cluster import Permit
 from queue_agent.ports.passes import Clock, PassObserver
 

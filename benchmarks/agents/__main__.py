@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from benchmarks.scale.probe import Probe
 from benchmarks.scale.processes import AgentProcess, agent_process, stand_in_process
 from benchmarks.scale.world import Load, Size
-from queue_agent.wire.error import YtError
+from yt_wire.error import YtError
 
 LOAD = Load(1)
 

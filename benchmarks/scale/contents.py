@@ -15,7 +15,7 @@ from benchmarks.scale.world import (
     number_of,
     queue_path,
 )
-from queue_agent.wire import yson
+from yt_wire import yson
 
 _CELL: Final = "1-2-3e902bc-4"
 

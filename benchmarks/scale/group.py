@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from queue_agent.wire import yson
+from yt_wire import yson
 
 ROOT: Final = "//sys/queue_agents"
 MAPPING: Final = f"{ROOT}/queue_agent_object_mapping"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from queue_agent.wire import yson
+from yt_wire import yson
 
 _REQUEST: Final = re.compile(rb"(GET|PUT|POST) /api/v4/(\w+)[^\n]*\n")
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")

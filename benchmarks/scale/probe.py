@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from benchmarks.scale.world import CLUSTER, STILL, Load, Size, World, consumer_path, queue_path
-from queue_agent.wire import orchid
-from queue_agent.wire.error import YtError
-from queue_agent.wire.orchid import Verb, join_path
-from queue_agent.wire.proto.ypath_pb2 import TReqExecute
-from queue_agent.wire.rpc_client import RpcClient
+from yt_wire import orchid
+from yt_wire.error import YtError
+from yt_wire.orchid import Verb, join_path
+from yt_wire.proto.ypath_pb2 import TReqExecute
+from yt_wire.rpc_client import RpcClient
 
 _TIME_LIMIT: Final = 60.0
 _SAMPLE: Final = 50

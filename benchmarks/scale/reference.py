@@ -10,7 +10,7 @@ from typing import Any, Final
 import yt.wrapper
 
 from benchmarks.scale.world import CLUSTER, STILL, TRIMMED, Size, World, consumer_path, queue_path
-from queue_agent.wire import yson
+from yt_wire import yson
 
 QUEUE_REQUESTS: Final = 2
 """Of a pass of one queue, whether anything moves or not: tablet infos, and data weights by a select. The schema comes

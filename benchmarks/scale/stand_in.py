@@ -20,7 +20,7 @@ from benchmarks.scale.fragments import ANY_BARRIER, END, OUTPUT, barrier, tablet
 from benchmarks.scale.group import MAPPING, ROOT, Group
 from benchmarks.scale.http_server import Connection
 from benchmarks.scale.world import CLUSTER, ROW_WEIGHT, STILL, TRIMMED, Load, Size, World, number_of, queue_path
-from queue_agent.wire import yson
+from yt_wire import yson
 
 _QUEUE_SCHEMA: Final = (
     b'<strict=%true;unique_keys=%false>[{name=data;type=string};{name="$timestamp";type=uint64};'

@@ -17,7 +17,7 @@ from yt.wrapper import YtClient
 from benchmarks.spark.processes import usage
 from benchmarks.spark.stand_in import COLUMNS, PARTITIONS, stand_in, value_of
 from queue_agent.spark import spark_session
-from queue_agent.testing import LocalCluster, local_clusters
+from yt_local.testing import LocalCluster, local_clusters
 
 ROWS = 1_000_000
 """In each partition of the large queue."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from queue_agent.wire import yson
+from yt_wire import yson
 
 COLUMNS: Final = {"user": "int64", "name": "string", "data": "string", "$timestamp": "uint64"}
 PARTITIONS: Final = 8

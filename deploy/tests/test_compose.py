@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from typer.testing import CliRunner
 
-from queue_agent.cli import application
+from queue_agent.cli.main import application
 from queue_agent.config.file import load_config
 
 DEPLOY = Path(__file__).parent.parent

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from deploy.grafana.generate import FOLDER, files
-from queue_agent.adapters.metric_families import (
+from queue_agent.adapters.metrics.metric_families import (
     COMPATIBLE_OBJECT_FAMILIES,
     OWN_AGENT_FAMILIES,
     OWN_OBJECT_FAMILIES,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 
-from queue_agent.adapters.metrics import Metrics, Page
-from queue_agent.adapters.system_clock import SystemClock
-from queue_agent.controllers.board import Board
+from queue_agent.adapters.metrics.metrics import Metrics, Page
+from queue_agent.adapters.process.system_clock import SystemClock
+from queue_agent.controllers.status.board import Board
 
 
 def test_promtool_finds_nothing_wrong_with_the_page() -> None:

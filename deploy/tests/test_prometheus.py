@@ -18,8 +18,8 @@ from deploy.tests.prometheus_server import PrometheusServer, hasten, prometheus_
 from queue_agent.dashboards.grafana import DASHBOARDS
 from queue_agent.dashboards.panels import Dashboard
 from queue_agent.dashboards.ui_documents import CONSUMER_METRICS, QUEUE_METRICS
-from queue_agent.local_cluster.runner import LocalClusters
 from tests.component.running_agent import User, running_agent
+from yt_local.runner import LocalClusters
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 

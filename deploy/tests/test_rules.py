@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from queue_agent.adapters.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES
 
 DEPLOY = Path(__file__).parent.parent
 RULE_FILES = sorted((DEPLOY / "prometheus/rules").glob("*.yaml"))

@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from helm.tests.chart import CHART, KUBERNETES, NAMESPACE, rendered, run, template, tools
 from helm.tests.schemas import PATTERN, write_schemas
-from queue_agent.cli import application
+from queue_agent.cli.main import application
 from queue_agent.config.file import load_config
 
 DEPLOY = CHART.parent.parent / "deploy"

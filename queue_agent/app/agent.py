@@ -13,58 +13,58 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from queue_agent.adapters.agent_group import CypressGroup
-from queue_agent.adapters.build import VERSION
-from queue_agent.adapters.config_document import ConfigDocument
-from queue_agent.adapters.http_api import HttpApi, Planners
-from queue_agent.adapters.metrics import AgentFacts, Metrics
-from queue_agent.adapters.metrics_server import MetricsServer
-from queue_agent.adapters.orchid import OrchidServer
-from queue_agent.adapters.orchid_client import OrchidClient
-from queue_agent.adapters.state_tables import StateTable, StateTables
-from queue_agent.adapters.system_clock import SystemClock
-from queue_agent.adapters.trim_journal import TrimJournalTable
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.adapters.yt_exports import YtExports
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.exports.yt_exports import YtExports
+from queue_agent.adapters.group.agent_group import CypressGroup
+from queue_agent.adapters.group.orchid_client import OrchidClient
+from queue_agent.adapters.metrics.metrics import AgentFacts, Metrics
+from queue_agent.adapters.process.build import VERSION
+from queue_agent.adapters.process.system_clock import SystemClock
+from queue_agent.adapters.serving.http_api import HttpApi, Planners
+from queue_agent.adapters.serving.metrics_server import MetricsServer
+from queue_agent.adapters.serving.orchid import OrchidServer
+from queue_agent.adapters.state.config_document import ConfigDocument
+from queue_agent.adapters.state.state_tables import StateTable, StateTables
+from queue_agent.adapters.trimming.trim_journal import TrimJournalTable
 from queue_agent.app.history import history_recorder
 from queue_agent.app.open_ports import new_gate
 from queue_agent.app.schedules import Schedules
 from queue_agent.app.tasks import PassTasks
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.serving import OtlpConfig
-from queue_agent.controllers.agent import Agent, Fleets
-from queue_agent.controllers.board import AGENT, SHARDING, SYNCHRONIZER, Board
-from queue_agent.controllers.connections import KIND as CONNECTIONS
-from queue_agent.controllers.connections import TIMEOUT as CONNECTIONS_TIMEOUT
-from queue_agent.controllers.connections import Connections
-from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.context import ControllerContext
-from queue_agent.controllers.departure import Departure, depart
-from queue_agent.controllers.discovery import Synchronizer
-from queue_agent.controllers.dynamic_config import DynamicConfig
-from queue_agent.controllers.exports import ExportManager
-from queue_agent.controllers.fleet import Fleet
-from queue_agent.controllers.forwarding import Forwarder
-from queue_agent.controllers.fresh_registrations import FreshRegistrations
-from queue_agent.controllers.history import KIND as HISTORY
-from queue_agent.controllers.history import TIMEOUT as HISTORY_TIMEOUT
-from queue_agent.controllers.leadership import Leadership
-from queue_agent.controllers.membership import KIND as MEMBERSHIP
-from queue_agent.controllers.membership import Membership
-from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
-from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
-from queue_agent.controllers.origins import Origins, Process
-from queue_agent.controllers.pass_loop import Schedule, run_passes
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.controllers.rounds import Rounds
-from queue_agent.controllers.sharding import ShardingManager
-from queue_agent.controllers.trim_journal import JOURNAL_PERIOD, JournalKeeper
-from queue_agent.controllers.trim_preview import TrimPreviewer
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.consumers.multi_consumer_controller import MultiConsumerController
+from queue_agent.controllers.exports.exports import ExportManager
+from queue_agent.controllers.group.departure import Departure, depart
+from queue_agent.controllers.group.leadership import Leadership
+from queue_agent.controllers.group.membership import KIND as MEMBERSHIP
+from queue_agent.controllers.group.membership import Membership
+from queue_agent.controllers.group.sharding import ShardingManager
+from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.passes.pass_loop import Schedule, run_passes
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.controllers.rounds.agent import Agent, Fleets
+from queue_agent.controllers.rounds.fleet import Fleet
+from queue_agent.controllers.rounds.rounds import Rounds
+from queue_agent.controllers.state.connections import KIND as CONNECTIONS
+from queue_agent.controllers.state.connections import TIMEOUT as CONNECTIONS_TIMEOUT
+from queue_agent.controllers.state.connections import Connections
+from queue_agent.controllers.state.discovery import Synchronizer
+from queue_agent.controllers.state.dynamic_config import DynamicConfig
+from queue_agent.controllers.status.board import AGENT, SHARDING, SYNCHRONIZER, Board
+from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.status.forwarding import Forwarder
+from queue_agent.controllers.status.history import KIND as HISTORY
+from queue_agent.controllers.status.history import TIMEOUT as HISTORY_TIMEOUT
+from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
+from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
+from queue_agent.controllers.trimming.journal import JOURNAL_PERIOD, JournalKeeper
+from queue_agent.controllers.trimming.preview import TrimPreviewer
 from queue_agent.errors import ConfigError
 from queue_agent.ports.passes import Clock
 
 if TYPE_CHECKING:
-    from queue_agent.adapters.open_telemetry import OpenTelemetryExport
+    from queue_agent.adapters.metrics.open_telemetry import OpenTelemetryExport
 
 _CHANNEL_TIMEOUT_SECONDS: Final = 50.0
 """Masters wait a minute for an answer; that of another agent is to be there before."""
@@ -305,7 +305,7 @@ async def run_agent(
 
 def _open_telemetry(config: AgentConfig, otlp: OtlpConfig, metrics: Metrics, clock: Clock) -> OpenTelemetryExport:
     try:
-        from queue_agent.adapters.open_telemetry import OpenTelemetryExport
+        from queue_agent.adapters.metrics.open_telemetry import OpenTelemetryExport
     except ModuleNotFoundError as error:
         raise ConfigError("metrics.otlp needs more packages: pip install yt-queue-agent[otel]") from error
     attributes = {"service.instance.id": config.host, "ytsaurus.queue_agent.stage": config.stage}

@@ -7,17 +7,17 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
-from queue_agent.adapters.history_queue import HistoryQueue
-from queue_agent.adapters.metrics import Metrics
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.history.history_queue import HistoryQueue
+from queue_agent.adapters.metrics.metrics import Metrics
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.clusters import HistoryConfig
-from queue_agent.controllers.board import Board
-from queue_agent.controllers.history import TIMEOUT, HistoryRecorder
-from queue_agent.controllers.history_writer import WRITE_PERIOD, HistoryWriter
-from queue_agent.controllers.origins import Origins
-from queue_agent.controllers.pass_loop import Schedule, run_passes
-from queue_agent.core.encoding import encode_instant
+from queue_agent.controllers.passes.origins import Origins
+from queue_agent.controllers.passes.pass_loop import Schedule, run_passes
+from queue_agent.controllers.status.board import Board
+from queue_agent.controllers.status.history import TIMEOUT, HistoryRecorder
+from queue_agent.controllers.status.history_writer import WRITE_PERIOD, HistoryWriter
+from queue_agent.core.values.encoding import encode_instant
 from queue_agent.ports.passes import Clock
 
 

@@ -6,8 +6,8 @@ import resource
 from typing import Final
 
 from queue_agent.config.serving import ServerLimitsConfig
-from queue_agent.wire.gate import Buffers, Gate
-from queue_agent.wire.seats import Limits
+from yt_wire.gate import Buffers, Gate
+from yt_wire.seats import Limits
 
 _BUFFERS: Final = Buffers(receive=16 << 10, send=128 << 10)
 """Requests are small, and answers go at 10 MB/s where it takes 10 ms to the peer and back."""

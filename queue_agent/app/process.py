@@ -14,7 +14,7 @@ import structlog
 from queue_agent.app.agent import Addresses, run_agent
 from queue_agent.app.open_ports import allow_open_files
 from queue_agent.config.agent import AgentConfig
-from queue_agent.controllers.departure import Departure
+from queue_agent.controllers.group.departure import Departure
 
 log = structlog.get_logger(__name__)
 

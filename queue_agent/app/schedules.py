@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from queue_agent.config.agent import AgentConfig
-from queue_agent.controllers.pass_loop import Schedule
+from queue_agent.controllers.passes.pass_loop import Schedule
 
 _SHARDING_SLOWDOWN: Final = 2
 """Who leads is to be known soon after a cluster has recovered."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import structlog
 
-from queue_agent.controllers.dynamic_config import KIND as DYNAMIC_CONFIG
-from queue_agent.controllers.dynamic_config import DynamicConfig
-from queue_agent.controllers.pass_loop import Schedule, run_passes
+from queue_agent.controllers.passes.pass_loop import Schedule, run_passes
+from queue_agent.controllers.state.dynamic_config import KIND as DYNAMIC_CONFIG
+from queue_agent.controllers.state.dynamic_config import DynamicConfig
 
 
 @dataclass(frozen=True, slots=True)

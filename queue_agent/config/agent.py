@@ -20,7 +20,7 @@ from queue_agent.config.passes import (
     Trimming,
 )
 from queue_agent.config.serving import HttpConfig, LoggingConfig, MetricsConfig, RpcConfig, ServerLimitsConfig
-from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ConfigError
 
 DYNAMIC_SECTIONS: Final = ("cypress_synchronizer", "queue_agent_sharding_manager", "queue_agent")

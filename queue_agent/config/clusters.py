@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from queue_agent.config.options import ConfigModel, Duration, RichTablePath, TablePath
-from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class HistoryTables(NamedTuple):

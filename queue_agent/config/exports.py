@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from queue_agent.config.options import ConfigModel, Duration
-from queue_agent.core.export_preview import ExportingMode
+from queue_agent.core.exports.preview import ExportingMode
 
 StaticExports = Literal["allowed", "observe", "never"]
 """What an agent may do at most."""

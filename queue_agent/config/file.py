@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from queue_agent.config.agent import AgentConfig, option_problems
 from queue_agent.errors import ConfigError
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from yt_wire import yson
+from yt_wire.error import YtError
 
 
 def load_config(path: Path) -> AgentConfig:

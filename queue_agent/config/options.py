@@ -7,9 +7,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
 
-from queue_agent.core.scalars import MAX_DURATION
-from queue_agent.wire.error import YtError
-from queue_agent.wire.ypath import parse_rich
+from queue_agent.core.values.scalars import MAX_DURATION
+from yt_wire.error import YtError
+from yt_wire.ypath import parse_rich
 
 
 class ConfigModel(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field
 
 from queue_agent.config.exports import QueueExporterConfig, QueueExportManagerConfig
 from queue_agent.config.options import ConfigModel, Duration
-from queue_agent.core.trim_config import TrimmingMode
+from queue_agent.core.state.trim_config import TrimmingMode
 
 Trimming = Literal["allowed", "observe", "never"]
 """What an agent may do at most."""

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from queue_agent.core.observed import ConsumerOffset, Glance, ObjectRevisions, TableDescription, TabletInfo, Watch
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.trim_ages import RowFound
+from queue_agent.core.trimming.ages import RowFound
+from queue_agent.core.values.observed import (
+    ConsumerOffset,
+    Glance,
+    ObjectRevisions,
+    TableDescription,
+    TabletInfo,
+    Watch,
+)
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from queue_agent.core.export_outcome import ExportOutcome
-from queue_agent.core.export_planning import TablePart
-from queue_agent.core.export_preview import ExportPreview
-from queue_agent.core.export_progress import StoredProgress
-from queue_agent.core.export_source import ChunkFacts, Destination, ExportedQueue, TabletChunks
-from queue_agent.core.refs import CrossClusterRef
+from queue_agent.core.exports.outcome import ExportOutcome
+from queue_agent.core.exports.planning import TablePart
+from queue_agent.core.exports.preview import ExportPreview
+from queue_agent.core.exports.progress import StoredProgress
+from queue_agent.core.exports.source import ChunkFacts, Destination, ExportedQueue, TabletChunks
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class ExportView(Protocol):

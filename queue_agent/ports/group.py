@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from queue_agent.core.group import GroupView
+from queue_agent.core.group.members import GroupView
 
 
 class AgentGroup(Protocol):

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.lease import Hold
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import Registration
+from queue_agent.core.group.lease import Hold
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.ports.cluster import Permit
 
 

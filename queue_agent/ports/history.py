@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from queue_agent.core.history import HistoryRow
-from queue_agent.core.history_outbox import EncodedRows
+from queue_agent.core.status.history import HistoryRow
+from queue_agent.core.status.history_outbox import EncodedRows
 
 
 class ProducerSession(NamedTuple):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import (
+from queue_agent.core.state.rows import (
     ConsumerNameRow,
     ConsumerRow,
     HostVersion,
@@ -16,6 +15,7 @@ from queue_agent.core.rows import (
     Registration,
     StateRows,
 )
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class StateStore(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Protocol
 
-from queue_agent.core.multi_consumers import MultiConsumerSnapshot
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
+from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class SnapshotObserver(Protocol):
@@ -55,11 +55,11 @@ class StatusSource(Protocol):
         ...
 
     def queue_overview(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
-        """A few figures of a queue; see `core.overview`."""
+        """A few figures of a queue; see `core.status.overview`."""
         ...
 
     def consumer_overview(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
-        """A few figures of a consumer in each of its queues; see `core.overview`."""
+        """A few figures of a consumer in each of its queues; see `core.status.overview`."""
         ...
 
     def agent_pass(self) -> PassFacts:

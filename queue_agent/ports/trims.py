@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.trim_journal import TrimRecord
-from queue_agent.core.trim_preview import TrimPreview
+from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.trimming.preview import TrimPreview
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class TrimJournalStore(Protocol):

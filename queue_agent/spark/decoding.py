@@ -23,7 +23,7 @@ from queue_agent.spark.errors import ColumnError
 from queue_agent.spark.options import TypeOptions
 from queue_agent.spark.types import Column, spark_type
 from queue_agent.spark.values import MICROSECONDS, reader_of, uuid_text
-from queue_agent.wire import yson
+from yt_wire import yson
 
 _INT64_MAX: Final = 2**63 - 1
 

@@ -32,8 +32,8 @@ from pyspark.sql.types import (
 from queue_agent.spark.errors import ColumnError
 from queue_agent.spark.types import SYSTEM_COLUMNS, Column, TypeV3, members_of, strip_optional
 from queue_agent.spark.values import MICROSECONDS, Convert, decimal_bytes, uuid_bytes
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from yt_wire import yson
+from yt_wire.error import YtError
 
 TABLET_CHOICE: Final = "$tablet_index"
 """Not a column of an ordered table, but it says which partition a row goes to."""

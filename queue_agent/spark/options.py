@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar, cast, get_args
 
 from queue_agent.spark.environment import TOKEN_SETTING, find_token
 from queue_agent.spark.errors import OptionError
-from queue_agent.wire import json_text, yson
+from yt_wire import json_text, yson
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from queue_agent.spark.errors import ConsumerMoved, OptionError, QueueUnavailabl
 from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import ConnectionOptions, OnUnmounted, ReadOptions
 from queue_agent.spark.types import Column, columns_of
-from queue_agent.wire import yson
+from yt_wire import yson
 
 _READABLE: Final = ("mounted", "frozen")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from queue_agent.wire import yson
+from yt_wire import yson
 
 
 @dataclass(frozen=True, slots=True)

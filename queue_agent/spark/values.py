@@ -11,7 +11,7 @@ from uuid import UUID
 from queue_agent.spark.errors import ColumnError
 from queue_agent.spark.options import TypeOptions
 from queue_agent.spark.types import Column, TypeV3, members_of, strip_optional
-from queue_agent.wire import yson
+from yt_wire import yson
 
 Convert: TypeAlias = Callable[[Any], Any]
 

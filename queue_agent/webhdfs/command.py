@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from queue_agent.adapters.yt_http import YtHttp
+from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ConfigError
-from queue_agent.local_cluster.address import reachable_address
 from queue_agent.webhdfs.address import is_loopback
 from queue_agent.webhdfs.files import CypressFiles
 from queue_agent.webhdfs.secret import new_secret, secret_of
 from queue_agent.webhdfs.server import WebHdfsServer
-from queue_agent.wire.http_guard import host_name
+from yt_wire.address import reachable_address
+from yt_wire.http_guard import host_name
 
 CLUSTER_NAME: Final = "cluster"
 """How messages call a cluster whose name nobody has told."""

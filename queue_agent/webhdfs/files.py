@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from queue_agent.adapters.yt_errors import to_cluster_error
-from queue_agent.adapters.yt_http import YtHttp
+from queue_agent.adapters.cluster.yt_errors import to_cluster_error
+from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound, OutcomeUnknown
 from queue_agent.webhdfs.paths import cypress_path
-from queue_agent.wire.error import ErrorCode, YtError
+from yt_wire.error import ErrorCode, YtError
 
 PIECE_SIZE: Final = 16 << 20
 """Bytes that are held in memory of one file that is read or written."""

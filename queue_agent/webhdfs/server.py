@@ -28,7 +28,7 @@ from queue_agent.webhdfs.files import (
     UnknownUpload,
 )
 from queue_agent.webhdfs.paths import BadPath, clean_path, decode_path, decode_text
-from queue_agent.wire.http_guard import find_refusal
+from yt_wire.http_guard import find_refusal
 
 log = structlog.get_logger(__name__)
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from queue_agent.core.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAMP_COLUMN
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import Registration
-from queue_agent.local_cluster.sorted_resharding import Sharding
-from queue_agent.local_cluster.tablets import ALL_TABLETS, TabletRange
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from queue_agent.core.queues.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAMP_COLUMN
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.component.change_world import CONSUMERS, QUEUES, START, World, offset_key
+from yt_local.tables.dynamic.sorted_resharding import Sharding
+from yt_local.tables.dynamic.tablets import ALL_TABLETS, TabletRange
+from yt_wire import yson
+from yt_wire.error import YtError
 
 
 class Steps:

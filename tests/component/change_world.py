@@ -8,23 +8,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.config.passes import ControllerConfig
-from queue_agent.controllers.board import Board
-from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.origins import Origins, Process
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.controllers.round_member import Controller, FirstAnswer
-from queue_agent.core.consumer_snapshots import (
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.controllers.rounds.round_member import Controller, FirstAnswer
+from queue_agent.controllers.status.board import Board
+from queue_agent.core.consumers.consumer_snapshots import (
     QueueRowAnswers,
     build_consumer_snapshot,
     build_sub_snapshot,
     find_view_of_queue,
     rows_to_read,
 )
-from queue_agent.core.error_info import Origin
-from queue_agent.core.observed import Glance, Watch
-from queue_agent.core.queue_snapshots import (
+from queue_agent.core.queues.queue_snapshots import (
     DATA_WEIGHT_COLUMN,
     TIMESTAMP_COLUMN,
     QueueObservation,
@@ -34,15 +32,17 @@ from queue_agent.core.queue_snapshots import (
     find_schema_error,
     readable_partition_indexes,
 )
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration, StateRows
-from queue_agent.core.snapshots import ConsumerSnapshot, QueueSnapshot, QueueView, Role, SubSnapshot
+from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot, QueueView, Role, SubSnapshot
+from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration, StateRows
+from queue_agent.core.values.error_info import Origin
+from queue_agent.core.values.observed import Glance, Watch
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
-from queue_agent.local_cluster.runner import LocalClusters
 from queue_agent.ports.passes import PassScope
-from queue_agent.wire import yson
 from tests.component.full_passes import assert_same_consumer, assert_same_queue, forget_consumer, forget_queue
 from tests.unguarded import unguarded_context
+from yt_local.runner import LocalClusters
+from yt_wire import yson
 
 NAME: Final = "hume"
 START: Final = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)

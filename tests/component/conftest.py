@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from queue_agent.local_cluster.runner import LocalClusters
+from yt_local.runner import LocalClusters
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
-from queue_agent.wire import http
+from yt_wire import http
 
 _HEAD_LIMIT: Final = 1 << 21
 _RESET: Final = struct.pack("ii", 1, 0)

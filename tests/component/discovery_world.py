@@ -9,25 +9,25 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from queue_agent.adapters.state_setup import StateSetup
-from queue_agent.adapters.state_tables import StateTable, StateTables
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.state.state_setup import StateSetup
+from queue_agent.adapters.state.state_tables import StateTable, StateTables
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
-from queue_agent.controllers.agent import Agent, Fleets
-from queue_agent.controllers.board import Board
-from queue_agent.controllers.discovery import Synchronizer
-from queue_agent.controllers.leadership import Leadership
-from queue_agent.controllers.origins import Origins, Process
-from queue_agent.controllers.rounds import Rounds
-from queue_agent.core.rows import ConsumerRow, QueueRow
-from queue_agent.core.snapshots import Role
-from queue_agent.core.state_migration import plan_migration
-from queue_agent.local_cluster.runner import LocalClusters
+from queue_agent.controllers.group.leadership import Leadership
+from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.rounds.agent import Agent, Fleets
+from queue_agent.controllers.rounds.rounds import Rounds
+from queue_agent.controllers.state.discovery import Synchronizer
+from queue_agent.controllers.status.board import Board
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.state.migration import plan_migration
+from queue_agent.core.state.rows import ConsumerRow, QueueRow
 from queue_agent.ports.cluster import Cluster
 from queue_agent.ports.passes import PassScope
 from tests.unguarded import always_the_keeper, unguarded_context
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
+from yt_local.runner import LocalClusters
 
 ROOT: Final = "//sys/queue_agents"
 QUEUE_SCHEMA: Final = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}]

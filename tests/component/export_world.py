@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 import aiohttp
 from yt.wrapper import YtClient
 
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.testing import CLIENT_CONFIG
 from tests.component.faulty_proxy import FaultyProxy
 from tests.component.running_agent import MovableClock, RunningAgent, User, eventually, running_agent
+from yt_local.base.clock import Clock
+from yt_local.runner import LocalClusters
+from yt_local.testing import CLIENT_CONFIG
 
 QUEUE: Final = "//tmp/q"
 DIRECTORY: Final = "//tmp/exported"

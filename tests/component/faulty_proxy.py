@@ -13,8 +13,8 @@ from typing import Final, Self
 import aiohttp
 from aiohttp import web
 
-from queue_agent.adapters.http_transport import SendOnce
-from queue_agent.wire import http
+from queue_agent.adapters.cluster.http_transport import SendOnce
+from yt_wire import http
 
 _HOP_BY_HOP: Final = frozenset({"host", "connection", "transfer-encoding", "content-length", "trailer", "te"})
 

@@ -8,9 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from queue_agent.core import status
-from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.snapshots import (
+from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
     ConsumerSnapshot,
@@ -19,6 +17,8 @@ from queue_agent.core.snapshots import (
     QueueSnapshot,
     SubSnapshot,
 )
+from queue_agent.core.status import published as status
+from queue_agent.core.values.error_info import ErrorInfo
 
 
 def forget_queue(snapshot: QueueSnapshot) -> QueueSnapshot:

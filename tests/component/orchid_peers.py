@@ -10,17 +10,17 @@ from typing import Any, Self
 
 import pytest
 
-from queue_agent.adapters.orchid import OrchidServer
-from queue_agent.core.encoding import Unsigned
-from queue_agent.wire import bus, orchid, rpc
-from queue_agent.wire.error import ErrorCode, YtError
-from queue_agent.wire.gate import Gate
-from queue_agent.wire.guid import Guid
-from queue_agent.wire.orchid import resolve
-from queue_agent.wire.proto.rpc_pb2 import TRequestHeader
-from queue_agent.wire.rpc_client import parse_address
-from queue_agent.wire.scope import TaskScope
-from queue_agent.wire.seats import Limits
+from queue_agent.adapters.serving.orchid import OrchidServer
+from queue_agent.core.values.encoding import Unsigned
+from yt_wire import bus, orchid, rpc
+from yt_wire.error import ErrorCode, YtError
+from yt_wire.gate import Gate
+from yt_wire.guid import Guid
+from yt_wire.orchid import resolve
+from yt_wire.proto.rpc_pb2 import TRequestHeader
+from yt_wire.rpc_client import parse_address
+from yt_wire.scope import TaskScope
+from yt_wire.seats import Limits
 
 QUEUE = "primary://tmp/q"
 STATUS = {"write_row_count_rate": 1.5, "partition_count": 2, "tid": Unsigned(7), "alerts": {}}

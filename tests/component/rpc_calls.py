@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from queue_agent.wire import rpc
-from queue_agent.wire.connection import Connection, ConnectionLimits, random_guid
-from queue_agent.wire.error import YtError
-from queue_agent.wire.proto.rpc_pb2 import TCredentialsExt, TRequestHeader
-from queue_agent.wire.rpc_client import parse_address
-from queue_agent.wire.scope import TaskScope
-from queue_agent.wire.streams import Streams
+from yt_wire import rpc
+from yt_wire.connection import Connection, ConnectionLimits, random_guid
+from yt_wire.error import YtError
+from yt_wire.proto.rpc_pb2 import TCredentialsExt, TRequestHeader
+from yt_wire.rpc_client import parse_address
+from yt_wire.scope import TaskScope
+from yt_wire.streams import Streams
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from yarl import URL
 
 from queue_agent.app.agent import Addresses, run_agent
 from queue_agent.config.agent import AgentConfig
-from queue_agent.local_cluster.commands import COMMANDS
 from queue_agent.ports.passes import Clock
+from yt_local.commands import COMMANDS
 
 DEADLINE_SECONDS: Final = 60.0
 PERIOD_MILLISECONDS: Final = 100

@@ -10,17 +10,17 @@ from random import Random
 
 import pytest
 
-from queue_agent.adapters.agent_group import CypressGroup, set_ban
-from queue_agent.adapters.metrics import Metrics
-from queue_agent.adapters.system_clock import SystemClock
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.group.agent_group import CypressGroup, set_ban
+from queue_agent.adapters.metrics.metrics import Metrics
+from queue_agent.adapters.process.system_clock import SystemClock
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.controllers.board import Board
-from queue_agent.controllers.leadership import Leadership
-from queue_agent.controllers.membership import Membership
-from queue_agent.controllers.origins import Origins, Process
+from queue_agent.controllers.group.leadership import Leadership
+from queue_agent.controllers.group.membership import Membership
+from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.status.board import Board
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
-from queue_agent.local_cluster.runner import LocalClusters
+from yt_local.runner import LocalClusters
 
 ROOT = "//sys/queue_agents"
 LEASE = 5.0

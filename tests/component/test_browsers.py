@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from queue_agent.local_cluster.browsers import AllowedBrowsers
-from queue_agent.local_cluster.faults import Scope
-from queue_agent.local_cluster.runner import LocalClusters
+from yt_local.proxy.faults import Scope
+from yt_local.proxy.http.browsers import AllowedBrowsers
+from yt_local.runner import LocalClusters
 
 CREATE = json.dumps({"path": "//tmp/written", "type": "map_node"})
 ALLOWED_PAGE = "http://localhost:3000"

@@ -8,14 +8,14 @@ from typing import Final
 
 import pytest
 
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.controllers.round_member import Controller
-from queue_agent.local_cluster.clock import Clock as ClusterClock
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire import yson
+from queue_agent.controllers.rounds.round_member import Controller
 from tests.component.change_steps import Steps
 from tests.component.change_world import CONSUMERS, NAME, QUEUES, START, Requests, World
+from yt_local.base.clock import Clock as ClusterClock
+from yt_local.runner import LocalClusters
+from yt_wire import yson
 
 STEPS: Final = 150
 

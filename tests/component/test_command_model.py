@@ -11,10 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from queue_agent.local_cluster.thread import ClusterThread
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
 from tests.conformance.harness import QUEUE_SCHEMA, SORTED_SCHEMA, RawHttp
+from yt_local.thread import ClusterThread
+from yt_wire import yson
+from yt_wire.error import YtError
 
 PARTITIONS = 2
 partitions = st.integers(0, PARTITIONS - 1)

@@ -10,12 +10,12 @@ from contextlib import AsyncExitStack
 import pytest
 from aiohttp import web
 
-from queue_agent.local_cluster.commands.command import Kind
-from queue_agent.local_cluster.connection import ConnectionServer
-from queue_agent.local_cluster.faults import Faults
-from queue_agent.local_cluster.memory_budget import MemoryBudget
-from queue_agent.local_cluster.request import BodyTimeout, read_body
-from queue_agent.wire.error import YtError
+from yt_local.base.memory_budget import MemoryBudget
+from yt_local.commands.command import Kind
+from yt_local.proxy.faults import Faults
+from yt_local.proxy.http.connection import ConnectionServer
+from yt_local.proxy.http.request import BodyTimeout, read_body
+from yt_wire.error import YtError
 
 PATIENCE = 0.2
 """Seconds for a head, and for each piece of a body."""

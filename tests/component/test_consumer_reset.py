@@ -11,15 +11,15 @@ import pytest
 from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
-from queue_agent.adapters import logs
-from queue_agent.cli import application
-from queue_agent.commands.consumer_reset import ConsumerReset, parse_destination
-from queue_agent.commands.errors import CommandError
+from queue_agent.adapters.process import logs
+from queue_agent.cli.consumer_reset import ConsumerReset, parse_destination
+from queue_agent.cli.errors import CommandError
+from queue_agent.cli.main import application
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.core.offset_reset import Earliest, Instant, Latest, RowIndex
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.local_cluster.consumers import MULTI_CONSUMER_SCHEMA
-from queue_agent.testing import LocalClusterSet, local_clusters
+from queue_agent.core.consumers.offset_reset import Earliest, Instant, Latest, RowIndex
+from queue_agent.core.values.refs import CrossClusterRef
+from yt_local.queues.consumers import MULTI_CONSUMER_SCHEMA
+from yt_local.testing import LocalClusterSet, local_clusters
 
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 QUEUE: Final = "//tmp/queue"

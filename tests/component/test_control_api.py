@@ -10,9 +10,9 @@ from unittest.mock import ANY
 import aiohttp
 import pytest
 
-from queue_agent.local_cluster.commands import COMMANDS
-from queue_agent.local_cluster.runner import LocalClusters
 from tests.component.running_agent import eventually
+from yt_local.commands import COMMANDS
+from yt_local.runner import LocalClusters
 
 
 @dataclass(frozen=True)

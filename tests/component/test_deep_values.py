@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.local_cluster.commands.command import Body
-from queue_agent.local_cluster.formats import Format
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire.error import YtError
+from yt_local.commands.command import Body
+from yt_local.formats.formats import Format
+from yt_local.runner import LocalClusters
+from yt_wire.error import YtError
 
 
 @pytest.mark.parametrize("path", ["//tmp/document", "//tmp/@attribute"])

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from queue_agent.adapters.state_tables import StateTable
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.state.state_tables import StateTable
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.config.passes import CypressSynchronizerConfig
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
-from queue_agent.core.snapshots import Role
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ObjectNotFound, QueueAgentError
 from tests.component.discovery_world import (
     QUEUE_SCHEMA,

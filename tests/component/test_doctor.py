@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import pytest
 
-from queue_agent.commands.doctor import examine
-from queue_agent.commands.findings import Finding, Grade, is_healthy
-from queue_agent.commands.patient import admitted
+from queue_agent.cli.doctor import examine
+from queue_agent.cli.findings import Finding, Grade, is_healthy
+from queue_agent.cli.patient import admitted
 from queue_agent.config.agent import AgentConfig
-from queue_agent.testing import LocalClusterSet
+from yt_local.testing import LocalClusterSet
 
 QUEUE: Final = "//tmp/queue"
 ROOT: Final = "//sys/queue_agents"

@@ -9,23 +9,23 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from queue_agent.adapters import yt_exports
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.adapters.yt_exports import YtExports
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.exports import yt_exports
+from queue_agent.adapters.exports.yt_exports import YtExports
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.controllers.export_task import ExportTask, run_export_task
-from queue_agent.core.error_info import Origin
-from queue_agent.core.export_config import ExportConfig
-from queue_agent.core.export_outcome import ExportOutcome
-from queue_agent.core.export_schedule import EveryPeriod
-from queue_agent.core.refs import CrossClusterRef
+from queue_agent.controllers.exports.task import ExportTask, run_export_task
+from queue_agent.core.exports.config import ExportConfig
+from queue_agent.core.exports.outcome import ExportOutcome
+from queue_agent.core.exports.schedule import EveryPeriod
+from queue_agent.core.values.error_info import Origin
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ActionRefused
 from queue_agent.ports.cluster import Permit
-from queue_agent.wire.error import ErrorCode, YtError
 from tests.component.export_world import PERIOD, ExportWorld, export_world
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import eventually
 from tests.unguarded import AlwaysPermitted
+from yt_wire.error import ErrorCode, YtError
 
 ORIGIN = Origin("agent-1", 481, 7, "Exports:0", 8, "1-2-3-4", 9, datetime(2025, 1, 23, tzinfo=UTC))
 LEASE = 61

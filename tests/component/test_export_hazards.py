@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.adapters.yt_exports import YtExports
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.exports.yt_exports import YtExports
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.controllers.export_task import ExportTask, run_export_task
-from queue_agent.core.error_info import Origin
-from queue_agent.core.export_config import ExportConfig
-from queue_agent.core.export_outcome import ExportOutcome
-from queue_agent.core.export_schedule import EveryPeriod
-from queue_agent.core.exports import EXPORT_FAILED, EXPORT_MISCONFIGURED, EXPORT_RECOUNTED
-from queue_agent.core.refs import CrossClusterRef
+from queue_agent.controllers.exports.task import ExportTask, run_export_task
+from queue_agent.core.exports.config import ExportConfig
+from queue_agent.core.exports.outcome import ExportOutcome
+from queue_agent.core.exports.schedule import EveryPeriod
+from queue_agent.core.queues.exports import EXPORT_FAILED, EXPORT_MISCONFIGURED, EXPORT_RECOUNTED
+from queue_agent.core.values.error_info import Origin
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.component.export_world import DIRECTORY, EXPORTING, PERIOD, PROGRESS, QUEUE, ExportWorld, export_world
 from tests.component.running_agent import RunningAgent, eventually
 from tests.unguarded import AlwaysPermitted

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.core.exports import EXPORT_FAILED, EXPORT_RECOUNTED
+from queue_agent.core.queues.exports import EXPORT_FAILED, EXPORT_RECOUNTED
 from tests.component.export_world import DIRECTORY, PROGRESS, QUEUE, ExportWorld, export_world
 from tests.component.running_agent import RunningAgent, eventually
 from tests.component.test_export_hazards import TRIMMING, alerts, exported_rows, reshard

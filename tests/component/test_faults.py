@@ -13,10 +13,10 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.local_cluster.runner import LocalClusters
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import MovableClock, RunningAgent, User, eventually, running_agent
+from yt_local.base.clock import Clock
+from yt_local.runner import LocalClusters
 
 FAULTS = [Kind.ERROR, Kind.HALF, Kind.CLOSED, Kind.SILENT]
 """A slow answer is right in the end, and has tests of its own."""

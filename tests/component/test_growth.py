@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 import pytest_asyncio
 
-from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.commands.command import Body
-from queue_agent.local_cluster.formats import Format
-from queue_agent.local_cluster.query import SelectOptions
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from yt_local.cluster import Cluster
+from yt_local.commands.command import Body
+from yt_local.formats.formats import Format
+from yt_local.runner import LocalClusters
+from yt_local.tables.query import SelectOptions
+from yt_wire import yson
+from yt_wire.error import YtError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -17,12 +17,12 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
+from queue_agent.cli.state_command import HistoryLocation, init_history
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.errors import ClusterError
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.state_command import HistoryLocation, init_history
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from yt_local.runner import LocalClusters
 
 ROOT = "//sys/queue_agents"
 TABLES = HistoryTables.below("hume", ROOT)

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from queue_agent.adapters.state_lock import LOCK_NAME, StateLock
-from queue_agent.adapters.state_setup import StateSetup
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.cli import application
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.state.state_lock import LOCK_NAME, StateLock
+from queue_agent.adapters.state.state_setup import StateSetup
+from queue_agent.cli.main import application
+from queue_agent.cli.state_command import StateLocation, init_state, location_in
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.core.state_migration import REPLACED_SUFFIX, FinishRebuild, MigrationError, plan_migration
-from queue_agent.core.state_schema import INDEX_TABLE, LATEST_VERSION, tables_at
+from queue_agent.core.state.migration import REPLACED_SUFFIX, FinishRebuild, MigrationError, plan_migration
+from queue_agent.core.state.schema import INDEX_TABLE, LATEST_VERSION, tables_at
 from queue_agent.errors import ClusterError
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.state_command import StateLocation, init_state, location_in
 from tests.component.discovery_world import create_table, migrate, set_attribute
 from tests.component.faulty_proxy import FaultyProxy, Kind
+from yt_local.runner import LocalClusters
 
 ROOT = "//home/state"
 REGISTRATIONS = f"{ROOT}/consumer_registrations"

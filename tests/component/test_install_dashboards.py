@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from queue_agent.cli.dashboards_command import install_dashboards
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.dashboards.ui_documents import DIRECTORY, ui_documents
-from queue_agent.dashboards_command import install_dashboards
-from queue_agent.testing import LocalCluster
+from yt_local.testing import LocalCluster
 
 
 async def test_documents_are_installed_once_and_replaced_when_they_are_others(yt_cluster: LocalCluster) -> None:

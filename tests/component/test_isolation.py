@@ -10,14 +10,18 @@ import pytest
 from structlog.testing import capture_logs
 
 from queue_agent import isolation
-from queue_agent.adapters import object_page, state_tables, yt_cluster
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster import yt_cluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.metrics import object_page
+from queue_agent.adapters.state import state_tables
 from queue_agent.app import agent as app_agent
-from queue_agent.controllers import agent, exports, history
-from queue_agent.controllers.board import Board
-from queue_agent.controllers.dynamic_config import DynamicConfig
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.core import state_writes
+from queue_agent.controllers.exports import exports
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.controllers.rounds import agent
+from queue_agent.controllers.state.dynamic_config import DynamicConfig
+from queue_agent.controllers.status import history
+from queue_agent.controllers.status.board import Board
+from queue_agent.core.discovery import writes as state_writes
 from queue_agent.isolation import Place, contained_errors
 from tests.fuzz.odd_world import NAME, odd_world
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import Role
-from queue_agent.wire import yson
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.consumers.multi_consumer_controller import MultiConsumerController
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.component.discovery_world import ROOT, World, create_queue, create_table, open_clusters, open_world, remove
+from yt_wire import yson
 
 QUEUE = "//home/q"
 CONSUMER = "//home/c"

@@ -8,17 +8,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.adapters.orchid import OrchidServer
-from queue_agent.local_cluster.orchid_gateway import OrchidGateway, order_addresses
-from queue_agent.wire import bus, orchid, rpc, yson
-from queue_agent.wire.connection import ConnectionLimits, Reply
-from queue_agent.wire.error import ErrorCode
-from queue_agent.wire.guid import Guid
-from queue_agent.wire.orchid import Verb, join_path
-from queue_agent.wire.proto.rpc_pb2 import TReqDiscover, TRequestHeader, TRspDiscover
-from queue_agent.wire.proto.ypath_pb2 import TReqExecute, TReqGet, TReqList, TRspGet, TYPathHeaderExt
-from queue_agent.wire.rpc_client import RpcClient
-from queue_agent.wire.rpc_server import RpcServer
+from queue_agent.adapters.serving.orchid import OrchidServer
 from tests.component.orchid_peers import (
     QUEUE,
     Relay,
@@ -32,6 +22,16 @@ from tests.component.orchid_peers import (
     serving,
     until,
 )
+from yt_local.queues.orchid_gateway import OrchidGateway, order_addresses
+from yt_wire import bus, orchid, rpc, yson
+from yt_wire.connection import ConnectionLimits, Reply
+from yt_wire.error import ErrorCode
+from yt_wire.guid import Guid
+from yt_wire.orchid import Verb, join_path
+from yt_wire.proto.rpc_pb2 import TReqDiscover, TRequestHeader, TRspDiscover
+from yt_wire.proto.ypath_pb2 import TReqExecute, TReqGet, TReqList, TRspGet, TYPathHeaderExt
+from yt_wire.rpc_client import RpcClient
+from yt_wire.rpc_server import RpcServer
 
 
 @pytest.fixture

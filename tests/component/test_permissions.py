@@ -11,8 +11,8 @@ from typing import Any, Final
 import aiohttp
 import pytest
 
-from queue_agent.local_cluster.runner import LocalClusters
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from yt_local.runner import LocalClusters
 
 AGENT: Final = "queue_agent"
 QUEUE: Final = "//home/queue"

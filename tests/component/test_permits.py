@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import aiohttp
 import pytest
 
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ActionRefused, ClusterUnavailable
-from queue_agent.local_cluster.runner import LocalClusters
 from tests.component.running_agent import User
+from yt_local.runner import LocalClusters
 
 
 @dataclass

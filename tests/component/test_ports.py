@@ -18,18 +18,18 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 from structlog.testing import capture_logs
 
-from queue_agent.adapters.http_api import live_at_once
-from queue_agent.adapters.http_server import HttpServer
-from queue_agent.adapters.orchid import OrchidServer
-from queue_agent.wire import bus, orchid, rpc
-from queue_agent.wire.connection import Connection
-from queue_agent.wire.gate import Buffers, Gate
-from queue_agent.wire.guid import Guid
-from queue_agent.wire.orchid import Verb
-from queue_agent.wire.rpc_client import RpcClient
-from queue_agent.wire.seats import Limits
-from queue_agent.wire.turns import PER_ITERATION
+from queue_agent.adapters.serving.http_api import live_at_once
+from queue_agent.adapters.serving.http_server import HttpServer
+from queue_agent.adapters.serving.orchid import OrchidServer
 from tests.component.orchid_peers import RawPeer, Tree, header_of, raw_peer, until
+from yt_wire import bus, orchid, rpc
+from yt_wire.connection import Connection
+from yt_wire.gate import Buffers, Gate
+from yt_wire.guid import Guid
+from yt_wire.orchid import Verb
+from yt_wire.rpc_client import RpcClient
+from yt_wire.seats import Limits
+from yt_wire.turns import PER_ITERATION
 
 NEVER: Final = Limits(100, 100, 64 << 20, math.inf, math.inf, math.inf)
 SOON: Final = 0.2

@@ -15,7 +15,7 @@ pytest_plugins = ["pytester"]
 SOURCES = Path(__file__).parents[2]
 PAGE = SOURCES / "docs" / "testing-with-the-local-cluster.md"
 SNIPPET = re.compile(r"<!-- (\w+\.py) -->\n```python\n(.*?)```", re.DOTALL)
-PLUGIN = ("-p", "queue_agent.pytest_plugin", "-p", "no:asyncio")
+PLUGIN = ("-p", "yt_local.pytest_plugin", "-p", "no:asyncio")
 """Where the package is installed, its entry point does the first; the other plugin warns if it is not configured."""
 
 
@@ -39,8 +39,8 @@ def test_a_project_that_does_not_use_the_plugin_does_not_pay_for_it(pytester: py
         import sys
 
         def test_nothing_was_imported():
-            assert "queue_agent.pytest_plugin" in sys.modules
-            assert not {"aiohttp", "yt", "pydantic", "queue_agent.testing"} & set(sys.modules)
+            assert "yt_local.pytest_plugin" in sys.modules
+            assert not {"aiohttp", "yt", "pydantic", "yt_local.testing"} & set(sys.modules)
         """
     )
     pytester.runpytest_subprocess(*PLUGIN, "-W", "error", timeout=100).assert_outcomes(passed=1)
@@ -48,7 +48,7 @@ def test_a_project_that_does_not_use_the_plugin_does_not_pay_for_it(pytester: py
 
 def test_the_plugin_can_be_turned_off(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(yt_cluster): pass")
-    result = pytester.runpytest_subprocess("-p", "no:queue_agent.pytest_plugin", timeout=100)
+    result = pytester.runpytest_subprocess("-p", "no:yt_local.pytest_plugin", timeout=100)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'yt_cluster' not found*"])
 
@@ -71,7 +71,7 @@ def test_clusters_are_gone_after_the_test_that_failed(pytester: pytest.Pytester)
 
 def test_clusters_can_be_used_without_pytest() -> None:
     script = """
-from queue_agent.testing import local_clusters
+from yt_local.testing import local_clusters
 import sys
 
 with local_clusters("a") as clusters:

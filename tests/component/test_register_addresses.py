@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.address_command import register_addresses
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.cli.address_command import register_addresses
 from queue_agent.config.agent import AgentConfig
 from queue_agent.errors import ConfigError
-from queue_agent.local_cluster.runner import LocalClusters
+from yt_local.runner import LocalClusters
 
 ADDRESSES = ["qa-0.qa:9030", "qa-1.qa:9030"]
 

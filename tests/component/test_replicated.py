@@ -11,19 +11,19 @@ from typing import Any
 import aiohttp
 import pytest
 
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.commands.references import parse_table
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.cli.references import parse_table
+from queue_agent.cli.trim_command import fetch_plan
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.controllers.replica_alignment import CopyOfQueue, confirm_alignment
-from queue_agent.core.error_info import Origin
-from queue_agent.core.rates import Counters
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import QueuePartition
-from queue_agent.core.trim_bounds import read_by
-from queue_agent.core.trim_plan import PartitionPlan, TrimPlan
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.trim_command import fetch_plan
+from queue_agent.controllers.trimming.replica_alignment import CopyOfQueue, confirm_alignment
+from queue_agent.core.queues.snapshots import QueuePartition
+from queue_agent.core.trimming.bounds import read_by
+from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
+from queue_agent.core.values.error_info import Origin
+from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from yt_local.runner import LocalClusters
 
 QUEUE = "//tmp/q"
 CONSUMER = "//tmp/c"

@@ -9,27 +9,27 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.controllers.row_ages import RowAgesReader
-from queue_agent.core import trim_ages
-from queue_agent.core.error_info import ErrorInfo, Origin
-from queue_agent.core.rates import Counters
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import QueuePartition
-from queue_agent.core.timestamps import timestamp_of
-from queue_agent.core.trim_ages import RowFound
-from queue_agent.core.trim_bounds import read_by
-from queue_agent.core.trim_config import AutoTrimConfig
-from queue_agent.core.trim_constraints import ConstraintKind
-from queue_agent.core.trim_errors import find_trim_error
-from queue_agent.core.trim_plan import PartitionPlan, TrimPlan
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.rows import encode_values
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.local_cluster.storage import OrderedRow
+from queue_agent.controllers.trimming.row_ages import RowAgesReader
+from queue_agent.core.queues.snapshots import QueuePartition
+from queue_agent.core.state.trim_config import AutoTrimConfig
+from queue_agent.core.trimming import ages as trim_ages
+from queue_agent.core.trimming.ages import RowFound
+from queue_agent.core.trimming.bounds import read_by
+from queue_agent.core.trimming.errors import find_trim_error
+from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
+from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.timestamps import timestamp_of
+from queue_agent.core.values.trim_constraints import ConstraintKind
 from tests.unguarded import AlwaysPermitted
+from yt_local.base.clock import Clock
+from yt_local.cluster import Cluster
+from yt_local.runner import LocalClusters
+from yt_local.schema.rows import encode_values
+from yt_local.store.storage import OrderedRow
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, NOW)

@@ -8,15 +8,15 @@ from collections.abc import AsyncIterator
 import pytest
 from google.protobuf.message import Message
 
-from queue_agent.local_cluster.faults import Cut, Drop, Hang, HttpStatus, Refuse, Scope
-from queue_agent.local_cluster.rpc.services import API_METHODS
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire import rpc, yson
-from queue_agent.wire.connection import random_guid
-from queue_agent.wire.error import ErrorCode
-from queue_agent.wire.proto import api_pb2 as api
-from queue_agent.wire.proto.rpc_pb2 import TReqDiscover, TRspDiscover
 from tests.component.rpc_calls import Caller, calling
+from yt_local.proxy.faults import Cut, Drop, Hang, HttpStatus, Refuse, Scope
+from yt_local.proxy.rpc.services import API_METHODS
+from yt_local.runner import LocalClusters
+from yt_wire import rpc, yson
+from yt_wire.connection import random_guid
+from yt_wire.error import ErrorCode
+from yt_wire.proto import api_pb2 as api
+from yt_wire.proto.rpc_pb2 import TReqDiscover, TRspDiscover
 
 TOKENS = {"root-token": "root", "guest-token": "guest"}
 GET = api.TReqGetNode(path="//tmp/@key")

@@ -7,13 +7,13 @@ from typing import Final
 
 import pytest
 
-from queue_agent.local_cluster.memory_budget import MAX_HELD_BYTES, STREAM_BYTES
-from queue_agent.local_cluster.rpc.rowsets import pack_refs
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire import rpc
-from queue_agent.wire.error import ErrorCode
-from queue_agent.wire.proto import api_pb2 as api
 from tests.component.rpc_calls import Caller, StreamingCall, calling
+from yt_local.base.memory_budget import MAX_HELD_BYTES, STREAM_BYTES
+from yt_local.proxy.rpc.rowsets import pack_refs
+from yt_local.runner import LocalClusters
+from yt_wire import rpc
+from yt_wire.error import ErrorCode
+from yt_wire.proto import api_pb2 as api
 
 TABLE: Final = "//tmp/t"
 FILE: Final = "//tmp/f"

@@ -8,14 +8,14 @@ from typing import Final
 import pytest
 from google.protobuf.message import Message
 
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire import rpc
-from queue_agent.wire.connection import random_guid
-from queue_agent.wire.error import ErrorCode
-from queue_agent.wire.guid import NULL_GUID
-from queue_agent.wire.proto import api_pb2 as api
-from queue_agent.wire.proto.core_pb2 import TAttribute, TAttributeDictionary, TGuid
 from tests.component.rpc_calls import Caller, calling
+from yt_local.runner import LocalClusters
+from yt_wire import rpc
+from yt_wire.connection import random_guid
+from yt_wire.error import ErrorCode
+from yt_wire.guid import NULL_GUID
+from yt_wire.proto import api_pb2 as api
+from yt_wire.proto.core_pb2 import TAttribute, TAttributeDictionary, TGuid
 
 MAP_NODE: Final = 303
 GROUP: Final = 502

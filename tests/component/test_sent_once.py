@@ -13,16 +13,16 @@ from typing import Any, Final
 
 import pytest
 
-from queue_agent.adapters import yt_http
-from queue_agent.adapters.http_commands import COMMANDS
-from queue_agent.adapters.yt_http import YtHttp
+from queue_agent.adapters.cluster import yt_http
+from queue_agent.adapters.cluster.http_commands import COMMANDS
+from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterUnavailable, OutcomeUnknown
 from queue_agent.ports.cluster import Permit
-from queue_agent.testing import LocalCluster
-from queue_agent.wire import yson
-from queue_agent.wire.error import ErrorCode, YtError
 from tests.component.cutting_relay import CuttingRelay, Where
+from yt_local.testing import LocalCluster
+from yt_wire import yson
+from yt_wire.error import ErrorCode, YtError
 
 _ORDERED: Final = [{"name": "data", "type": "string"}]
 _SORTED: Final = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "int64"}]

@@ -10,12 +10,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from queue_agent.local_cluster.orchid_gateway import OrchidGateway
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
-from queue_agent.wire.orchid import join_path
 from tests.component.running_agent import PERIOD_MILLISECONDS, RunningAgent, User, eventually, running_agent
+from yt_local.queues.orchid_gateway import OrchidGateway
+from yt_local.runner import LocalClusters
+from yt_wire import yson
+from yt_wire.error import YtError
+from yt_wire.orchid import join_path
 
 QUEUE, CONSUMER = "//tmp/q", "//tmp/c"
 QUEUE_KEY, CONSUMER_KEY = f"hume:{QUEUE}", f"hume:{CONSUMER}"

@@ -10,14 +10,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from queue_agent.agents_command import change_ban, fetch_agents, render_agents
+from queue_agent.cli.agents_command import change_ban, fetch_agents, render_agents
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.sharding import Rendezvous
+from queue_agent.core.group.sharding import Rendezvous
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire.farm_hash import fingerprint
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from yt_local.runner import LocalClusters
+from yt_wire.farm_hash import fingerprint
 
 ROOT = "//sys/queue_agents"
 QUEUES = [f"//tmp/q{number}" for number in range(30)]

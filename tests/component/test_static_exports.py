@@ -12,9 +12,9 @@ import pytest
 from structlog.testing import capture_logs
 from yt.wrapper.format import YsonFormat
 
-from queue_agent.commands.references import parse_table
-from queue_agent.core.trim_errors import TRIM_FAILED
-from queue_agent.export_command import fetch_export_plan, render_export_plan
+from queue_agent.cli.export_command import fetch_export_plan, render_export_plan
+from queue_agent.cli.references import parse_table
+from queue_agent.core.trimming.errors import TRIM_FAILED
 from tests.component.export_world import (
     DESTINATION,
     DIRECTORY,

@@ -15,8 +15,8 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 from yt.yson.common import YsonError
 
-from queue_agent.testing import FaultSwitch, LocalCluster, LocalClusterSet, YtError, local_clusters
 from tests.conformance.harness import wait_for
+from yt_local.testing import FaultSwitch, LocalCluster, LocalClusterSet, YtError, local_clusters
 
 SCHEMA = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}]
 QUEUE = "//tmp/queue"

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from queue_agent.adapters import trailer_http
-from queue_agent.adapters.yt_http import YtHttp
+from queue_agent.adapters.cluster import trailer_http
+from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ClusterUnavailable
-from queue_agent.wire import http
-from queue_agent.wire.error import YtError
 from tests.component.raw_server import answering, raw_server
+from yt_wire import http
+from yt_wire.error import YtError
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-YT-Error\r\n\r\n"
 ROW = b"7\r\n{a=1};\n\r\n"

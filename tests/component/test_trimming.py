@@ -13,17 +13,17 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.commands.errors import CommandError
-from queue_agent.commands.references import parse_table
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.cli.errors import CommandError
+from queue_agent.cli.references import parse_table
+from queue_agent.cli.trim_command import fetch_plan, render_plan
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.core.state_schema import tables_at
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.trim_command import fetch_plan, render_plan
+from queue_agent.core.state.schema import tables_at
 from tests.component.discovery_world import migrate
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from yt_local.base.clock import Clock
+from yt_local.runner import LocalClusters
 
 QUEUE = "//tmp/q"
 CONSUMER = "//tmp/c"

@@ -13,12 +13,12 @@ import pytest
 import pytest_asyncio
 from aiohttp import ClientSession
 
-from queue_agent.local_cluster.cluster import Cluster
-from queue_agent.local_cluster.commands.command import Body, Rows
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.local_cluster.turns import TURN_SECONDS, Turns, aside, give_way
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from yt_local.base.turns import TURN_SECONDS, Turns, aside, give_way
+from yt_local.cluster import Cluster
+from yt_local.commands.command import Body, Rows
+from yt_local.runner import LocalClusters
+from yt_wire import yson
+from yt_wire.error import YtError
 
 SORTED = [{"name": "k", "type": "int64", "sort_order": "ascending"}, {"name": "v", "type": "int64"}]
 ORDERED = [{"name": "v", "type": "int64"}]
@@ -88,7 +88,7 @@ async def changed_while_read(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, query: str, change: Callable[[], Any]
 ) -> Rows:
     """The answer of a query that is put aside after each page of rows, if a change is made after the first."""
-    monkeypatch.setattr("queue_agent.local_cluster.turns.TURN_SECONDS", 0)
+    monkeypatch.setattr("yt_local.base.turns.TURN_SECONDS", 0)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(ask(cluster, "select_rows", query=query))
         for _ in range(60):  # of the turns some are in the parser, the others among the first thousand rows

@@ -19,16 +19,16 @@ import aiohttp
 import pytest
 from typer.testing import CliRunner
 
-from queue_agent.cli import application
+from queue_agent.cli.main import application
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ConfigError
-from queue_agent.testing import LocalCluster
 from queue_agent.webhdfs.address import address_of
 from queue_agent.webhdfs.command import WebHdfsOptions, find_secret, run_webhdfs, serve_clusters
 from queue_agent.webhdfs.files import PIECE_SIZE
 from queue_agent.webhdfs.paths import cypress_path
 from queue_agent.webhdfs.server import WebHdfsServer
-from queue_agent.wire.error import ErrorCode, YtError
+from yt_local.testing import LocalCluster
+from yt_wire.error import ErrorCode, YtError
 
 ROOT = "//home/files"
 SECRET = "secret-of-these-tests"

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from queue_agent.testing import LocalCluster
 from queue_agent.webhdfs.files import PIECE_SIZE
 from tests.component.cutting_relay import CuttingRelay, Where
 from tests.component.test_webhdfs import ROOT, Client, serving
+from yt_local.testing import LocalCluster
 
 CONTENT = b"0123456789abcdef" * ((PIECE_SIZE + 100_000) // 16)
 """Two pieces."""

@@ -9,16 +9,16 @@ from typing import Any
 import aiohttp
 import pytest
 
-from queue_agent.adapters.state_tables import StateTables
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.state.state_tables import StateTables
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ObjectNotFound, TabletNotMounted
-from queue_agent.local_cluster.commands import COMMANDS
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.wire import yson
 from tests.unguarded import AlwaysPermitted
+from yt_local.commands import COMMANDS
+from yt_local.runner import LocalClusters
+from yt_wire import yson
 
 QUEUE = "//tmp/q"
 CONSUMER = "//tmp/c"

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from queue_agent.adapters.yt_http import YtHttp
+from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import AccessDenied, ClusterError, ClusterUnavailable, ConfigError, ObjectNotFound
-from queue_agent.wire import http, yson
-from queue_agent.wire.error import YtError
 from tests.component.raw_server import raw_server
+from yt_wire import http, yson
+from yt_wire.error import YtError
 
 Answer = Callable[[web.Request, Mapping[str, Any]], Awaitable[web.StreamResponse]]
 

@@ -18,13 +18,13 @@ import yt.wrapper
 from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
-from queue_agent.local_cluster import thread
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.testing import CLIENT_CONFIG
-from queue_agent.wire import http, yson
-from queue_agent.wire.error import YtError
 from tests.conformance.rpc_driver import RPC_CONFIG
 from tests.conformance.yt_command import YtCommand
+from yt_local import thread
+from yt_local.base.clock import Clock
+from yt_local.testing import CLIENT_CONFIG
+from yt_wire import http, yson
+from yt_wire.error import YtError
 
 NAMES = ("pythia", "hume")
 REAL_PROXY = os.environ.get("YT_CONFORMANCE_PROXY")

@@ -15,8 +15,8 @@ from typing import Any, Final, Self
 from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
-from queue_agent.testing import CLIENT_CONFIG
-from queue_agent.wire import yson
+from yt_local.testing import CLIENT_CONFIG
+from yt_wire import yson
 
 RPC_CONFIG: Final = {"backend": "rpc", "enable_passing_request_id_to_driver": False}
 """Without the second setting this pair of client and driver works nowhere."""

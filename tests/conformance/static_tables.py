@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire import yson
+from yt_wire import yson
 
 KEYED = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "string"}]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire.error import ErrorCode
 from tests.conformance.harness import QUEUE_SCHEMA, SORTED_SCHEMA, make_queue, make_sorted, refused, rows_of
+from yt_wire.error import ErrorCode
 
 KEY, VALUE, OTHER = SORTED_SCHEMA
 MORE = {"name": "more", "type": "int64"}

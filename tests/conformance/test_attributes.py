@@ -10,9 +10,9 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 from yt.yson import to_yson_type
 
-from queue_agent.wire import yson
-from queue_agent.wire.guid import Guid
 from tests.conformance.harness import NAMES, QUEUE_SCHEMA, Cli, ClusterThread, RawHttp, make_queue, make_sorted, refused
+from yt_wire import yson
+from yt_wire.guid import Guid
 
 
 def test_own_attributes_take_any_value(client: YtClient, home: str) -> None:

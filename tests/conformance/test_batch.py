@@ -6,8 +6,8 @@ from typing import Any
 
 from yt.wrapper import YtClient
 
-from queue_agent.wire import yson
 from tests.conformance.harness import RawHttp, make_queue
+from yt_wire import yson
 
 
 def batch(raw: RawHttp, *requests: dict[str, Any]) -> list[Any]:

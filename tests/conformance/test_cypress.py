@@ -10,10 +10,10 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 from yt.yson import to_yson_type
 
-from queue_agent.local_cluster.nodes import MAX_DEPTH
-from queue_agent.wire import yson
 from tests.conformance.access import User, all_refused
 from tests.conformance.harness import Cli, ClusterThread, RawHttp, refused
+from yt_local.cypress.nodes import MAX_DEPTH
+from yt_wire import yson
 
 
 def test_a_created_node_is_there_with_its_type(client: YtClient, home: str) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire import yson
 from tests.conformance.harness import QUEUE_SCHEMA, Cli, make_queue, make_sorted, refused, rows_of
 from tests.conformance.ordered_tables import TIMESTAMP, WEIGHT, WORDS, info, pull, pull_all, write
+from yt_wire import yson
 
 
 def test_rows_get_index_timestamp_and_weight(client: YtClient, home: str) -> None:

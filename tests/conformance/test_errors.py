@@ -14,8 +14,8 @@ import pytest
 from yt.wrapper import YtClient, errors
 from yt.wrapper import YtError as YtClientError
 
-from queue_agent.wire import http, yson
 from tests.conformance.harness import Answer, Clients, ClusterThread, RawHttp, make_queue, refused, rows_of, wait_for
+from yt_wire import http, yson
 
 METHODS = dict.fromkeys(("advance_queue_consumer", "create", "execute_batch", "remove", "trim_rows"), "POST")
 """Of the commands that are asked here by hand; the others read."""

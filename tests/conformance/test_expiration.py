@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient, create_client_with_command_params
 
-from queue_agent.local_cluster.clock import Clock, format_instant
 from tests.conformance.harness import NAMES, Clients, ClusterThread, inside, make_queue, refused, start
+from yt_local.base.clock import Clock, format_instant
 
 # All set the clock.
 pytestmark = pytest.mark.local_only

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire import yson
 from tests.conformance.harness import Cli, Clients, ClusterThread, RawHttp, refused, wait_for
+from yt_wire import yson
 
 BLOCK = 2**20
 

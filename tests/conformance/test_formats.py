@@ -14,8 +14,8 @@ import pytest
 from yt.wrapper import JsonFormat as ClientJsonFormat
 from yt.wrapper import YsonFormat, YtClient
 
-from queue_agent.wire import http, yson
 from tests.conformance.harness import Clients, RawHttp, make_queue
+from yt_wire import http, yson
 
 ZHE = "\N{CYRILLIC SMALL LETTER ZHE}"
 

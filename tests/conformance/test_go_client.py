@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.local_cluster.thread import ClusterThread
+from yt_local.thread import ClusterThread
 
 PROGRAM = Path(__file__).parent.parent / "go_client"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire.error import ErrorCode
 from tests.conformance.harness import QUEUE_SCHEMA, RawHttp, inside, lock, refused, start
+from yt_wire.error import ErrorCode
 
 
 def state_of(client: YtClient, lock_id: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 from yt.wrapper import YtClient
 from yt.yson import to_yson_type
 
-from queue_agent.local_cluster.consumers import MULTI_CONSUMER_SCHEMA
 from tests.conformance.harness import make_queue, refused, rows_of
+from yt_local.queues.consumers import MULTI_CONSUMER_SCHEMA
 
 
 def named(path: str, name: str) -> Any:

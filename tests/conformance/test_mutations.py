@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire import yson
 from tests.conformance.harness import Answer, RawHttp, make_queue
+from yt_wire import yson
 
 
 def twice(raw: RawHttp, method: str, command: str, parameters: dict[str, Any], body: bytes | None = None) -> Answer:

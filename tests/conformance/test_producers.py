@@ -8,8 +8,8 @@ import pytest
 from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
-from queue_agent.wire import yson
 from tests.conformance.harness import Cli, RawHttp, make_queue, make_sorted, refused, rows_of
+from yt_wire import yson
 
 SESSION = "session_123"
 

@@ -10,8 +10,8 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 from yt.yson import to_yson_type
 
-from queue_agent.wire import yson
 from tests.conformance.harness import QUEUE_SCHEMA, Cli, RawHttp, make_queue, make_sorted, refused, rows_of, tree_of
+from yt_wire import yson
 
 
 def pull(client: YtClient, consumer: str, queue: str, offset: int | None = None, **options: Any) -> list[str]:

@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.local_cluster.commands import COMMANDS
-from queue_agent.local_cluster.manual import MANUAL
-from queue_agent.local_cluster.manual.absent import NEVER_ANSWERED
-from queue_agent.wire import yson
 from tests.conformance.harness import QUEUE_SCHEMA, SORTED_SCHEMA, RawHttp, make_queue, make_sorted, start
+from yt_local.commands import COMMANDS
+from yt_local.commands.manual import MANUAL
+from yt_local.commands.manual.absent import NEVER_ANSWERED
+from yt_wire import yson
 
 # Codes of the Queue API and of dynamic tables that a client has to know.
 CODES_OF_THE_QUEUE_API: Final = (

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.wire import yson
-from queue_agent.wire.guid import Guid
 from tests.conformance.harness import Clients, ClusterThread, make_queue, make_sorted, rows_of
+from yt_local.base.clock import Clock
+from yt_wire import yson
+from yt_wire.guid import Guid
 
 # All restart the cluster.
 pytestmark = pytest.mark.local_only

@@ -11,9 +11,9 @@ import pytest
 from yt.wrapper import TablePath, YtClient
 from yt.yson import YsonUint64, to_yson_type
 
-from queue_agent.local_cluster.thread import ClusterThread
 from tests.conformance.harness import QUEUE_SCHEMA, SORTED_SCHEMA, refused
 from tests.conformance.rpc_driver import DriverProcess
+from yt_local.thread import ClusterThread
 
 pytestmark = [
     pytest.mark.local_only,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.wire import yson
 from tests.conformance.harness import Clients, ClusterThread, RawHttp, refused, rows_of
 from tests.conformance.test_sorted_sharding import make
+from yt_local.base.clock import Clock
+from yt_wire import yson
 
 HASHED = [
     {"name": "hash", "type": "uint64", "sort_order": "ascending", "expression": "farm_hash(user) % 100u"},

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.local_cluster.clock import Clock
 from tests.conformance.harness import Clients, ClusterThread, make_queue, rows_of, wait_for
+from yt_local.base.clock import Clock
 
 
 def flush(client: YtClient, path: str) -> None:

@@ -8,8 +8,8 @@ import pytest
 from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
-from queue_agent.wire import yson
 from tests.conformance.harness import make_queue, messages_of, rows_of
+from yt_wire import yson
 
 KINDS_SCHEMA = [
     {"name": "k", "type": "int64", "sort_order": "ascending"},

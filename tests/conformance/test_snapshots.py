@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from yt.wrapper import YtClient
 
-from queue_agent.wire.error import ErrorCode
 from tests.conformance.harness import QUEUE_SCHEMA, inside, lock, refused, start
+from yt_wire.error import ErrorCode
 
 
 def test_a_node_stays_as_it_was(client: YtClient, home: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire import yson
 from tests.conformance.harness import refused, rows_of
+from yt_wire import yson
 
 NOT_MOUNTED = 1702
 SCHEMA = [

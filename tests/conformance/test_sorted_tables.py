@@ -9,8 +9,8 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 from yt.yson import to_yson_type
 
-from queue_agent.wire import yson
 from tests.conformance.harness import make_sorted, refused, rows_of
+from yt_wire import yson
 
 
 def look_up(client: YtClient, path: str, *keys: int, **options: Any) -> list[Any]:

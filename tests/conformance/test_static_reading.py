@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from yt.wrapper import JsonFormat, TablePath, YtClient
 
-from queue_agent.wire import yson
 from tests.conformance.harness import Answer, Cli, Clients, RawHttp, refused
 from tests.conformance.static_tables import KEYED, numbers, read, table
+from yt_wire import yson
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from yt.wrapper import TablePath, YsonFormat, YtClient
 from yt.yson.yson_types import YsonUint64
 
-from queue_agent.wire import yson
 from tests.conformance.harness import RawHttp, make_queue, refused
 from tests.conformance.static_tables import KEYED, numbers, read, table, unique
+from yt_wire import yson
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire import yson
 from tests.conformance.harness import inside, refused, start, wait_for
+from yt_wire import yson
 
 NO_TRANSACTION = "0-0-0-0"
 

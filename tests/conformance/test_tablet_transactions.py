@@ -11,8 +11,6 @@ import pytest
 from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
-from queue_agent.local_cluster.clock import Clock
-from queue_agent.wire.guid import Guid
 from tests.conformance.harness import (
     Clients,
     ClusterThread,
@@ -23,6 +21,8 @@ from tests.conformance.harness import (
     rows_of,
     tree_of,
 )
+from yt_local.base.clock import Clock
+from yt_wire.guid import Guid
 
 CONFLICT = 1700
 NOT_MOUNTED = 1702

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.local_cluster.clock import Clock, format_instant
-from queue_agent.wire.error import ErrorCode
 from tests.conformance.harness import NAMES, Clients, ClusterThread, RawHttp, inside, refused, start
+from yt_local.base.clock import Clock, format_instant
+from yt_wire.error import ErrorCode
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.wire.error import ErrorCode
 from tests.conformance.harness import NAMES, QUEUE_SCHEMA, Cli, Clients, ClusterThread, RawHttp, inside, refused, start
+from yt_wire.error import ErrorCode
 
 
 def test_what_a_transaction_changes_is_seen_by_others_when_it_has_been_committed(client: YtClient, home: str) -> None:

@@ -18,11 +18,11 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from queue_agent.local_cluster.request_log import LoggedRequest
-from queue_agent.local_cluster.runner import LocalClusters
 from tests.component.running_agent import User, eventually
 from tests.e2e.cut_wire import CutWire
 from tests.e2e.playground import environment, free_ports
+from yt_local.proxy.request_log import LoggedRequest
+from yt_local.runner import LocalClusters
 
 CLUSTER: Final = "pythia"
 LEASE: Final = 6.0

@@ -21,10 +21,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import quote
 
-from queue_agent.local_cluster.orchid_gateway import OrchidGateway
-from queue_agent.wire import orchid
 from tests.e2e.hostile_peers import LOOPBACK, Orders, command, split
 from tests.e2e.playground import SOURCES, environment, eventually, free_ports, running
+from yt_local.queues.orchid_gateway import OrchidGateway
+from yt_wire import orchid
 
 CLUSTER: Final = "pythia"
 QUEUE: Final = "//home/demo/queue"

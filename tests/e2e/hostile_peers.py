@@ -22,10 +22,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from queue_agent.wire import bus, orchid, rpc
-from queue_agent.wire.guid import Guid
-from queue_agent.wire.orchid import Verb
-from queue_agent.wire.proto.rpc_pb2 import TRequestHeader
+from yt_wire import bus, orchid, rpc
+from yt_wire.guid import Guid
+from yt_wire.orchid import Verb
+from yt_wire.proto.rpc_pb2 import TRequestHeader
 
 LOOPBACK: Final = "127.0.0.1"
 

@@ -15,8 +15,8 @@ from typing import Final
 
 import pytest
 
-from queue_agent.local_cluster.request_log import LoggedRequest
 from tests.e2e.agent_processes import END_SECONDS, LEASE, AgentProcess, Stage, running_stage
+from yt_local.proxy.request_log import LoggedRequest
 
 SEED: Final = int(os.environ.get("AGENT_FAULTS_SEED", "20251"))
 ROUNDS: Final = int(os.environ.get("AGENT_FAULTS_ROUNDS", "1"))

@@ -19,9 +19,9 @@ import pytest
 from typer.testing import CliRunner
 from yt.wrapper import YtClient, YtError
 
-from queue_agent.cli import application
+from queue_agent.cli.main import application
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.demo import create_demo_queue
+from queue_agent.playground.demo import create_demo_queue
 from tests.e2e.playground import (
     START_SECONDS,
     Playground,

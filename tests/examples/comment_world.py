@@ -17,7 +17,7 @@ from examples.comment_service.create_tables import create_tables
 from examples.comment_service.settings import Settings
 from examples.comment_service.tables import EVENT_PARTITION_COUNT, Tables
 from examples.comment_service.web import build_app
-from queue_agent.testing import LocalCluster
+from yt_local.testing import LocalCluster
 
 DIRECTORY: Final = "//home/comments"
 START: Final = 1_800_000_000

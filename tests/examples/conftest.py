@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.testing import LocalCluster
 from tests.examples.comment_world import Service, Time, create, serving
+from yt_local.testing import LocalCluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from queue_agent.testing import LocalCluster, local_clusters
 from tests.examples.comment_world import (
     TABLES,
     Service,
@@ -23,6 +22,7 @@ from tests.examples.comment_world import (
     rows_of,
     serving,
 )
+from yt_local.testing import LocalCluster, local_clusters
 
 GUID = "1-2-3-4"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from queue_agent.testing import LocalCluster
 from tests.examples.comment_world import (
     START,
     TABLES,
@@ -17,6 +16,7 @@ from tests.examples.comment_world import (
     rows_of,
     serving,
 )
+from yt_local.testing import LocalCluster
 
 
 async def test_the_first_comment_of_a_topic_is_its_root(service: Service, cluster: LocalCluster) -> None:

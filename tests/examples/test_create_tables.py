@@ -18,8 +18,8 @@ from urllib.request import Request, urlopen
 import pytest
 from yt.wrapper import YtClient
 
-from queue_agent.testing import LocalCluster
 from tests.examples.comment_world import DIRECTORY, TABLES, rows_of
+from yt_local.testing import LocalCluster
 
 SOURCES = Path(__file__).parents[2]
 START_SECONDS = 60

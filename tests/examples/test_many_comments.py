@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from queue_agent.testing import LocalCluster
 from tests.examples.comment_world import START, Service, Time, check_nothing_is_half_there, insert_topic, serving
+from yt_local.testing import LocalCluster
 
 TOPIC_SIZE: Final = 50_000
 POSTERS: Final = 200

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.testing import ErrorCode, LocalCluster, YtError
 from tests.examples.browser import CHROMIUM, DRIVER, browsing
 from tests.examples.comment_world import TABLES, Service, check_nothing_is_half_there, insert_topic, rows_of
+from yt_local.testing import ErrorCode, LocalCluster, YtError
 
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver: `make check-browser` gets them"

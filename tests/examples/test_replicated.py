@@ -8,9 +8,9 @@ import pytest
 
 from examples.comment_service.create_tables import create_tables
 from examples.comment_service.tables import replica_path
-from queue_agent.testing import LocalClusterSet
 from tests.e2e.playground import eventually
 from tests.examples.comment_world import DIRECTORY, TABLES, Time, check_nothing_is_half_there, serving
+from yt_local.testing import LocalClusterSet
 
 
 @pytest.mark.parametrize("replica_clusters", [("hume", "pythia"), ("pythia", "pythia")])

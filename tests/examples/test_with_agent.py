@@ -7,10 +7,10 @@ from pathlib import Path
 from yt.wrapper import YtClient
 
 from examples.comment_service.tables import EVENT_PARTITION_COUNT, event_partition
-from queue_agent.testing import CLIENT_CONFIG
 from tests.e2e.playground import SOURCES, eventually, running
 from tests.examples.comment_world import DIRECTORY, TABLES
 from tests.examples.test_create_tables import ask, started
+from yt_local.testing import CLIENT_CONFIG
 
 
 def test_the_agent_says_how_many_comments_the_consumer_has_not_read(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from queue_agent.local_cluster.commands import COMMANDS
-from queue_agent.wire import http, yson
 from tests.fuzz.odd_values import QUEUE, TABLE, as_json, fitting_value, odd_body, odd_format
+from yt_local.commands import COMMANDS
+from yt_wire import http, yson
 
 _TOKENS: Final = (
     b"GET ",

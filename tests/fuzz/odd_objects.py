@@ -8,12 +8,12 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from queue_agent.config.agent import DYNAMIC_SECTIONS, AgentConfig
-from queue_agent.core.attributes import CONSUMER_ATTRIBUTES, QUEUE_ATTRIBUTES
-from queue_agent.core.export_config import parse_exports
-from queue_agent.core.export_progress import StoredProgress, TabletProgress
-from queue_agent.core.state_schema import LATEST_VERSION, StateColumn, tables_at
-from queue_agent.core.trim_config import AutoTrimConfig
-from queue_agent.wire import yson
+from queue_agent.core.exports.config import parse_exports
+from queue_agent.core.exports.progress import StoredProgress, TabletProgress
+from queue_agent.core.state.attributes import CONSUMER_ATTRIBUTES, QUEUE_ATTRIBUTES
+from queue_agent.core.state.schema import LATEST_VERSION, StateColumn, tables_at
+from queue_agent.core.state.trim_config import AutoTrimConfig
+from yt_wire import yson
 
 HUGE_NUMBERS: Final = (
     2**31,

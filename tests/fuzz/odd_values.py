@@ -6,9 +6,9 @@ import json
 import random
 from typing import Any, Final
 
-from queue_agent.local_cluster.commands import COMMANDS
-from queue_agent.local_cluster.commands.command import Command
-from queue_agent.wire import yson
+from yt_local.commands import COMMANDS
+from yt_local.commands.command import Command
+from yt_wire import yson
 
 QUEUE: Final = "//tmp/queue"
 TABLE: Final = "//tmp/table"

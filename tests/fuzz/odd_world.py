@@ -19,16 +19,16 @@ from structlog.testing import capture_logs
 from yarl import URL
 
 from queue_agent import isolation
-from queue_agent.adapters.orchid_client import OrchidClient
-from queue_agent.adapters.yt_cluster import YtCluster
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.group.orchid_client import OrchidClient
+from queue_agent.cli.state_command import HistoryLocation, init_history
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
-from queue_agent.core.family import FAMILY
-from queue_agent.local_cluster.runner import LocalClusters
-from queue_agent.state_command import HistoryLocation, init_history
-from queue_agent.wire import yson
-from queue_agent.wire.error import YtError
+from queue_agent.core.state.family import FAMILY
 from tests.component.running_agent import RunningAgent, User, running_agent
 from tests.fuzz import odd_objects as odd
+from yt_local.runner import LocalClusters
+from yt_wire import yson
+from yt_wire.error import YtError
 
 NAME: Final = "hume"
 ROOT: Final = "//sys/queue_agents"

@@ -10,15 +10,15 @@ from urllib.parse import quote
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from queue_agent.local_cluster.rpc.services import API_METHODS
-from queue_agent.wire import bus, orchid, rpc, yson
-from queue_agent.wire.bus import Part
-from queue_agent.wire.guid import Guid
-from queue_agent.wire.proto.rpc_pb2 import TRequestHeader
-from queue_agent.wire.proto.ypath_pb2 import TReqExecute
 from tests.fuzz.attacks import Attack, split
 from tests.fuzz.odd_objects import odd_value
 from tests.fuzz.odd_values import QUEUE, TABLE, as_json
+from yt_local.proxy.rpc.services import API_METHODS
+from yt_wire import bus, orchid, rpc, yson
+from yt_wire.bus import Part
+from yt_wire.guid import Guid
+from yt_wire.proto.rpc_pb2 import TRequestHeader
+from yt_wire.proto.ypath_pb2 import TReqExecute
 
 _NAMES: Final = (
     "queues",

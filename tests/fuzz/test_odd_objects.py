@@ -15,13 +15,13 @@ from typing import Final
 
 import pytest
 
-from queue_agent.controllers.connections import parse_connection
-from queue_agent.core.connections import TABLE_ATTRIBUTES, TableFacts, find_name_doubt, find_registrations_doubt
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.state_schema import INDEX_TABLE
-from queue_agent.wire import yson
+from queue_agent.controllers.state.connections import parse_connection
+from queue_agent.core.state.connections import TABLE_ATTRIBUTES, TableFacts, find_name_doubt, find_registrations_doubt
+from queue_agent.core.state.schema import INDEX_TABLE
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.fuzz import odd_objects as odd
 from tests.fuzz.odd_world import NAME, QUEUE, OddWorld, no_traceback, odd_offsets, odd_world
+from yt_wire import yson
 
 SECONDS: Final = float(os.environ.get("FUZZ_SECONDS", "0"))
 SEED: Final = int(os.environ.get("FUZZ_SEED", "1"))

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queue_agent.wire import orchid
 from tests.e2e.playground import Playground, started
 from tests.fuzz.attacks import Attack, preparations
 from tests.fuzz.server_attacks import Make, attack_agent_http, attack_bus, attack_webhdfs
 from tests.fuzz.test_port import check
+from yt_wire import orchid
 
 SECONDS: Final = float(os.environ.get("FUZZ_SECONDS", "inf"))
 ATTACKS: Final = sys.maxsize if "FUZZ_SECONDS" in os.environ else 400

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queue_agent.core.lease import LeaseTerms, Tenure
+from queue_agent.core.group.lease import LeaseTerms, Tenure
 from tests.model.search import Outcome, search
 from tests.model.trimming import (
     NONE,

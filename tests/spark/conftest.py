@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from queue_agent.config.clusters import ClusterConfig
-from queue_agent.testing import LocalCluster, LocalClusterSet, local_clusters
 from queue_agent.webhdfs.command import serve_clusters
 from queue_agent.webhdfs.secret import new_secret
 from tests.extras import skipped_without_spark
+from yt_local.testing import LocalCluster, LocalClusterSet, local_clusters
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,7 +21,7 @@ from queue_agent.spark.export.ports import ExportOptions
 from queue_agent.spark.export.source import ExportSource, SourceOptions
 from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.export.table_exporter import TableExporter, TableOptions
-from queue_agent.testing import LocalCluster
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from queue_agent.testing import LocalCluster
+from yt_local.testing import LocalCluster
 
 DATA = [{"name": "data", "type": "string"}]
 

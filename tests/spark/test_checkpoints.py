@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from queue_agent.spark.checkpoints import checkpoint_conf
-from queue_agent.testing import LocalCluster
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

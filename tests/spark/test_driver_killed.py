@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args
 
 import pytest
 
-from queue_agent.testing import FaultSwitch, LocalCluster, LocalClusterSet
 from tests.spark.queues import DATA, create_consumer, create_queue, create_sorted, offsets, rows_of
 from tests.spark.streaming_driver import ENDED, WAITING, Stream, begin, driver, kill
 from tests.spark.streams import DEADLINE
+from yt_local.testing import FaultSwitch, LocalCluster, LocalClusterSet
 
 SERVICE = ("__spyt_streaming_src_tablet_index", "__spyt_streaming_src_row_index")
 KEYS = [{"name": name, "type": "int64"} for name in SERVICE]

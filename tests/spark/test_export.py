@@ -15,8 +15,8 @@ from queue_agent.spark.export.parquet_writer import FileSettings
 from queue_agent.spark.export.reading import in_period, read_export, with_commit_time
 from queue_agent.spark.export.storage import storage_of
 from queue_agent.spark.export.verification import Verdict, verify
-from queue_agent.testing import LocalCluster
 from tests.spark.export_world import SCHEMA, World, rows
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,8 +19,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from queue_agent.spark.export.__main__ import application
-from queue_agent.testing import LocalCluster
 from tests.spark.export_world import World, rows
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from datetime import datetime

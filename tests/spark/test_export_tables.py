@@ -13,8 +13,8 @@ from yt.wrapper.errors import YtError as ClientError
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.__main__ import application
 from queue_agent.spark.export.errors import ExportError, SourceChanged, TargetTaken
-from queue_agent.testing import LocalCluster, YtError
 from tests.spark.export_world import World
+from yt_local.testing import LocalCluster, YtError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

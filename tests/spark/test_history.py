@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import typer
 
-from queue_agent.core.history import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, queue_schema
-from queue_agent.testing import LocalCluster
+from queue_agent.core.status.history import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, queue_schema
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

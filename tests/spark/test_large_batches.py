@@ -19,9 +19,9 @@ from queue_agent.spark.options import OptionReader
 from queue_agent.spark.requests import Request, TransactionLimits
 from queue_agent.spark.transaction_sink import EncodedRows, TransactionWriter
 from queue_agent.spark.types import SERVICE_COLUMNS
-from queue_agent.testing import LocalCluster, YtError
-from queue_agent.wire import yson
 from tests.spark.queues import create_consumer, create_queue, offsets, rows_of
+from yt_local.testing import LocalCluster, YtError
+from yt_wire import yson
 
 SCHEMA = StructType([*(StructField(name, LongType()) for name in SERVICE_COLUMNS), StructField("data", StringType())])
 TWO_ROWS = TransactionLimits(2, 1000)

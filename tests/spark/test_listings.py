@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession as Session
 from pyspark.sql.functions import length, lit
 
 from queue_agent.spark import spark_session
-from queue_agent.testing import LocalCluster
 from tests.spark.queues import create_consumer, create_queue, offsets, rows_of
 from tests.spark.streams import active_query, running, wait_for
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from queue_agent.testing import LocalCluster
 from tests.spark.export_world import World, rows
+from yt_local.testing import LocalCluster
 
 
 @pytest.fixture

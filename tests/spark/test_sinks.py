@@ -16,9 +16,9 @@ from queue_agent.spark.errors import OptionError
 from queue_agent.spark.ledger import create_ledger
 from queue_agent.spark.options import BATCH_SIZE_SETTING, OptionReader
 from queue_agent.spark.static_sink import WrittenPart
-from queue_agent.testing import LocalCluster, YtError
 from tests.spark.queues import create_consumer, create_queue, create_sorted, offsets, rows_of
 from tests.spark.streams import DEADLINE, drain
+from yt_local.testing import LocalCluster, YtError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,9 +28,9 @@ from queue_agent.spark.options import ConnectionOptions
 from queue_agent.spark.queues import Consumer, QueueName
 from queue_agent.spark.requests import Request, TransactionLimits
 from queue_agent.spark.transaction_sink import TransactionWriter
-from queue_agent.testing import LocalCluster
 from tests.component.cutting_relay import CuttingRelay, Where
 from tests.spark.queues import create_consumer, create_queue, offsets, rows_of
+from yt_local.testing import LocalCluster
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from queue_agent.testing import LocalCluster
 from tests.spark.queues import create_consumer, create_queue, offsets, rows_of
 from tests.spark.streams import drain, running, wait_for
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,8 +13,8 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import ConsumerMoved, OptionError, QueueChanged, QueueUnavailable, RowsTrimmed
 from queue_agent.spark.stream_source import QueueStreamReader
-from queue_agent.testing import LocalCluster, YtError
 from tests.spark.queues import create_consumer, create_queue, offsets
+from yt_local.testing import LocalCluster, YtError
 
 # ytsaurus-client leaves an error unread that comes in place of rows; its connection closes with the garbage.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")

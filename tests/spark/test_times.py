@@ -11,8 +11,8 @@ import pytest
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.pulling import RowRange
-from queue_agent.testing import LocalCluster, LocalClusterSet
 from tests.spark.queues import DATA, create_queue
+from yt_local.testing import LocalCluster, LocalClusterSet
 
 START = datetime(2026, 1, 31, 7, tzinfo=UTC)
 

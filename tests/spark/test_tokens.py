@@ -17,8 +17,8 @@ from queue_agent.spark.environment import driver_environment
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.tasks import run_tasks
 from queue_agent.spark.options import ConnectionOptions, OptionReader
-from queue_agent.testing import LocalCluster
 from tests.spark.queues import create_consumer, create_queue
+from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,9 +17,9 @@ from queue_agent.spark.pulling import RangeReader, RowRange
 from queue_agent.spark.queues import Queue
 from queue_agent.spark.types import SYSTEM_COLUMNS, spark_schema, table_schema
 from queue_agent.spark.values import decimal_bytes, decimal_of
-from queue_agent.testing import LocalCluster
-from queue_agent.wire import yson
 from tests.spark.queues import create_queue, rows_of
+from yt_local.testing import LocalCluster
+from yt_wire import yson
 
 SIMPLE: dict[str, tuple[str, list[Any]]] = {
     "int8": ("tinyint", [-128, 127]),

@@ -10,17 +10,17 @@ from datetime import datetime
 from typing import Any, Final
 
 from queue_agent.config.passes import ControllerConfig
-from queue_agent.controllers.board import AGENT, Board
-from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.exports import ExportManager
-from queue_agent.controllers.origins import Origins, Process
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.core.attributes import build_consumer_row, build_mapping_row, build_queue_row
-from queue_agent.core.export_outcome import ExportOutcome
-from queue_agent.core.reconcile import Assignment
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, MappingRow, QueueRow, Registration, StateRows
-from queue_agent.core.snapshots import Role
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.exports.exports import ExportManager
+from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.controllers.status.board import AGENT, Board
+from queue_agent.core.exports.outcome import ExportOutcome
+from queue_agent.core.group.reconcile import Assignment
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.state.attributes import build_consumer_row, build_mapping_row, build_queue_row
+from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow, Registration, StateRows
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.ports.cluster import Permit
 from tests.truth.clusters import TruthCluster, TruthExports, Wire, queue_attributes
 from tests.truth.history import CONSUMERS, History

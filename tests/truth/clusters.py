@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from queue_agent.core.export_planning import TablePart
-from queue_agent.core.export_progress import StoredProgress
-from queue_agent.core.export_source import ChunkFacts, Destination, ExportedQueue, TabletChunks
-from queue_agent.core.observed import (
+from queue_agent.core.exports.planning import TablePart
+from queue_agent.core.exports.progress import StoredProgress
+from queue_agent.core.exports.source import ChunkFacts, Destination, ExportedQueue, TabletChunks
+from queue_agent.core.trimming.ages import RowFound
+from queue_agent.core.values.observed import (
     ColumnDescription,
     ConsumerOffset,
     Glance,
@@ -21,8 +22,7 @@ from queue_agent.core.observed import (
     TabletInfo,
     Watch,
 )
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.trim_ages import RowFound
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
 from queue_agent.ports.cluster import Permit
 from tests.truth.history import CONSUMERS, History

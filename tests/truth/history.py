@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.trim_config import AutoTrimConfig
+from queue_agent.core.state.trim_config import AutoTrimConfig
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.truth.tables import Event, Replicated, Row, Table, Tables, timestamp_at
 
 CONSUMERS: Final = tuple(CrossClusterRef("hume", f"//c{number}") for number in range(2))

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Final
 
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.timestamps import timestamp_of
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.timestamps import timestamp_of
 
 Event = tuple[str, int, int, int]
 """Something that happens: what, and three numbers that choose where and how much."""

@@ -11,9 +11,9 @@ from queue_agent.config.exports import QueueExporterConfig, RetryBackoffConfig, 
 from queue_agent.config.file import load_config
 from queue_agent.config.options import ConfigModel
 from queue_agent.config.passes import ControllerConfig, Trimming, trimming_mode
-from queue_agent.core.export_preview import ExportingMode
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.trim_config import TrimmingMode
+from queue_agent.core.exports.preview import ExportingMode
+from queue_agent.core.state.trim_config import TrimmingMode
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ConfigError
 
 MINIMAL = """

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, cast
 from queue_agent.spark.export.errors import TargetDamaged
 from queue_agent.spark.export.layout import Partitioning
 from queue_agent.spark.export.row_options import TRANSFORMATION
-from queue_agent.wire import json_text
+from yt_wire import json_text
 
 FORMAT: Final = 2
 

@@ -12,7 +12,7 @@ from queue_agent.spark.export.documents import Range
 from queue_agent.spark.export.errors import SourceChanged, TargetDamaged, TargetTaken
 from queue_agent.spark.export.identity import check_tablets
 from queue_agent.spark.export.source import SourceInfo
-from queue_agent.wire import yson
+from yt_wire import yson
 
 PROGRESS: Final = "spark_export_progress"
 """Attribute of the directory: how far the export is."""

@@ -8,16 +8,12 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from queue_agent.adapters.metric_families import COMPATIBLE_OBJECT_FAMILIES, OWN_OBJECT_FAMILIES
-from queue_agent.adapters.metric_lines import render_families
-from queue_agent.adapters.object_counters import ObjectCounters
-from queue_agent.adapters.object_page import ObjectPage, Objects, PageParts
+from queue_agent.adapters.metrics.metric_families import COMPATIBLE_OBJECT_FAMILIES, OWN_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.metric_lines import render_families
+from queue_agent.adapters.metrics.object_counters import ObjectCounters
+from queue_agent.adapters.metrics.object_page import ObjectPage, Objects, PageParts
 from queue_agent.config.serving import MetricsConfig
-from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.rates import Counters
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerRow, QueueRow, Registration
-from queue_agent.core.snapshots import (
+from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
     ConsumerSnapshot,
@@ -31,6 +27,10 @@ from queue_agent.core.snapshots import (
     QueueView,
     Role,
 )
+from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.refs import CrossClusterRef
 
 NOW = datetime(2025, 1, 23, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")

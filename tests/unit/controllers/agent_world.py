@@ -11,15 +11,28 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
-from queue_agent.controllers.board import AGENT, Board
-from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.discovery import Synchronizer
-from queue_agent.controllers.fresh_registrations import FreshRegistrations
-from queue_agent.controllers.leadership import Leadership
-from queue_agent.controllers.orchid_tree import OrchidTree, TreeFacts
-from queue_agent.controllers.origins import Origins, Process
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.core.observed import (
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.group.leadership import Leadership
+from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.controllers.state.discovery import Synchronizer
+from queue_agent.controllers.status.board import AGENT, Board
+from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
+from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
+from queue_agent.core.group.placement import place
+from queue_agent.core.group.reconcile import Assignment
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.state.rows import (
+    ConsumerNameRow,
+    ConsumerRow,
+    HostVersion,
+    MappingRow,
+    QueueRow,
+    Registration,
+    StateRows,
+)
+from queue_agent.core.trimming.ages import RowFound
+from queue_agent.core.values.observed import (
     ColumnDescription,
     ConsumerOffset,
     Glance,
@@ -30,25 +43,12 @@ from queue_agent.core.observed import (
     TabletInfo,
     Watch,
 )
-from queue_agent.core.placement import place
-from queue_agent.core.reconcile import Assignment
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import (
-    ConsumerNameRow,
-    ConsumerRow,
-    HostVersion,
-    MappingRow,
-    QueueRow,
-    Registration,
-    StateRows,
-)
-from queue_agent.core.snapshots import Role
-from queue_agent.core.trim_ages import RowFound
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.ports.cluster import Permit
 from queue_agent.ports.passes import PassScope
-from queue_agent.wire import yson
 from tests.unguarded import always_the_keeper, unguarded_context
+from yt_wire import yson
 
 ADDRESS = "agent-1:9030"
 START = datetime(2025, 1, 23, 13, 42, 21, 839124, tzinfo=UTC)

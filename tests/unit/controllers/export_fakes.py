@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from queue_agent.core.export_planning import TablePart
-from queue_agent.core.export_progress import StoredProgress
-from queue_agent.core.export_source import ChunkFacts, Destination, ExportedQueue, TabletChunks
+from queue_agent.core.exports.planning import TablePart
+from queue_agent.core.exports.progress import StoredProgress
+from queue_agent.core.exports.source import ChunkFacts, Destination, ExportedQueue, TabletChunks
 
 
 class FakeExports:

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
-from queue_agent.controllers.fleet import Fleet
-from queue_agent.controllers.pass_loop import Schedule
-from queue_agent.controllers.round_member import FirstAnswer
-from queue_agent.controllers.rounds import Rounds
-from queue_agent.core.observed import Glance, Watch
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import Role
+from queue_agent.controllers.passes.pass_loop import Schedule
+from queue_agent.controllers.rounds.fleet import Fleet
+from queue_agent.controllers.rounds.round_member import FirstAnswer
+from queue_agent.controllers.rounds.rounds import Rounds
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.values.observed import Glance, Watch
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class StandingClock:

@@ -8,15 +8,15 @@ from datetime import timedelta
 from typing import Any
 
 from queue_agent.config.passes import ControllerConfig
-from queue_agent.controllers.agent import Agent, Fleets
-from queue_agent.controllers.board import Board
-from queue_agent.controllers.multi_consumer_controller import MultiConsumerController
-from queue_agent.core.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
-from queue_agent.core.observed import ConsumerOffset, ObjectRevisions
-from queue_agent.core.rates import Counters
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import ConsumerNameRow, ConsumerRow, Registration, StateRows
-from queue_agent.core.snapshots import ConsumerPartition, QueuePartition, QueueView, Role
+from queue_agent.controllers.consumers.multi_consumer_controller import MultiConsumerController
+from queue_agent.controllers.rounds.agent import Agent, Fleets
+from queue_agent.controllers.status.board import Board
+from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
+from queue_agent.core.queues.snapshots import ConsumerPartition, QueuePartition, QueueView, Role
+from queue_agent.core.state.rows import ConsumerNameRow, ConsumerRow, Registration, StateRows
+from queue_agent.core.values.observed import ConsumerOffset, ObjectRevisions
+from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ClusterUnavailable
 from tests.unit.controllers.agent_world import (
     CONSUMER,
@@ -29,7 +29,7 @@ from tests.unit.controllers.agent_world import (
     leadership,
 )
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
-from tests.unit.core.test_multi_consumers import MULTI_SCHEMA
+from tests.unit.core.consumers.test_multi_consumers import MULTI_SCHEMA
 
 MINUTE = timedelta(minutes=1)
 

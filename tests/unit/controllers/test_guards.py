@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from queue_agent.adapters.yt_cluster import YtCluster
-from queue_agent.controllers.context import ControllerContext
-from queue_agent.controllers.discovery import Synchronizer
-from queue_agent.controllers.export_task import run_export_task
-from queue_agent.controllers.trim_confirmation import TrimConfirmer
-from queue_agent.core.trim_confirmation import FreshLook, confirm_plan
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.controllers.exports.task import run_export_task
+from queue_agent.controllers.state.discovery import Synchronizer
+from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.trimming.confirmation import TrimConfirmer
+from queue_agent.core.trimming.confirmation import FreshLook, confirm_plan
 from queue_agent.ports.cluster import Cluster
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from queue_agent.config.passes import CypressSynchronizerConfig
-from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.leadership import Leadership, boot_seconds
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.core.lease import Hold
-from queue_agent.core.observed import ColumnDescription, ObjectRevisions, TableDescription
-from queue_agent.core.reconcile import Assignment
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.snapshots import Role
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.group.leadership import Leadership, boot_seconds
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.core.group.lease import Hold
+from queue_agent.core.group.reconcile import Assignment
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.values.observed import ColumnDescription, ObjectRevisions, TableDescription
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ActionRefused
 from queue_agent.ports.cluster import Permit
 from tests.unguarded import NoOtherAgents

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from queue_agent.config.passes import CypressSynchronizerConfig
-from queue_agent.controllers.agent import Agent, Fleets
-from queue_agent.controllers.consumer_controller import ConsumerController
-from queue_agent.controllers.queue_controller import QueueController
-from queue_agent.controllers.rounds import Rounds
-from queue_agent.core.error_info import ErrorInfo
-from queue_agent.core.observed import ObjectRevisions
-from queue_agent.core.refs import CrossClusterRef
-from queue_agent.core.rows import MappingRow, Registration
-from queue_agent.core.snapshots import Role
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.controllers.rounds.agent import Agent, Fleets
+from queue_agent.controllers.rounds.rounds import Rounds
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.state.rows import MappingRow, Registration
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.observed import ObjectRevisions
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.unit.controllers.agent_world import (
     CONSUMER,
     CONSUMER_ATTRIBUTES,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.spark.requests import Request, TransactionLimits, next_requests
-from queue_agent.wire import yson
+from yt_wire import yson
 
 VALUES = st.lists(st.lists(st.binary(max_size=12), max_size=6), max_size=6)
 

@@ -1,0 +1,1 @@
+"""Clusters over HTTP: requests, batches, proxies, errors."""

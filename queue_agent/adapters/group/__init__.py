@@ -1,0 +1,1 @@
+"""The agents of a stage: on Cypress, and asked over RPC."""

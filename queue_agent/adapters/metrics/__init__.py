@@ -1,0 +1,1 @@
+"""Metrics: what there is, and how it is counted and written."""

@@ -1,0 +1,1 @@
+"""What the process itself has: a clock, log lines, a build."""

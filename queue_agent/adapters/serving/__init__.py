@@ -1,0 +1,1 @@
+"""The ports of the agent: HTTP, and Orchid over RPC."""

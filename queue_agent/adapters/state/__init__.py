@@ -1,0 +1,1 @@
+"""The state tables and the dynamic configuration on a cluster."""

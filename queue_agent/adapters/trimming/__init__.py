@@ -1,0 +1,1 @@
+"""The journal of trims on a cluster."""

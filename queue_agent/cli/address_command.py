@@ -1,0 +1,62 @@
+"""`queue-agent register-addresses`: tells masters where the agents of a stage are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.config.agent import AgentConfig
+from queue_agent.errors import ConfigError, ObjectNotFound
+
+_SECTION: Final = "queue_agent"
+
+
+async def register_addresses(
+    config: AgentConfig,
+    addresses: Sequence[str],
+    clusters: Sequence[str],
+    dry_run: bool,
+    tell: Callable[[str], None],
+) -> None:
+    """Write the addresses of the stage where masters and proxies look for them; all else there stays as it is.
+
+    Args:
+        config: of the agents.
+        addresses: `host:port` of their RPC servers.
+        clusters: on which; all of the configuration if empty.
+        dry_run: only tell what would be done.
+        tell: is given a line for every place before it is written.
+
+    Raises:
+        ConfigError: a cluster is not in the configuration.
+        ClusterError: a cluster refused; what has been done before stays.
+    """
+    unknown = sorted(set(clusters) - set(config.clusters))
+    if unknown:
+        raise ConfigError(f"not in clusters: {', '.join(unknown)}")
+    for name in clusters or config.clusters:
+        async with YtCluster(name, config.clusters[name]) as cluster:
+            for place in (f"//sys/clusters/{name}", "//sys/@cluster_connection"):
+                await _register(cluster, place, config.stage, list(addresses), dry_run, tell)
+
+
+async def _register(
+    cluster: YtCluster, place: str, stage: str, addresses: list[str], dry_run: bool, tell: Callable[[str], None]
+) -> None:
+    # A section at a time: parts of documents and attributes can not be made recursively.
+    try:
+        connection = await cluster.get(place)
+    except ObjectNotFound:
+        tell(f"{cluster.name}: {place} is not there, and is left alone")
+        return
+    section: dict[str, Any] = dict(connection.get(_SECTION, {}))
+    stages = dict(section.get("stages", {}))
+    found = dict(stages.get(stage, {}))
+    if list(found.get("addresses", ())) == addresses:
+        tell(f"{cluster.name}: {place} knows them already")
+        return
+    tell(f"{cluster.name}: {'would set' if dry_run else 'setting'} addresses of stage {stage} in {place}")
+    if not dry_run:
+        value = {**section, "stages": {**stages, stage: {**found, "addresses": addresses}}}
+        await cluster.execute("set", {"path": f"{place}/{_SECTION}"}, value)

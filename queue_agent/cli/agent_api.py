@@ -1,0 +1,115 @@
+"""Asking a running agent over HTTP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import quote
+
+import aiohttp
+from yarl import URL
+
+from queue_agent.cli.errors import CommandError
+from queue_agent.config.agent import AgentConfig
+from queue_agent.config.file import load_config
+from queue_agent.core.values.refs import CrossClusterRef
+from yt_wire import json_text
+
+_TIMEOUT_SECONDS: Final = 120
+_ANYWHERE: Final = ("0.0.0.0", "::")
+_NO_OBJECT: Final = 404
+_OK: Final = 200
+
+
+def address_in(config_file: Path) -> str:
+    """Of the agent with the configuration in a file; see `address_of` and `load_config`."""
+    return address_of(load_config(config_file))
+
+
+def address_of(config: AgentConfig) -> str:
+    """Where an agent serves HTTP by its configuration; on this machine, if it serves anywhere."""
+    http = config.http
+    return f"http://{'127.0.0.1' if http.host in _ANYWHERE else http.host}:{http.port}"
+
+
+def object_path(kind: str, ref: CrossClusterRef) -> str:
+    """Where an agent shows a queue or a consumer; `kind` is `queues` or `consumers`."""
+    name = f"?name={quote(ref.name, safe='')}" if ref.name else ""
+    path = quote(ref.path.removeprefix("//"), safe="")
+    return f"/api/v1/{kind}/{quote(ref.cluster, safe='')}/{path}{name}"
+
+
+class AgentApi:
+    """One agent; an async context manager.
+
+    Args:
+        address: such as `http://127.0.0.1:10030`; the scheme may be left out.
+        timeout: seconds for each answer.
+
+    Raises:
+        CommandError: the address is none.
+    """
+
+    def __init__(self, address: str, timeout: float = _TIMEOUT_SECONDS) -> None:
+        self.address = address
+        self._origin = _origin(address)
+        self._timeout = timeout
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> AgentApi:
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self._timeout))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._session is not None
+        await self._session.close()
+
+    async def get(self, path: str) -> Any:
+        """What is found at a path, encoded, with its query; CommandError if the agent refuses or can not be asked."""
+        status, answer = await self.request("GET", path)
+        return self._checked(status, answer)
+
+    async def find(self, path: str) -> Any:
+        """The same; None for what this agent does not know of."""
+        status, answer = await self.request("GET", path)
+        return None if status == _NO_OBJECT else self._checked(status, answer)
+
+    async def post(self, path: str, body: Any) -> Any:
+        """Answer to a document, or to nothing if it is None; errors as of `get`."""
+        status, answer = await self.request("POST", path, None if body is None else json.dumps(body).encode())
+        return self._checked(status, answer)
+
+    async def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
+        """Status and document of an answer; CommandError if there is none, or none of an agent."""
+        assert self._session is not None, "use it as a context manager"
+        url = URL(self._origin + path, encoded=True)
+        try:
+            async with self._session.request(method, url, data=body) as response:
+                return response.status, json_text.loads(await response.read() or b"null")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            words = str(error) or type(error).__name__
+            raise CommandError(f"agent {self.address} can not be reached: {words}") from error
+        except ValueError as error:
+            raise CommandError(f"{self.address} does not answer like an agent: {error}") from error
+
+    def _checked(self, status: int, answer: Any) -> Any:
+        if status != _OK:
+            message = answer.get("message") if isinstance(answer, dict) else answer
+            raise CommandError(f"agent {self.address}: {message}")
+        return answer
+
+
+def _origin(agent: str) -> str:
+    """The address as a URL; HTTP unless it says otherwise."""
+    address = agent if "://" in agent else f"http://{agent}"
+    try:
+        url = URL(address)
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError("it has to be http://HOST:PORT, https://HOST:PORT or HOST:PORT")
+    except ValueError as error:
+        raise CommandError(f"--agent {agent} is no address of an agent: {error}") from error
+    return address.rstrip("/")

@@ -1,0 +1,36 @@
+"""What `queue-agent doctor` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from queue_agent.cli.findings import Finding, Grade
+
+_MARKS: Final = {
+    Grade.OK: ("ok    ", "green"),
+    Grade.SKIPPED: ("skip  ", "dim"),
+    Grade.WARNING: ("warn  ", "yellow"),
+    Grade.FAILURE: ("FAIL  ", "bold red"),
+}
+
+
+def view_findings(findings: Sequence[Finding]) -> RenderableType:
+    """By subject, with what to do below each thing that is wrong, and a last line that counts."""
+    lines: list[Text] = []
+    subject = ""
+    for finding in findings:
+        if finding.subject != subject:
+            subject = finding.subject
+            lines += [*([Text()] if lines else []), Text(subject, "bold")]
+        mark, style = _MARKS[finding.grade]
+        lines.append(Text.assemble("  ", (mark, style), f"{finding.check}: {finding.detail}"))
+        if finding.repair is not None:
+            lines += [Text(f"        {line}", "cyan") for line in finding.repair.splitlines()]
+    count = {grade: sum(one.grade is grade for one in findings) for grade in Grade}
+    failed, warned = count[Grade.FAILURE], count[Grade.WARNING]
+    summary = Text(f"{failed} failed, {warned} to be looked at, {count[Grade.OK]} fine", "red" if failed else "green")
+    return Group(*lines, Text(), summary)

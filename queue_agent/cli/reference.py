@@ -1,0 +1,99 @@
+"""Reference pages that are made from the code: `python -m queue_agent.cli.reference` writes them into `docs/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from queue_agent.adapters.metrics.metrics_manual import metrics_page
+from queue_agent.cli.commands_manual import commands_page
+from queue_agent.config.agent import AgentConfig
+from queue_agent.config.options import ConfigModel
+from yt_local.commands.manual.page import render_reference
+
+DOCS: Final = Path(__file__).parent.parent / "docs"
+COMMANDS_MARK: Final = "## Its commands"
+"""What is below this line of the page on the local cluster is generated; what is above it people write."""
+
+
+def pages() -> Mapping[str, str]:
+    """Content of every page that is generated, or ends with something generated, by its file name in `docs/`."""
+    return {
+        "commands.md": commands_page(),
+        "configuration.md": _configuration(),
+        "local-cluster.md": _local_cluster(),
+        "metrics.md": metrics_page(),
+    }
+
+
+def write_pages() -> None:
+    for name, content in pages().items():
+        (DOCS / name).write_text(content)
+
+
+def _configuration() -> str:
+    lines = [
+        "# Configuration of `queue-agent run`",
+        "",
+        "Generated from the code (`make docs`). Files are YAML (`.yaml`, `.yml`) or YSON (`.yson`). A bare number",
+        "given for a duration means milliseconds; an ISO 8601 duration such as `PT1M30S` may stand in its place.",
+        "Unknown keys are refused.",
+        "",
+        "| field | default | meaning |",
+        "| --- | --- | --- |",
+        *_rows(AgentConfig, ""),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _rows(model: type[ConfigModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        section, nested_prefix = _section(field, path)
+        default = "" if section else _default(field)
+        yield f"| `{path}` | {default} | {_one_line(field.description or '')} |"
+        if section:
+            yield from _rows(section, nested_prefix)
+
+
+def _section(field: FieldInfo, path: str) -> tuple[type[ConfigModel] | None, str]:
+    """The model a field holds, itself or as the values of a map."""
+    candidates = [(field.annotation, f"{path}.")]
+    candidates += [(argument, f"{path}.NAME.") for argument in get_args(field.annotation)]
+    for annotation, prefix in candidates:
+        if isinstance(annotation, type) and issubclass(annotation, ConfigModel):
+            return annotation, prefix
+    return None, ""
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return "see right"
+    default: Any = field.default
+    if default is PydanticUndefined:
+        return "required"
+    if isinstance(default, timedelta):
+        return f"{default / timedelta(milliseconds=1):g}"
+    return f"`{default}`" if default is not None else "none"
+
+
+def _local_cluster() -> str:
+    """The page as people write it up to the mark, and the reference of the commands behind it."""
+    written, mark, _ = (DOCS / "local-cluster.md").read_text().partition(COMMANDS_MARK)
+    if not mark:
+        raise ValueError(f"docs/local-cluster.md has lost its line {COMMANDS_MARK!r}")
+    return f"{written}{mark}\n\n{render_reference()}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    write_pages()

@@ -1,0 +1,120 @@
+"""`queue-agent init-state`: makes the state tables or migrates older ones, and makes those of the history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.history.history_setup import HistorySetup
+from queue_agent.adapters.state.state_lock import StateLock
+from queue_agent.adapters.state.state_setup import StateSetup
+from queue_agent.config.clusters import ClusterConfig, HistoryTables
+from queue_agent.config.file import load_config
+from queue_agent.core.state.migration import CreateDirectory, notes_on, plan_migration
+
+CLUSTER_NAME = "cluster"
+"""How messages call a cluster whose name nobody has told."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateLocation:
+    """Where the state tables are, or are to be."""
+
+    name: str
+    cluster: ClusterConfig
+    root: str
+
+
+def location_in(config_file: Path, root: str | None) -> StateLocation:
+    """The one an agent with this configuration uses, but for the root if one is given. See `load_config`."""
+    config = load_config(config_file)
+    return StateLocation(config.state.cluster, config.clusters[config.state.cluster], root or config.state.root)
+
+
+async def init_state(location: StateLocation, target: int, dry_run: bool, tell: Callable[[str], None]) -> None:
+    """Bring the state tables to a version; there is nothing to do if they are there already.
+
+    Args:
+        location: of the tables.
+        target: the version.
+        dry_run: only tell what would be done.
+        tell: is given a line for every step before it is done, and for what people should know.
+
+    Raises:
+        MigrationError: the version can not be reached.
+        ClusterError: a step failed, or somebody else is at it; what has been done before stays, and another run goes on
+            from there.
+    """
+    async with YtCluster(location.name, location.cluster) as cluster:
+        setup = StateSetup(cluster, location.root)
+        found = await setup.look()
+        plan = plan_migration(found, target)
+        for note in notes_on(found, target):
+            tell(f"note: {note}")
+        if not plan:
+            tell(f"nothing to do: {location.root} is at version {target}")
+        elif dry_run:
+            for step in plan:
+                tell(str(step))
+            tell("nothing of this was done")
+        else:
+            await _carry_out(setup, target, tell)
+            tell(f"{location.root} is at version {target}")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLocation:
+    """Where the history is, or is to be."""
+
+    cluster: ClusterConfig
+    tables: HistoryTables
+
+
+def history_beside(state: StateLocation) -> HistoryLocation:
+    """The one of an agent whose configuration says nothing else."""
+    return HistoryLocation(state.cluster, HistoryTables.below(state.name, state.root))
+
+
+def find_history_in(config_file: Path, wanted: bool) -> HistoryLocation | None:
+    """The one an agent with this configuration uses; None if it keeps none, unless it is wanted. See `load_config`."""
+    config = load_config(config_file)
+    if config.history is None and not wanted:
+        return None
+    tables = config.history_tables
+    return HistoryLocation(config.clusters[tables.queue.cluster], tables)
+
+
+async def init_history(location: HistoryLocation, dry_run: bool, tell: Callable[[str], None]) -> None:
+    """Make the queue and the producer of the history, unless they are there already.
+
+    Args:
+        location: of both.
+        dry_run: only tell what would be done.
+        tell: is given a line for every step before it is done.
+
+    Raises:
+        ClusterError: a step failed; what has been done before stays, and another run goes on from there.
+    """
+    async with YtCluster(location.tables.queue.cluster, location.cluster) as cluster:
+        setup = HistorySetup(cluster, location.tables)
+        steps = await setup.plan()
+        for step in steps:
+            tell(str(step))
+            if not dry_run:
+                await setup.do(step)
+        if not steps:
+            tell(f"nothing to do: the history can be written to {location.tables.queue.path}")
+        elif dry_run:
+            tell("nothing of this was done")
+
+
+async def _carry_out(setup: StateSetup, target: int, tell: Callable[[str], None]) -> None:
+    """Do what is to be done when nobody else does it."""
+    await setup.do(CreateDirectory())
+    async with StateLock(setup.cluster, setup.root) as lock:
+        for step in plan_migration(await setup.look(), target):
+            await lock.keep()
+            tell(str(step))
+            await setup.do(step)

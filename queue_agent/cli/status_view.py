@@ -1,0 +1,301 @@
+"""What `queue-agent status` shows, as tables for terminals and for files alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from queue_agent.cli import words
+from queue_agent.cli.listing import Listing
+from queue_agent.cli.status import (
+    Document,
+    Overview,
+    consumer_problems,
+    innermost,
+    name_of,
+    queue_problems,
+)
+
+_GOOD: Final = "green"
+_BAD: Final = "red"
+_DOUBTFUL: Final = "yellow"
+_QUIET: Final = "dim"
+_UNTOUCHED: Final = "1970-"
+
+_COLUMNS_OF_FILES: Final = 400
+"""Lines of a file are not broken; whatever reads it may do so."""
+
+_VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
+    "up_to_date": ("up to date", _GOOD),
+    "reading": ("reading", _GOOD),
+    "not_started": ("not started", _DOUBTFUL),
+    "stopped": ("stopped", _BAD),
+    "ahead": ("ahead", _BAD),
+    "expired": ("rows lost", _BAD),
+    "unknown": ("unknown", _BAD),
+}
+
+
+def make_console() -> Console:
+    """Standard output: coloured if it is a terminal and NO_COLOR is not set."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_COLUMNS_OF_FILES)
+
+
+def view_overview(overview: Overview, now: datetime, *, only_problems: bool = False) -> RenderableType:
+    """All agents, queues and consumers; with `only_problems` the overview has no others."""
+    parts: list[RenderableType] = [_agent(one, now) for one in overview.agents]
+    if overview.queues:
+        parts += [Text(), _queues(overview.queues, now)]
+    if overview.consumers:
+        parts += [Text(), _consumers(overview.consumers, now)]
+    if not overview.queues and not overview.consumers:
+        parts += [Text(), Text("nothing is wrong" if only_problems else "no queues and no consumers", _QUIET)]
+    problems = [*_problems(overview)]
+    if problems:
+        parts += [Text(), *problems]
+    elsewhere = _elsewhere(overview)
+    if elsewhere and not only_problems:
+        parts += [Text(), Text(elsewhere, _QUIET)]
+    return Group(*parts)
+
+
+def view_queue(document: Document, now: datetime) -> RenderableType:
+    """One queue with its consumers and partitions."""
+    status = document["status"]
+    parts: list[RenderableType] = [_head("queue", document, now), *_errors(status.get("error"))]
+    parts += [
+        line for category, alert in (status.get("alerts") or {}).items() for line in _errors(alert, f"alert {category}")
+    ]
+    if "write_row_count_rate" in status:
+        parts.append(_rates("written", status["write_row_count_rate"], status["write_data_weight_rate"]))
+    if status.get("registrations"):
+        parts += [Text(), _registrations(status["registrations"])]
+    exports = status.get("exports") or {}
+    if exports.get("progress"):
+        parts += [Text(), _exports(exports["progress"], now)]
+    if document["partitions"]:
+        parts += [Text(), _queue_partitions(document["partitions"], now)]
+    return Group(*parts)
+
+
+def view_consumer(document: Document, now: datetime) -> RenderableType:
+    """One consumer with its standing in every partition of its queues."""
+    status, partitions = document["status"], document["partitions"] or {}
+    parts: list[RenderableType] = [_head("consumer", document, now), *_errors(status.get("error"))]
+    vital = {one["queue"]: one["vital"] for one in status.get("registrations", ())}
+    if not vital and "error" not in status:
+        parts.append(Text("registered with no queue", _DOUBTFUL))
+    for queue, standing in status.get("queues", {}).items():
+        parts += [Text(), Text(f"{queue}{'  vital' if vital.get(queue) else ''}", "bold")]
+        parts += _errors(standing.get("error"))
+        if "read_row_count_rate" in standing:
+            parts.append(_rates("read", standing["read_row_count_rate"], standing["read_data_weight_rate"]))
+        if partitions.get(queue):
+            parts.append(_consumer_partitions(partitions[queue], now))
+    return Group(*parts)
+
+
+def _agent(agent: Document, now: datetime) -> RenderableType:
+    line = Text.assemble(
+        ("agent ", "bold"),
+        agent["address"],
+        "  ",
+        ("ready", _GOOD) if agent["ready"] else ("not ready", _BAD),
+        (f"  version {agent['version']}, started {words.age(agent['start_time'], now)}", _QUIET),
+    )
+    alerts = [
+        line for category, error in agent["alerts"].items() for line in _errors(error, f"alert {category}", indent=2)
+    ]
+    return Group(line, *alerts)
+
+
+def _elsewhere(overview: Overview) -> str:
+    """What the stage has and the agents that were asked do not lead."""
+    here = {"queues": len(overview.queues), "consumers": len(overview.consumers)}
+    stage = {kind: max(one[f"stage_{kind[:-1]}_count"] for one in overview.agents) for kind in here}
+    missing = [f"{stage[kind] - count} {kind}" for kind, count in here.items() if stage[kind] > count]
+    return f"{' and '.join(missing)} of the stage are led by other agents: name them with --agent" if missing else ""
+
+
+def _queues(queues: Sequence[Document], now: datetime) -> Listing:
+    numbers = ("partitions", "rows", "size", "written", "last row", "held")
+    table = Listing(
+        *("queue", *numbers, "consumers", "state"),
+        numbers=numbers,
+        whole=("consumers", "state"),
+        expendable=("size", "last row", "partitions", "written"),
+    )
+    for queue in queues:
+        figures = queue["overview"] or {}
+        problems = queue_problems(queue)
+        failing, held = figures.get("failing_consumer_count", 0), figures.get("trim_held_row_count")
+        consumers = words.count(figures.get("consumer_count"))
+        if figures.get("vital_consumer_count"):
+            consumers += f", {figures['vital_consumer_count']} vital"
+        table.add(
+            name_of(queue),
+            words.count(figures.get("partition_count")),
+            words.count(figures.get("row_count")),
+            words.amount(figures.get("data_weight")),
+            words.rate(figures.get("write_row_count_rate")),
+            words.age(figures["last_row_commit_time"], now) if "last_row_commit_time" in figures else words.UNKNOWN,
+            Text("-", _QUIET) if held is None else words.count(held),
+            Text(consumers, _BAD if failing else ""),
+            _state(queue, problems),
+        )
+    return table
+
+
+def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
+    numbers = ("unread", "lag", "read", "last read")
+    table = Listing(
+        "consumer", "queue", *numbers, "state", numbers=numbers, whole=("state",), expendable=("read", "last read")
+    )
+    for consumer in consumers:
+        standings = consumer["overview"] or ()
+        if not standings:
+            table.add(name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
+        for index, one in enumerate(standings):
+            word, style = _VERDICTS[one["verdict"]]
+            failed = one.get("failed_partition_count")
+            table.add(
+                name_of(consumer) if index == 0 else "",
+                Text.assemble(one["queue"], ("  vital", "bold") if one["vital"] else ""),
+                words.count(one.get("unread_row_count")),
+                words.duration(one.get("processing_lag")),
+                words.rate(one.get("read_row_count_rate")),
+                words.age(one["last_consume_time"], now) if "last_consume_time" in one else words.UNKNOWN,
+                Text(f"{word}, not all read", _DOUBTFUL) if failed and style == _GOOD else Text(word, style),
+            )
+    return table
+
+
+def _state(one: Document, problems: Sequence[str]) -> Text:
+    if one["error"] is not None:
+        return Text("error", _BAD)
+    if one["pass_index"] == 0:
+        return Text("not looked at yet", _QUIET)
+    return Text("see below", _DOUBTFUL) if problems else Text("fine", _GOOD)
+
+
+def _problems(overview: Overview) -> Iterator[Text]:
+    for one, problems in (
+        *((one, queue_problems(one)) for one in overview.queues),
+        *((one, consumer_problems(one)) for one in overview.consumers),
+    ):
+        for problem in problems:
+            yield Text.assemble((name_of(one), "bold"), "  ", (problem, _BAD))
+
+
+def _head(kind: str, document: Document, now: datetime) -> Text:
+    seen = f"  {document['role']}, pass {document['pass_index']}, seen {words.age(document['pass_instant'], now)}"
+    return Text.assemble((f"{kind} ", "bold"), name_of(document), (seen, _QUIET))
+
+
+def _errors(error: Document | None, label: str = "error", indent: int = 0) -> list[Text]:
+    """An error and all in it, the inner ones indented."""
+    if error is None:
+        return []
+    line = Text(f"{' ' * indent}{label}: {error['message']} (code {error['code']})", _BAD)
+    inner = error.get("inner_errors") or ()
+    return [line, *(one for each in inner for one in _errors(each, "because of", indent + 2))]
+
+
+def _rates(what: str, rows: Document, weight: Document) -> Text:
+    windows = (("1m", "the last minute"), ("1h", "hour"), ("1d", "day"))
+    shown = (f"{name} {words.rate(rows[key])}, {words.byte_rate(weight[key])}" for key, name in windows)
+    return Text(f"{what} in {'; '.join(shown)}")
+
+
+def _registrations(registrations: Sequence[Document]) -> Listing:
+    table = Listing("consumer", "vital", "state")
+    for one in registrations:
+        error = one.get("error")
+        table.add(
+            one["consumer"],
+            "yes" if one["vital"] else "no",
+            Text("fine", _GOOD) if error is None else Text(innermost(error), _BAD),
+        )
+    return table
+
+
+def _exports(progress: Mapping[str, Document], now: datetime) -> Listing:
+    """How far static exports are; rows count from the first ever written."""
+    numbers = ("chunks", "rows before", "last table before", "last task")
+    table = Listing("export", *numbers, numbers=numbers)
+    for name, one in sorted(progress.items()):
+        tablets, tick = one["tablets"].values(), one["last_export_unix_ts"]
+        table.add(
+            name,
+            words.count(sum(tablet["chunk_count"] for tablet in tablets)),
+            words.count(sum(tablet["row_count"] for tablet in tablets)),
+            datetime.fromtimestamp(tick, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if tick else "-",
+            _age(one["last_successful_export_task_instant"], now),
+        )
+    return table
+
+
+def _queue_partitions(partitions: Sequence[Document], now: datetime) -> Listing:
+    numbers = ("partition", "first row", "end", "rows", "size", "written", "last row")
+    last = "not trimmed further because of"
+    table = Listing(*numbers, "host", last, numbers=numbers, expendable=("written", "last row", "size", "rows"))
+    for index, one in enumerate(partitions):
+        trim = _trim(one.get("trim"))
+        if "error" in one:
+            table.add(str(index), *[words.UNKNOWN] * (len(numbers) - 1), Text(innermost(one["error"]), _BAD), trim)
+            continue
+        table.add(
+            str(index),
+            words.count(one["lower_row_index"]),
+            words.count(one["upper_row_index"]),
+            words.count(one["available_row_count"]),
+            words.amount(one["available_data_weight"]),
+            words.rate(one["write_row_count_rate"]["1m"]),
+            _age(one["last_row_commit_time"], now),
+            one["meta"]["host"],
+            trim,
+        )
+    return table
+
+
+def _trim(trim: Document | None) -> Text:
+    if trim is None:
+        return Text("not to be trimmed", _QUIET)
+    constraint = trim["constraint"]
+    parts = (constraint["kind"].replace("_", " "), constraint["subject"], constraint["message"])
+    return Text(" ".join(part for part in parts if part), _BAD if constraint["kind"] == "error" else "")
+
+
+def _consumer_partitions(partitions: Sequence[Document], now: datetime) -> Listing:
+    numbers = ("partition", "next row", "unread", "lag", "read", "last read")
+    table = Listing(*numbers, "state", numbers=numbers, expendable=("read",))
+    for index, one in enumerate(partitions):
+        if "error" in one:
+            unknown = [words.UNKNOWN] * 3
+            error = Text(innermost(one["error"]), _BAD)
+            consumed = _age(one["last_consume_time"], now)
+            table.add(str(index), words.count(one["next_row_index"]), *unknown, consumed, error)
+            continue
+        disposition = one["disposition"]
+        style = _GOOD if disposition in ("up_to_date", "pending_consumption") else _BAD
+        waits_unknown = disposition == "pending_consumption" and one["next_row_commit_time"] is None
+        table.add(
+            str(index),
+            words.count(one["next_row_index"]),
+            words.count(one["unread_row_count"]),
+            words.UNKNOWN if waits_unknown else words.duration(one["processing_lag"]),
+            words.rate(one["read_row_count_rate"]["1m"]),
+            _age(one["last_consume_time"], now),
+            Text(disposition.replace("_", " "), style),
+        )
+    return table
+
+
+def _age(instant: str, now: datetime) -> str:
+    """The reference has the epoch where there is nothing to tell."""
+    return words.age(None if instant.startswith(_UNTOUCHED) else instant, now)

@@ -1,0 +1,1 @@
+"""Static exports: tasks, and when they run."""

@@ -1,0 +1,1 @@
+"""Being one of the agents of a stage."""

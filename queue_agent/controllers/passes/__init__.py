@@ -1,0 +1,1 @@
+"""What all passes are made of: loops, limits, and where errors come from."""

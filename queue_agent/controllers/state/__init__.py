@@ -1,0 +1,1 @@
+"""Keeping the state tables and the configuration up to date."""

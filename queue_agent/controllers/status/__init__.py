@@ -1,0 +1,1 @@
+"""The latest of everything, for those who ask and for the history."""

@@ -1,0 +1,56 @@
+"""What the controllers of all objects share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from queue_agent.config.exports import StaticExports, exporting_mode
+from queue_agent.config.passes import ControllerConfig, Trimming, trimming_mode
+from queue_agent.controllers.passes.clusters import Clusters, ExportClusters
+from queue_agent.controllers.status.board import Board
+from queue_agent.core.exports.preview import ExportingMode
+from queue_agent.core.state.trim_config import TrimmingMode
+from queue_agent.ports.guards import ConnectionGuard, LeadershipGuard, RegistrationGuard
+from queue_agent.ports.passes import Clock, PassObserver
+from queue_agent.ports.trims import TrimJournal
+
+
+@dataclass(slots=True, kw_only=True)
+class ControllerContext:
+    """The same for every controller of an agent.
+
+    No guard has a default: who builds a context without one has to name what stands in for it.
+    """
+
+    board: Board
+    clusters: Clusters
+    export_clusters: ExportClusters
+    """The same clusters, as exports see them."""
+
+    clock: Clock
+    observer: PassObserver
+    config: ControllerConfig
+    """The one in force; it is replaced when the dynamic configuration changes, so every pass has to look here."""
+
+    trimming: Trimming
+    """The most that the agent may do about trimming."""
+
+    static_exports: StaticExports
+    """The most that the agent may do about static exports."""
+
+    journal: TrimJournal
+    """Journal of trims."""
+
+    connections: ConnectionGuard
+    leadership: LeadershipGuard
+    registrations: RegistrationGuard
+
+    @property
+    def trimming_mode(self) -> TrimmingMode:
+        """What the agent does about trimming at the moment."""
+        return trimming_mode(self.trimming, self.config)
+
+    @property
+    def exporting_mode(self) -> ExportingMode:
+        """What the agent does about static exports at the moment."""
+        return exporting_mode(self.static_exports, self.config.queue_exporter)

@@ -1,0 +1,255 @@
+"""The last look before a queue is trimmed: at registrations, offsets and exports, and last at the table itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from queue_agent.controllers.exports.confirmation import read_exports_again
+from queue_agent.controllers.passes.clusters import get_cluster
+from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.trimming.replica_alignment import CopyOfQueue, confirm_alignment
+from queue_agent.core.exports.progress import ExportProgress
+from queue_agent.core.queues.snapshots import QueueSnapshot
+from queue_agent.core.state.attributes import (
+    QUEUE_ATTRIBUTES,
+    TABLETS,
+    build_mapping_row,
+    build_queue_row,
+    find_tablet_ids,
+)
+from queue_agent.core.state.family import find_consumer_row_error
+from queue_agent.core.state.replication import find_consumer_access, find_queue_access, replicas_of, synchronous_of
+from queue_agent.core.state.rows import QueueRow, Registration
+from queue_agent.core.trimming.confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
+from queue_agent.core.trimming.doubts import find_trim_doubt
+from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.trimming.replica_trims import export_name
+from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.trim_constraints import ConstraintKind
+from queue_agent.errors import ClusterError
+
+_CONCURRENT_CONSUMERS = 16
+
+PRESERVE_TABLET_INDEX: Final = "preserve_tablet_index"
+
+
+class TrimConfirmer:
+    """Confirms trimming plans; what it does not know for certain it does not let through.
+
+    Args:
+        context: what it works with.
+    """
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+
+    async def confirm(
+        self, plan: TrimPlan, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
+    ) -> TrimPlan:
+        """The plan as far as it holds by what is asked now.
+
+        Args:
+            plan: of a queue that is a plain table, or of a replica.
+            planned_row: the queue's row it was made from.
+            replica_row: the row of the replica it was made from; None: it is of no replica.
+            origin: of errors.
+        """
+        assert (plan.replica is None) == (replica_row is None), "a replica is confirmed by its row"
+        if not partitions_to_trim(plan):
+            return plan
+        context, queue = self._context, plan.queue
+        known = set(vital_consumers(context.board.registrations_of_queue(queue)))
+        try:
+            references = [] if replica_row is None else self._find_references(plan)
+            if replica_row is not None:
+                plan = await self._aligned(plan, replica_row, references, origin)
+                if not partitions_to_trim(plan):
+                    return plan
+            registrations = (await context.registrations.read()).get(queue, ())
+            look = await self._look(plan, planned_row, replica_row, registrations, references, origin)
+        except ClusterError as caught:
+            error = origin.error(
+                f'Trimming iteration skipped since queue "{queue}" could not be looked at again',
+                inner_errors=[origin.cluster_error(caught)],
+            )
+            return plan.blocked(ConstraintKind.ERROR, error)
+        # The agent's own pass may have read of one later than this look did.
+        latest = [*registrations, *context.board.registrations_of_queue(queue)]
+        if set(vital_consumers(latest)) - known:
+            error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
+            return plan.blocked(ConstraintKind.ERROR, error)
+        doubt = self._find_connection_doubt(queue, vital_consumers(registrations), origin) or find_trim_doubt(
+            context.board.agent_pass().last_success_instant,
+            registrations,
+            context.board.all_consumers,
+            context.config.pass_period,
+            context.clock.now(),
+            origin,
+        )
+        if doubt is not None:
+            return plan.blocked(ConstraintKind.ERROR, doubt)
+        return confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
+
+    def _find_connection_doubt(
+        self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin
+    ) -> ErrorInfo | None:
+        clusters = {queue.cluster, *(consumer.cluster for consumer in consumers)}
+        return self._context.connections.find_doubt(clusters, origin)
+
+    async def _look(
+        self,
+        plan: TrimPlan,
+        planned_row: QueueRow,
+        replica_row: QueueRow | None,
+        registrations: Sequence[Registration],
+        references: Sequence[CrossClusterRef],
+        origin: Origin,
+    ) -> FreshLook:
+        """Offsets and exports first, then the end of the partitions, and what is about the table itself last."""
+        queue, indexes = plan.queue, partitions_to_trim(plan)
+        clusters = self._context.clusters
+        table = self._find_tablets(planned_row, origin)
+        consumers = vital_consumers(registrations)
+        next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
+        exports = await self._read_exports(planned_row, replica_row, origin)
+        infos = await get_cluster(clusters, table.cluster).get_tablet_infos(table.path, indexes)
+        attributes = await self._ask_attributes(queue, with_tablets=replica_row is None)
+        replica_rows: Sequence[QueueRow] = []
+        tablet_ids = find_tablet_ids(attributes)
+        if replica_row is not None:
+            replica = await self._ask_attributes(plan.table, with_tablets=True)
+            replica_rows = [build_queue_row(plan.table, replica, replica_row, origin), self._state_row(plan.table)]
+            tablet_ids = find_tablet_ids(replica)
+        return FreshLook(
+            rows=[build_queue_row(queue, attributes, planned_row, origin), self._state_row(queue)],
+            upper_row_indexes={index: info.total_row_count for index, info in infos.items()},
+            next_row_indexes=next_row_indexes,
+            exports=exports,
+            mapping=build_mapping_row(queue, attributes, origin),
+            replica_rows=replica_rows,
+            tablet_ids=tablet_ids,
+            aligned_with=references,
+        )
+
+    async def _read_exports(
+        self, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
+    ) -> Mapping[str, ExportProgress | ErrorInfo]:
+        """Progress of the exports of a plain table, or of all replicas of a replicated one, by name in plans."""
+        if replica_row is None:
+            answers = await read_exports_again(self._context, [planned_row], origin)
+            return {name: answer for (_, name), answer in answers.items()}
+        mapping = self._context.board.find_mapping(planned_row.queue)
+        replicas = [] if mapping is None else replicas_of(mapping)
+        rows = [self._state_row(replica.table) for replica in replicas]
+        answers = await read_exports_again(self._context, rows, origin)
+        return {export_name(table, name): answer for (table, name), answer in answers.items()}
+
+    def _find_references(self, plan: TrimPlan) -> Sequence[CrossClusterRef]:
+        """The synchronous replicas other than the one to trim: consumers may have read from any of them."""
+        mapping = self._context.board.find_mapping(plan.queue)
+        return [] if mapping is None else [table for table in synchronous_of(mapping) if table != plan.table]
+
+    async def _aligned(
+        self, plan: TrimPlan, replica_row: QueueRow, references: Sequence[CrossClusterRef], origin: Origin
+    ) -> TrimPlan:
+        """The plan of a replica as far as it is proven that its rows have the indexes that they have in the queue."""
+        if not references:
+            return plan
+        error = await self._find_alignment_error(plan, origin)
+        if error is not None:
+            return plan.blocked(ConstraintKind.ERROR, error)
+        replica = CopyOfQueue(plan.table, _id_of(replica_row))
+        for reference in references:
+            queue = CopyOfQueue(reference, _id_of(self._find_snapshot(reference).row))
+            plan = await confirm_alignment(self._context.clusters, plan, replica, queue, origin)
+        return plan
+
+    async def _find_alignment_error(self, plan: TrimPlan, origin: Origin) -> ErrorInfo | None:
+        """Why nothing can be known of the indexes of a replica's rows."""
+        view = self._find_snapshot(plan.table).view
+        if view is None or not view.has_timestamp_column:
+            return origin.error(
+                f'Trimming iteration skipped since replica "{plan.table}" has no column "$timestamp": whether its rows'
+                " have the indexes that they have in the queue can not be told. Add the column to all replicas"
+            )
+        if len(plan.partitions) > 1 and not await self._keeps_tablet_indexes(plan.queue):
+            return origin.error(
+                f'Trimming iteration skipped since replicas of "{plan.queue}" get rows in other partitions than the'
+                " queue. Set its attribute preserve_tablet_index, remount it, and replace asynchronous replicas"
+            )
+        return None
+
+    async def _keeps_tablet_indexes(self, queue: CrossClusterRef) -> bool:
+        """Whether rows are replicated to the tablet they were written to; by default they are not."""
+        attributes = await get_cluster(self._context.clusters, queue.cluster).get_attributes(
+            queue.path, [PRESERVE_TABLET_INDEX, "mount_config"]
+        )
+        mount_config = attributes.get("mount_config")
+        options = mount_config if isinstance(mount_config, Mapping) else {}
+        return bool(attributes.get(PRESERVE_TABLET_INDEX, options.get(PRESERVE_TABLET_INDEX, False)))
+
+    def _find_snapshot(self, table: CrossClusterRef) -> QueueSnapshot:
+        snapshot = self._context.board.find_queue(table)
+        if snapshot is None:
+            raise ClusterError(f'Replica "{table}" is not looked at any more')
+        return snapshot
+
+    def _find_tablets(self, row: QueueRow, origin: Origin) -> CrossClusterRef:
+        """The table whose ends are those of a queue."""
+        access = find_queue_access(row, self._context.board.find_mapping(row.queue), origin)
+        if isinstance(access, ErrorInfo):
+            raise ClusterError(access.message)
+        return access.tablets
+
+    async def _ask_attributes(self, table: CrossClusterRef, *, with_tablets: bool) -> Mapping[str, Any]:
+        """Of the table to trim its tablets by the same answer, so that they are those of the object with this id."""
+        names = (*QUEUE_ATTRIBUTES, TABLETS) if with_tablets else QUEUE_ATTRIBUTES
+        return await get_cluster(self._context.clusters, table.cluster).get_attributes(table.path, names)
+
+    def _state_row(self, queue: CrossClusterRef) -> QueueRow:
+        row = self._context.board.find_queue_row(queue)
+        if row is None:
+            raise ClusterError(f'Queue "{queue}" has left the state tables')
+        return row
+
+    async def _read_offsets(
+        self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], partition_count: int, origin: Origin
+    ) -> Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]:
+        tables = {consumer: self._find_table(consumer, origin) for consumer in consumers}
+
+        async def read(consumer: CrossClusterRef) -> Mapping[int, int]:
+            table = tables[consumer]
+            assert isinstance(table, CrossClusterRef)
+            cluster = get_cluster(self._context.clusters, table.cluster)
+            return await cluster.read_next_row_indexes(table.path, queue, partition_count, name=consumer.name)
+
+        known = [consumer for consumer, table in tables.items() if isinstance(table, CrossClusterRef)]
+        answers = await fan_out(read, known, limit=_CONCURRENT_CONSUMERS)
+        return {
+            **{consumer: table for consumer, table in tables.items() if isinstance(table, ErrorInfo)},
+            **{
+                consumer: origin.cluster_error(answer) if isinstance(answer, ClusterError) else answer
+                for consumer, answer in answers.items()
+            },
+        }
+
+    def _find_table(self, consumer: CrossClusterRef, origin: Origin) -> CrossClusterRef | ErrorInfo:
+        """Where the offsets of a consumer are, by the state tables as of now."""
+        board = self._context.board
+        row = board.find_consumer_row(consumer)
+        if row is None:
+            return origin.error(f'Consumer "{consumer}" is not in the state tables')
+        if row.queue_agent_banned:
+            return origin.error(f'Consumer "{consumer}" is banned')
+        mapping = board.find_mapping(consumer.table)
+        error = find_consumer_row_error(row, origin, mapping)
+        return find_consumer_access(row, mapping, origin) if error is None else error
+
+
+def _id_of(row: QueueRow) -> str:
+    if row.object_id is None:
+        raise ClusterError(f'Object id is not known for queue replica "{row.queue}"')
+    return row.object_id

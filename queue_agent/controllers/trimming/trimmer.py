@@ -1,0 +1,247 @@
+"""Trimming one queue: decide, and carry it out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from queue_agent.controllers.passes.clusters import get_cluster
+from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.trimming.confirmation import TrimConfirmer
+from queue_agent.controllers.trimming.row_ages import RowAgesReader
+from queue_agent.core.queues.snapshots import QueuePartition, QueueSnapshot
+from queue_agent.core.state.replication import REPLICATED
+from queue_agent.core.state.rows import QueueRow
+from queue_agent.core.state.trim_config import TrimmingMode
+from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.trimming.decision import plan_trims
+from queue_agent.core.trimming.errors import find_trim_error, join_session_errors
+from queue_agent.core.trimming.inputs import TrimInputs, find_trim_inputs
+from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.trimming.replica_trims import plan_replica_trims
+from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim
+from queue_agent.errors import ActionRefused, ClusterError, OutcomeUnknown
+from queue_agent.ports.cluster import Cluster
+
+log = structlog.get_logger(__name__)
+
+_CONCURRENT_TRIMS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TrimOutcome:
+    """How an iteration went."""
+
+    trims: Mapping[int, PartitionTrim] | None
+    """What was decided, by partition index; None: the queue does not ask for it."""
+
+    error: ErrorInfo | None
+    """What went wrong."""
+
+
+class Trimmer:
+    """Does the trimming iterations of one queue.
+
+    Args:
+        ref: the queue.
+        context: what it works with.
+    """
+
+    def __init__(self, ref: CrossClusterRef, context: ControllerContext) -> None:
+        self._ref = ref
+        self._context = context
+        self._ages: defaultdict[CrossClusterRef, RowAgesReader] = defaultdict(RowAgesReader)
+        self._confirmer = TrimConfirmer(context)
+        self._refusals: dict[tuple[CrossClusterRef, int], int] = {}
+        self._idle: tuple[TrimInputs, TrimOutcome] | None = None
+        self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
+        self._declined: QueueRow | None = None
+        """By which the queue does not ask to be trimmed."""
+
+    def rests(self, snapshot: QueueSnapshot) -> bool:
+        """Whether an iteration would only come to the conclusion the snapshot shows: that there is nothing to do."""
+        if snapshot.view is None:
+            return False
+        if snapshot.row is self._declined:
+            return snapshot.trims is None
+        if self._idle is None or snapshot.trims is not self._idle[1].trims:
+            return False
+        board = self._context.board
+        inputs = find_trim_inputs(snapshot, board.registrations_of_queue(self._ref), board.all_consumers)
+        return inputs is not None and inputs.is_same(self._idle[0])
+
+    async def do_iteration(self, snapshot: QueueSnapshot, mode: TrimmingMode, origin: Origin) -> TrimOutcome:
+        """Decide how far the queue is to be trimmed, and trim it, unless it is only to be observed.
+
+        Args:
+            snapshot: of this pass.
+            mode: whether to trim or to observe.
+            origin: of errors.
+        """
+        if snapshot.row.object_type == REPLICATED:
+            return await self._do_replicas(snapshot, mode, origin)
+        board = self._context.board
+        registrations = board.registrations_of_queue(self._ref)
+        inputs = find_trim_inputs(snapshot, registrations, board.all_consumers)
+        self._declined = None
+        if self._idle is not None and inputs is not None and inputs.is_same(self._idle[0]):
+            return self._idle[1]
+        plan = plan_trims(
+            snapshot,
+            snapshot.row.auto_trim_config,
+            registrations,
+            board.all_consumers,
+            snapshot.exported,
+            origin,
+        )
+        if plan is None:
+            self._idle, self._declined = None, snapshot.row
+            return TrimOutcome(None, None)
+        is_idle = all(trim.target is None for trim in plan.trims.values())
+        plan, failures = await self._carry_out(plan, snapshot.row, None, mode, origin)
+        trims = plan.trims
+        if mode is TrimmingMode.OBSERVE:
+            self._tell_observed(trims)
+        outcome = TrimOutcome(trims, find_trim_error(plan, failures, origin))
+        self._idle = (inputs, outcome) if inputs is not None and is_idle and outcome.error is None else None
+        return outcome
+
+    async def _do_replicas(self, snapshot: QueueSnapshot, mode: TrimmingMode, origin: Origin) -> TrimOutcome:
+        """An iteration of a replicated queue: each replica is trimmed by itself, whatever becomes of the others."""
+        board = self._context.board
+        plans = plan_replica_trims(
+            snapshot,
+            snapshot.row.auto_trim_config,
+            board.find_mapping(self._ref),
+            board.all_queues,
+            board.registrations_of_queue(self._ref),
+            board.all_consumers,
+            origin,
+        )
+        if plans is None:
+            return TrimOutcome(None, None)
+        if plans.error is not None:
+            return TrimOutcome(plans.shown.trims, plans.error)
+        carried_out = await fan_out(
+            lambda plan_ref: self._carry_out(
+                plans.by_replica[plan_ref], snapshot.row, board.all_queues[plan_ref].row, mode, origin
+            ),
+            plans.by_replica,
+            limit=_CONCURRENT_TRIMS,
+        )
+        errors: dict[CrossClusterRef, ErrorInfo] = {}
+        shown = plans.shown
+        for ref, answer in carried_out.items():
+            if isinstance(answer, ClusterError):
+                errors[ref] = origin.cluster_error(answer)
+                continue
+            plan, failures = answer
+            if ref == plans.shown.table:
+                shown = plan
+            error = find_trim_error(plan, failures, origin)
+            if error is not None:
+                errors[ref] = error
+        if mode is TrimmingMode.OBSERVE:
+            self._tell_observed(shown.trims)
+        return TrimOutcome(shown.trims, join_session_errors(errors, origin))
+
+    async def _carry_out(
+        self, plan: TrimPlan, row: QueueRow, replica_row: QueueRow | None, mode: TrimmingMode, origin: Origin
+    ) -> tuple[TrimPlan, Mapping[int, ErrorInfo]]:
+        """Confirm a plan and trim by it.
+
+        Returns:
+            What the plan has come to, and the requests that failed, by partition index.
+        """
+        object_id = (replica_row or row).object_id
+        if object_id is None or all(trim.target is None for trim in plan.trims.values()):
+            return plan, {}
+        hold = self._context.leadership.find_hold(self._concerned(plan))
+        if hold is not None and mode is TrimmingMode.TRIM:
+            return plan.paused(ConstraintKind.HAND_OVER, origin.error(f"Not trimmed since {hold.reason}")), {}
+        cluster = get_cluster(self._context.clusters, plan.table.cluster)
+        plan = await self._ages[plan.table].hold_back(cluster, object_id, plan, origin)
+        plan = await self._confirmer.confirm(plan, row, replica_row, origin)
+        # The configuration may have changed meanwhile.
+        if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
+            return plan, await self._trim(cluster, object_id, plan, plan.trims, origin)
+        return plan, {}
+
+    async def _trim(
+        self, cluster: Cluster, object_id: str, plan: TrimPlan, trims: Mapping[int, PartitionTrim], origin: Origin
+    ) -> dict[int, ErrorInfo]:
+        targets = {index: trim.target for index, trim in trims.items() if trim.target is not None}
+        with self._context.leadership.acting(self._concerned(plan)) as permit:
+            outcomes = await fan_out(
+                lambda index: cluster.trim_rows(object_id, index, targets[index], permit),
+                targets,
+                limit=_CONCURRENT_TRIMS,
+            )
+        failures: dict[int, ErrorInfo] = {}
+        for index, outcome in outcomes.items():
+            fields = {"partition_index": index, "trimmed_row_count": targets[index], "object_id": object_id}
+            if isinstance(outcome, ActionRefused):
+                log.info("partition left alone", **fields, reason=outcome.message)
+                continue
+            if outcome is not None:
+                # As long as a tablet refuses for the same reason, once is enough.
+                if self._refusals.get((plan.table, index)) != outcome.code:
+                    log.warning("partition not trimmed", **fields, error=str(outcome))
+                self._refusals[plan.table, index] = outcome.code
+                failures[index] = origin.cluster_error(outcome)
+                if not isinstance(outcome, OutcomeUnknown):
+                    continue  # what may have been trimmed is in the journal too
+            else:
+                log.debug("partition trimmed", **fields, constraint=trims[index].constraint.to_map())
+                if self._refusals.pop((plan.table, index), None) is not None:
+                    log.info("partition trimmed again", **fields)
+            partition = plan.partitions[index].partition
+            assert isinstance(partition, QueuePartition), "only what can be read has a target"
+            self._note(plan.table, object_id, index, partition.lower_row_index, trims[index], origin)
+        return failures
+
+    def _concerned(self, plan: TrimPlan) -> Collection[CrossClusterRef]:
+        """The queue, and the table to trim: another agent may lead a replica, and trim it for its own consumers."""
+        return dict.fromkeys((self._ref, plan.table))
+
+    def _note(
+        self,
+        table: CrossClusterRef,
+        object_id: str,
+        index: int,
+        lower_row_index: int,
+        trim: PartitionTrim,
+        origin: Origin,
+    ) -> None:
+        assert trim.target is not None, "it was asked for"
+        context = self._context
+        if not context.config.trim_journal:
+            return
+        context.journal.note(
+            TrimRecord(
+                instant=context.clock.now(),
+                agent=f"{origin.host}:{origin.pid}",
+                queue=table,
+                object_id=object_id,
+                partition_index=index,
+                lower_row_index=lower_row_index,
+                trimmed_row_count=trim.target,
+                constraint=trim.constraint,
+            )
+        )
+
+    def _tell_observed(self, trims: Mapping[int, PartitionTrim]) -> None:
+        for index, trim in trims.items():
+            constraint = trim.constraint
+            seen = constraint.kind, constraint.subject
+            if self._observed.get(index) != seen:
+                log.info("trimming observed", partition_index=index, target=trim.target, constraint=constraint.to_map())
+            self._observed[index] = seen
+        for index in self._observed.keys() - trims.keys():
+            del self._observed[index]

@@ -1,0 +1,1 @@
+"""What attributes and registrations make of the state tables."""

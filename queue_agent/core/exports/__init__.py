@@ -1,0 +1,1 @@
+"""Static exports: what is asked for, what is due, and how far they are."""

@@ -1,0 +1,1 @@
+"""The agents of a stage: who leads what, and for how long."""

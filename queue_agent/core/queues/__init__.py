@@ -1,0 +1,1 @@
+"""Queues as one pass sees them."""

@@ -1,0 +1,1 @@
+"""Everything seen, in the forms in which it is published and kept."""

@@ -1,0 +1,97 @@
+"""Queues and consumers at a glance: a few figures of each, for lists that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from queue_agent.core.consumers.standing import judge
+from queue_agent.core.queues.snapshots import (
+    ConsumerQueueView,
+    ConsumerSnapshot,
+    QueueMissing,
+    QueuePartition,
+    QueueSnapshot,
+    SubSnapshot,
+)
+from queue_agent.core.values.encoding import EPOCH, encode_duration, encode_instant
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.refs import CrossClusterRef
+
+
+def queue_overview(
+    snapshot: QueueSnapshot, registration_errors: Mapping[CrossClusterRef, ErrorInfo], now: datetime
+) -> dict[str, Any]:
+    """A queue; figures are of the partitions that can be read, null if they are not known.
+
+    Args:
+        snapshot: of the queue.
+        registration_errors: what is wrong with its consumers.
+        now: rates are as of then.
+    """
+    document: dict[str, Any] = {
+        "consumer_count": len(snapshot.registrations),
+        "vital_consumer_count": sum(one.vital for one in snapshot.registrations),
+        "failing_consumer_count": len(registration_errors),
+        "alerts": sorted(snapshot.all_alerts),
+    }
+    view = snapshot.view
+    if view is None:
+        return document
+    readable = [one for one in view.partitions if isinstance(one, QueuePartition)]
+    weights = [one.available_data_weight if one.available_row_count else 0 for one in readable]
+    latest = max((one.last_row_commit_time for one in readable), default=EPOCH)
+    held = [one.constraint.held_row_count or 0 for one in (snapshot.trims or {}).values()]
+    return document | {
+        "partition_count": len(view.partitions),
+        "failed_partition_count": len(view.partitions) - len(readable),
+        "row_count": sum(one.available_row_count for one in readable) if view.readable else None,
+        "data_weight": _total(weights) if view.readable else None,
+        "write_row_count_rate": view.write_row_count.served(now)["1m"],
+        "write_data_weight_rate": view.write_data_weight.served(now)["1m"],
+        "last_row_commit_time": None if latest == EPOCH else encode_instant(latest),
+        "trim_held_row_count": None if snapshot.trims is None else sum(held),
+    }
+
+
+def consumer_overview(snapshot: ConsumerSnapshot, now: datetime) -> list[dict[str, Any]]:
+    """A consumer: its standing in each of its queues, in order of the registrations; rates are as of `now`."""
+    view = snapshot.view
+    standings = {} if view is None else view.queues
+    return [
+        {"queue": str(one.queue), "vital": one.vital, **_standing(standings.get(one.queue), now)}
+        for one in snapshot.registrations
+    ]
+
+
+def _total(values: Collection[int | None]) -> int | None:
+    """The sum, if all are known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _standing(standing: SubSnapshot | None, now: datetime) -> dict[str, Any]:
+    match standing:
+        case None:
+            return {"verdict": "unknown", "error": None}
+        case ErrorInfo() | QueueMissing(ErrorInfo()):
+            error = standing if isinstance(standing, ErrorInfo) else standing.error
+            return {"verdict": "unknown", "error": error.to_map()}
+        case ConsumerQueueView():
+            judged = judge(standing)
+            lag, consumed = judged.processing_lag, judged.last_consume_time
+            return {
+                "verdict": judged.verdict.value,
+                "reason": judged.reason,
+                "error": None,
+                "partition_count": len(standing.partitions),
+                "failed_partition_count": judged.failed_partition_count,
+                "unread_row_count": judged.unread_row_count,
+                "lost_row_count": judged.lost_row_count,
+                "ahead_row_count": judged.ahead_row_count,
+                "processing_lag": None if lag is None else encode_duration(lag),
+                "last_consume_time": None if consumed is None else encode_instant(consumed),
+                "read_row_count_rate": standing.read_row_count.served(now)["1m"],
+                "read_data_weight_rate": standing.read_data_weight.served(now)["1m"],
+            }

@@ -1,0 +1,241 @@
+"""How far the partitions of a queue may be trimmed, and what holds them back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from queue_agent.core.exports.progress import ExportProgress
+from queue_agent.core.queues.snapshots import (
+    ConsumerQueueView,
+    ConsumerSnapshot,
+    FailedConsumerPartition,
+    FailedQueuePartition,
+    QueueMissing,
+    QueuePartition,
+    QueueSnapshot,
+    QueueView,
+)
+from queue_agent.core.state.replication import REPLICATED_TYPES
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.state.trim_config import AutoTrimConfig
+from queue_agent.core.trimming.bounds import TrimBounds, exported_by, keep_last_rows, read_by, unknown
+from queue_agent.core.trimming.errors import session_error
+from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
+from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.trim_constraints import ConstraintKind
+
+
+def is_trim_due(pass_index: int, pass_period: timedelta, trimming_period: timedelta | None) -> bool:
+    """Whether this pass of a queue trims: the period is counted in passes, rounded up."""
+    return trimming_period is None or pass_index % math.ceil(trimming_period / pass_period) == 0
+
+
+def plan_trims(
+    snapshot: QueueSnapshot,
+    policy: Mapping[str, Any] | None,
+    registrations: Collection[Registration],
+    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    exports: Mapping[str, ExportProgress],
+    origin: Origin,
+    replica: QueueSnapshot | None = None,
+) -> TrimPlan | None:
+    """Say what to trim of a queue that is a plain table, or of one replica of a replicated queue.
+
+    If the plan's config has a lifetime, it is a plan only together with the ages of rows.
+
+    Args:
+        snapshot: of this pass.
+        policy: `@auto_trim_config`, the queue's own or another.
+        registrations: those of the queue, as fresh as there are; those that are not vital are of no account.
+        consumers: latest snapshots, of the vital consumers at least.
+        exports: progress of each static export of the queue by its name.
+        origin: of errors.
+        replica: of this pass or the one before, of a table that holds rows of the queue; None: the queue does itself.
+
+    Returns:
+        None if the policy is not to trim.
+    """
+    queue = snapshot.ref
+    replica_ref = None if replica is None else replica.ref
+    table = snapshot if replica is None else replica
+    view = snapshot.view
+    if view is None:
+        assert snapshot.error is not None
+        error = origin.error("Trimming iteration skipped due to queue error", inner_errors=[snapshot.error])
+        return TrimPlan(queue, error=error, replica=replica_ref)
+
+    def blocked(kind: ConstraintKind, error: ErrorInfo) -> TrimPlan:
+        partitions = {index: PartitionPlan(partition, ()) for index, partition in enumerate(view.partitions)}
+        return TrimPlan(queue, partitions=partitions, replica=replica_ref).blocked(kind, error)
+
+    try:
+        config = AutoTrimConfig.parse(policy)
+    except ValueError as caught:
+        error = origin.error(f'Attribute "auto_trim_config" is invalid, trimming iteration skipped: {caught}')
+        return blocked(ConstraintKind.ERROR, error)
+    if not config.enable:
+        return None
+    if snapshot.row.object_type in REPLICATED_TYPES and replica is None:
+        # Of chaos tables no replica may be trimmed beyond what all the others have got, which HTTP does not tell.
+        error = origin.error(f'Trimming queues of type "{snapshot.row.object_type}" is not supported by this agent')
+        return blocked(ConstraintKind.ERROR, error)
+    if table.row.object_id is None:
+        error = origin.error(f'Object id is not known for queue replica "{table.ref}", trimming iteration skipped')
+        return blocked(ConstraintKind.ERROR, error)
+    exports_error = _find_exports_error(snapshot, replica, origin)
+    if exports_error is not None:
+        return blocked(ConstraintKind.EXPORT, exports_error)
+    replica_error = None if replica is None else _find_replica_error(snapshot, view, replica, origin)
+    if replica_error is not None:
+        return replace(
+            blocked(ConstraintKind.ERROR, replica_error), error=session_error(table.ref, replica_error, origin)
+        )
+    assert table.view is not None, "a replica without is an error"
+    standings = {
+        registration.consumer: _standing(queue, registration.consumer, consumers.get(registration.consumer), origin)
+        for registration in sorted(registrations)
+        if registration.vital
+    }
+    partitions = {
+        index: _plan_partition(index, partition, table.view.partitions[index], config, standings, exports, origin)
+        for index, partition in enumerate(view.partitions)
+    }
+    if config.retained_lifetime_duration is not None and not table.view.has_timestamp_column:
+        partitions = {index: _hold_ageless(index, one, origin) for index, one in partitions.items()}
+    plan = TrimPlan(queue, config, partitions, replica=replica_ref)
+    if not standings and not exports:
+        error = origin.error(
+            f'Attempted trimming iteration on queue "{queue}" with no vital consumers and no configured static '
+            "table exports"
+        )
+        plan = plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
+        return replace(plan, error=session_error(plan.table, error, origin))
+    failed = next((standing for standing in standings.values() if isinstance(standing, ErrorInfo)), None)
+    return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
+
+
+def _find_exports_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:
+    """Why it is not known how far the exports of a queue are, if it has any; exports are those of replicas."""
+    if snapshot.exports.error is not None:
+        return origin.error("Failed to get aggregate queue exports progress", inner_errors=[snapshot.exports.error])
+    if replica is not None and replica.exports.error is not None:
+        inner = origin.error(
+            f"Failed to get queue exports progress for {replica.ref}", inner_errors=[replica.exports.error]
+        )
+        return origin.error(
+            "Trimming iteration skipped due to missing exports progress for some replicas", inner_errors=[inner]
+        )
+    return None
+
+
+def _find_replica_error(
+    snapshot: QueueSnapshot, view: QueueView, replica: QueueSnapshot, origin: Origin
+) -> ErrorInfo | None:
+    """Why a replica can not be trimmed by what is known of the queue as a whole."""
+    if replica.view is None:
+        assert replica.error is not None
+        return origin.error("Trimming iteration skipped due to queue replica error", inner_errors=[replica.error])
+    count, replica_count = len(view.partitions), len(replica.view.partitions)
+    if count != replica_count:
+        return origin.error(
+            f'Cannot perform trimming iteration, control queue "{snapshot.ref}" and replica queue "{replica.ref}" do'
+            f" not have the same number of partitions: {count} vs {replica_count}, respectively; this is probably a"
+            " misconfiguration"
+        )
+    return None
+
+
+def _plan_partition(
+    index: int,
+    partition: QueuePartition | FailedQueuePartition,
+    stored: QueuePartition | FailedQueuePartition,
+    config: AutoTrimConfig,
+    standings: Mapping[CrossClusterRef, ConsumerQueueView | QueueMissing | ErrorInfo],
+    exports: Mapping[str, ExportProgress],
+    origin: Origin,
+) -> PartitionPlan:
+    """The plan for a partition, whose rows are stored in one of the queue itself or in one of a replica."""
+    plan = PartitionPlan(stored, ())
+    is_mounted = stored.tablet_state == "mounted"
+    if not is_mounted:
+        reason = origin.error(
+            f'Not trimming partition {index} since its tablet is in state "{stored.tablet_state}" and is not mounted'
+        )
+        plan = plan.held(unknown(ConstraintKind.NOT_MOUNTED, reason))
+    else:
+        failed = next((one for one in (partition, stored) if isinstance(one, FailedQueuePartition)), None)
+        if failed is not None:
+            plan = plan.held(unknown(ConstraintKind.ERROR, failed.error), failed.error)
+    for consumer, standing in standings.items():
+        bounds = _consumer_bounds(index, partition, consumer, standing, origin)
+        # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
+        plan = plan.held(bounds, bounds.reason if is_mounted and isinstance(standing, ConsumerQueueView) else None)
+    for name, progress in sorted(exports.items()):
+        upper_row_index = partition.upper_row_index if isinstance(partition, QueuePartition) else None
+        plan = plan.held(exported_by(name, progress, index, upper_row_index, origin))
+    if config.retained_rows is not None and isinstance(stored, QueuePartition):
+        plan = plan.held(keep_last_rows(stored.upper_row_index, config.retained_rows))
+    return plan
+
+
+def _consumer_bounds(
+    index: int,
+    partition: QueuePartition | FailedQueuePartition,
+    consumer: CrossClusterRef,
+    standing: ConsumerQueueView | QueueMissing | ErrorInfo,
+    origin: Origin,
+) -> TrimBounds:
+    subject = str(consumer)
+    match standing:
+        case ErrorInfo():
+            return unknown(ConstraintKind.ERROR, standing, subject)
+        case QueueMissing(error):
+            # The consumer could not be compared with this queue when it was looked at last: the next pass will tell.
+            return unknown(ConstraintKind.ERROR, error, subject)
+    if index >= len(standing.partitions):
+        error = origin.error(
+            f'Queue sub-snapshot for consumer "{consumer}" does not contain a snapshot for partition {index}'
+        )
+        return unknown(ConstraintKind.ERROR, error, subject)
+    read = standing.partitions[index]
+    if isinstance(read, FailedConsumerPartition):
+        return unknown(ConstraintKind.ERROR, read.error, subject)
+    upper_row_index = partition.upper_row_index if isinstance(partition, QueuePartition) else read.next_row_index
+    return read_by(consumer, read.next_row_index, upper_row_index)
+
+
+def _hold_ageless(index: int, plan: PartitionPlan, origin: Origin) -> PartitionPlan:
+    cause = origin.error('Queue has no column "$timestamp", so the age of its rows is not known')
+    error = origin.error(f"Error getting safe trim row count, not trimming partition {index}", inner_errors=[cause])
+    is_alarming = plan.partition.tablet_state == "mounted"
+    return plan.held(unknown(ConstraintKind.RETAINED_LIFETIME_DURATION, cause), error if is_alarming else None)
+
+
+def _standing(
+    queue: CrossClusterRef, consumer: CrossClusterRef, snapshot: ConsumerSnapshot | None, origin: Origin
+) -> ConsumerQueueView | QueueMissing | ErrorInfo:
+    """Where a vital consumer stands in the queue; an error if that is not known."""
+    if snapshot is None:
+        return origin.error(f'Trimming iteration skipped due to missing registered vital consumer "{consumer}"')
+    if isinstance(snapshot.content, ErrorInfo):
+        return origin.error(
+            f'Trimming iteration skipped due to erroneous registered vital consumer "{consumer}"',
+            inner_errors=[snapshot.content],
+        )
+    standing = snapshot.content.queues.get(queue)
+    if standing is None:
+        return origin.error(
+            f'Trimming iteration skipped due to vital consumer "{consumer}" snapshot not containing information '
+            "about queue"
+        )
+    if isinstance(standing, ErrorInfo):
+        return origin.error(
+            f'Trimming iteration skipped due to erroneous queue sub-snapshot in registered vital consumer "{consumer}"',
+            inner_errors=[standing],
+        )
+    return standing

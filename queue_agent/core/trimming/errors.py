@@ -1,0 +1,78 @@
+"""What is told of trimming that did not go as it should."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.refs import CrossClusterRef
+
+TRIM_FAILED = "queue_agent_queue_controller_trim_failed"
+"""Category of the alert."""
+
+TRIM_FAILED_CODE = 3036
+
+_ONE_SESSION_FAILED = "Error trimming 1 queue replicas"
+
+
+def find_trim_error(plan: TrimPlan, failures: Mapping[int, ErrorInfo], origin: Origin) -> ErrorInfo | None:
+    """What went wrong with a plan and with carrying it out; None if all is well.
+
+    Args:
+        plan: as it was made.
+        failures: requests that failed, by partition index.
+        origin: of errors.
+    """
+    if plan.error is not None:
+        return plan.error
+    errors = {index: partition.error for index, partition in plan.partitions.items() if partition.error is not None}
+    for index, failure in failures.items():
+        errors[index] = origin.error(
+            f"Error occurred while executing trimming request for partition {index}", inner_errors=[failure]
+        )
+    if not errors:
+        return None
+    inner = [
+        ErrorInfo(error.message, error.code, {**error.attributes, "partition_index": index}, error.inner_errors)
+        for index, error in sorted(errors.items())
+    ]
+    error = origin.error(f"Failed to trim {len(inner)} partitions", inner_errors=inner)
+    return session_error(plan.table, error, origin)
+
+
+def trim_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
+    """The alert that tells of a failed trimming iteration."""
+    return origin.error("Error while trimming queue", TRIM_FAILED_CODE, inner_errors=[error])
+
+
+def ages_error(index: int, limit: int, cause: ErrorInfo, origin: Origin) -> ErrorInfo:
+    """Told of a partition whose rows could not be asked for their ages.
+
+    Args:
+        index: of the partition.
+        limit: the timestamp from which on rows are young.
+        cause: what the cluster answered.
+        origin: of errors.
+    """
+    return origin.error(
+        f"Error getting safe trim row count by timestamp {limit}, not trimming partition {index}", inner_errors=[cause]
+    )
+
+
+def join_session_errors(errors: Mapping[CrossClusterRef, ErrorInfo], origin: Origin) -> ErrorInfo | None:
+    """One error for those of `find_trim_error` of several replicas; None if there are none."""
+    sessions = [
+        error if error.message == _ONE_SESSION_FAILED else session_error(replica, error, origin)
+        for replica, error in sorted(errors.items())
+    ]
+    if not sessions:
+        return None
+    inner = [named for session in sessions for named in session.inner_errors]
+    return origin.error(f"Error trimming {len(inner)} queue replicas", inner_errors=inner)
+
+
+def session_error(table: CrossClusterRef, error: ErrorInfo, origin: Origin) -> ErrorInfo:
+    """An error of one replica; a queue that is a plain table is its own only replica."""
+    named = ErrorInfo(error.message, error.code, {**error.attributes, "replica": str(table)}, error.inner_errors)
+    return origin.error(_ONE_SESSION_FAILED, inner_errors=[named])

@@ -1,0 +1,1 @@
+"""Local clusters and agents together, to try everything on one machine."""

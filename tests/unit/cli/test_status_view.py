@@ -1,0 +1,139 @@
+"""What is shown of agents, queues and consumers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rich.console import Console, RenderableType
+
+from queue_agent.cli.status import Overview, consumer_problems, innermost, queue_problems
+from queue_agent.cli.status_view import view_consumer, view_overview, view_queue
+
+NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ERROR: Final = {"code": 1, "message": "outer", "inner_errors": [{"code": 901, "message": "inner"}]}
+AGENT: Final[dict[str, Any]] = {
+    "address": "http://qa-1:10030",
+    "version": "1",
+    "start_time": "2026-01-01T11:00:00.000000Z",
+    "ready": False,
+    "alerts": {"queue_agent_pass_failed": ERROR},
+    "stage_queue_count": 3,
+    "stage_consumer_count": 1,
+}
+SUMMARY: Final[dict[str, Any]] = {
+    "cluster": "pythia",
+    "path": "//tmp/[q]",
+    "role": "leading",
+    "pass_index": 7,
+    "pass_instant": "2026-01-01T11:59:58.000000Z",
+    "error": None,
+}
+STANDING: Final[dict[str, Any]] = {
+    "queue": "pythia://tmp/[q]",
+    "vital": True,
+    "verdict": "stopped",
+    "reason": "Consumer has read nothing",
+    "error": None,
+    "partition_count": 2,
+    "failed_partition_count": 1,
+    "unread_row_count": 1234,
+    "processing_lag": None,
+    "last_consume_time": None,
+    "read_row_count_rate": 0.0,
+}
+CONSUMER: Final[dict[str, Any]] = {**SUMMARY, "cluster": "hume", "path": "//tmp/c", "overview": [STANDING]}
+
+
+def shown(view: RenderableType, width: int = 200) -> list[str]:
+    console = Console(width=width, force_terminal=False)
+    with console.capture() as capture:
+        console.print(view)
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def test_a_queue_in_error_is_shown_with_what_is_known_and_why() -> None:
+    queue = {**SUMMARY, "error": ERROR, "overview": {"consumer_count": 0, "alerts": []}}
+    lines = shown(view_overview(Overview([AGENT], [queue], []), NOW))
+    assert "agent http://qa-1:10030  not ready  version 1, started 1 h ago" in lines
+    assert "  alert queue_agent_pass_failed: outer (code 1)" in lines
+    assert "    because of: inner (code 901)" in lines
+    # Brackets of a path are no markup.
+    assert any(line.split() == ["pythia://tmp/[q]", *"?????", "-", "0", "error"] for line in lines), lines
+    assert "pythia://tmp/[q]  outer: inner" in lines
+    assert lines[-1] == "2 queues and 1 consumers of the stage are led by other agents: name them with --agent"
+
+
+def test_a_narrow_terminal_has_fewer_columns_before_names_are_folded() -> None:
+    figures = {"consumer_count": 12, "vital_consumer_count": 11, "partition_count": 4, "row_count": 123456789}
+    view = view_overview(Overview([AGENT], [{**SUMMARY, "overview": {**figures, "alerts": []}}], []), NOW)
+    headings = {width: next(line for line in shown(view, width) if line.startswith("queue")) for width in (120, 60)}
+    assert "size" in headings[120]
+    assert "size" not in headings[60]
+    assert any(line.startswith("pythia://tmp/[q] ") and "12, 11 vital" in line for line in shown(view, 60))
+
+
+def test_problems_of_a_consumer_are_its_verdict_and_the_partitions_that_fail() -> None:
+    assert consumer_problems(CONSUMER) == [
+        "pythia://tmp/[q]: Consumer has read nothing",
+        "pythia://tmp/[q]: 1 of 2 partitions can not be read",
+    ]
+    lines = shown(view_overview(Overview([AGENT], [], [CONSUMER]), NOW))
+    assert any(
+        line.split() == ["hume://tmp/c", "pythia://tmp/[q]", "vital", "1,234", "?", "0", "never", "stopped"]
+        for line in lines
+    ), lines
+
+
+def test_only_problems_leave_nothing_if_all_is_well() -> None:
+    fine = {**CONSUMER, "overview": [{**STANDING, "verdict": "reading", "reason": None, "failed_partition_count": 0}]}
+    overview = Overview([AGENT], [], [fine]).only_problems()
+    assert list(overview.consumers) == []
+    assert shown(view_overview(overview, NOW, only_problems=True))[-1] == "nothing is wrong"
+
+
+def test_problems_of_a_queue_are_partitions_consumers_and_alerts() -> None:
+    figures = {"partition_count": 4, "failed_partition_count": 2, "consumer_count": 3, "failing_consumer_count": 1}
+    assert queue_problems({**SUMMARY, "overview": {**figures, "alerts": ["trim_failed"]}}) == [
+        "2 of 4 partitions can not be read",
+        "1 of 3 consumers are in trouble",
+        "alert trim_failed",
+    ]
+
+
+def test_one_queue_or_consumer_in_error_is_shown_with_the_whole_error() -> None:
+    document = {**SUMMARY, "status": {"error": ERROR}, "partitions": []}
+    for view in (view_queue, view_consumer):
+        lines = shown(view(document, NOW))
+        assert lines[1:] == ["error: outer (code 1)", "  because of: inner (code 901)"]
+    assert innermost(ERROR) == "outer: inner"
+
+
+def test_a_partition_whose_lag_is_not_known_has_none() -> None:
+    partition = {
+        "next_row_index": 3,
+        "unread_row_count": 2,
+        "processing_lag": 0,
+        "next_row_commit_time": None,
+        "read_row_count_rate": {"1m": 0.0},
+        "last_consume_time": "1970-01-01T00:00:00.000000Z",
+        "disposition": "pending_consumption",
+    }
+    status = {"registrations": [{"queue": "pythia://tmp/q", "vital": False}], "queues": {"pythia://tmp/q": {}}}
+    lines = shown(view_consumer({**SUMMARY, "status": status, "partitions": {"pythia://tmp/q": [partition]}}, NOW))
+    assert lines[-1].split() == ["0", "3", "2", "?", "0", "never", "pending", "consumption"]
+
+
+def test_a_queue_shows_how_far_its_exports_are() -> None:
+    tablets = {"0": {"chunk_count": 3, "row_count": 1200}, "1": {"chunk_count": 1, "row_count": 34}}
+    task = "2026-01-01T11:00:00.000000Z"
+    hourly = {"tablets": tablets, "last_export_unix_ts": 1767261600, "last_successful_export_task_instant": task}
+    never = {
+        "tablets": {},
+        "last_export_unix_ts": 0,
+        "last_successful_export_task_instant": "1970-01-01T00:00:00.000000Z",
+    }
+    status = {"exports": {"progress": {"new": never, "hourly": hourly}}}
+    lines = [line.split() for line in shown(view_queue({**SUMMARY, "status": status, "partitions": []}, NOW))]
+    assert ["hourly", "4", "1,234", "2026-01-01T10:00:00Z", "1", "h", "ago"] in lines
+    assert ["new", "0", "0", "-", "never"] in lines

@@ -1,0 +1,157 @@
+"""Nothing is trimmed where clusters and configuration disagree about names or the table of registrations."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from queue_agent.controllers.state import connections as connections_module
+from queue_agent.controllers.state.connections import IMPATIENT_PERIOD, PERIOD, Connections
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.errors import ClusterUnavailable
+from tests.unit.controllers.agent_world import World
+from yt_wire import yson
+
+OURS = CrossClusterRef("pythia", "//sys/queue_agents/consumer_registrations")
+
+
+def sys_attributes(name: str, read: Any = None, write: Any = None) -> dict[str, Any]:
+    paths = {"state_read_path": read, "state_write_path": write}
+    manager = {key: path for key, path in paths.items() if path is not None}
+    return {
+        "cluster_connection": {
+            "cluster_name": name,
+            "queue_agent": {"queue_consumer_registration_manager": manager},
+        }
+    }
+
+
+class ConnectedWorld(World):
+    """Both clusters tell of themselves; the agent reads registrations from pythia."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pythia.attributes["//sys"] = sys_attributes("pythia", OURS.path, OURS.path)
+        rich = yson.with_attributes(OURS.path, {"cluster": "pythia"})
+        self.hume.attributes["//sys"] = sys_attributes("hume", rich, rich)
+        self.connections = Connections(self.clusters, OURS, self.board, self.clock, self.origins, self.observer)
+        self.context.connections = self.connections
+
+    async def trims(self) -> list[tuple[str, int, int]]:
+        """Of passes of all objects."""
+        queue, consumer = self.queue_controller(), self.consumer_controller()
+        await queue.do_pass(0)
+        await consumer.do_pass(0)
+        await queue.do_pass(1)
+        return self.pythia.trims
+
+
+@pytest.fixture
+async def world() -> ConnectedWorld:
+    world = ConnectedWorld()
+    await world.synchronize()
+    return world
+
+
+async def test_clusters_that_agree_are_trimmed(world: ConnectedWorld) -> None:
+    await world.connections.do_pass(0)
+    assert await world.trims() == [("1-2-3-4", 0, 42)]
+    assert world.board.alerts() == {}
+    assert world.connections.period == PERIOD
+
+
+async def test_before_a_cluster_has_answered_nothing_that_concerns_it_is_trimmed(world: ConnectedWorld) -> None:
+    world.hume.broken = ClusterUnavailable("hume does not answer", 105)
+    await world.connections.do_pass(0)
+    assert world.connections.period == IMPATIENT_PERIOD
+    world.hume.broken = None
+    assert await world.trims() == []
+    assert "has not told yet" in str(world.trim_alert())
+    await world.connections.do_pass(1)
+    world.hume.broken = ClusterUnavailable("hume does not answer", 105)
+    await world.connections.do_pass(2)
+    world.hume.broken = None
+    assert await world.trims() == [("1-2-3-4", 0, 42)]
+
+
+async def test_a_cluster_that_keeps_silent_does_not_keep_others_from_being_known(
+    world: ConnectedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def keep_silent(path: str, names: Any) -> Any:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(connections_module, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(world.hume, "get_attributes", keep_silent)
+    async with asyncio.timeout(60):
+        await world.connections.do_pass(0)
+    origin = world.origins.make(world.clock.now())
+    assert world.connections.find_doubt(["pythia"], origin) is None
+    assert world.connections.find_doubt(["hume"], origin) is not None
+
+
+async def test_a_cluster_whose_proxies_keep_registrations_elsewhere_stops_trimming(world: ConnectedWorld) -> None:
+    with capture_logs() as logs:
+        world.hume.attributes["//sys"] = sys_attributes("hume", "//home/other", "//home/other")
+        await world.connections.do_pass(0)
+        await world.connections.do_pass(1)
+    assert await world.trims() == []
+    assert "keep them in hume://home/other" in str(world.trim_alert())
+    assert "hume://home/other" in str(world.board.alerts())
+    assert [log["event"] for log in logs].count("registrations may not be all") == 1
+    world.hume.attributes["//sys"] = sys_attributes("hume", f"<cluster=pythia>{OURS.path}")
+    await world.connections.do_pass(2)
+    assert world.board.alerts() == {}
+    assert await world.trims() == [("1-2-3-4", 0, 42)]
+
+
+async def test_several_read_clusters_are_replicas_of_what_is_written(world: ConnectedWorld) -> None:
+    read = yson.with_attributes(OURS.path, {"clusters": ["hume", "pythia"]})
+    write = yson.with_attributes("//home/replicated", {"cluster": "hume"})
+    for cluster in (world.pythia, world.hume):
+        cluster.attributes["//sys"] = sys_attributes(cluster.name, read, write)
+    replica = {"cluster_name": "pythia", "replica_path": OURS.path, "state": "enabled", "mode": "async"}
+    world.pythia.attributes[OURS.path] = {"id": "1-1-1-1", "upstream_replica_id": "7-7-7-7"}
+    world.hume.attributes["//home/replicated"] = {"id": "9-9-9-9", "replicas": {"7-7-7-7": replica}}
+    await world.connections.do_pass(0)
+    assert await world.trims() == []
+    assert "enabled and async" in str(world.trim_alert())
+    world.hume.attributes["//home/replicated"] = {"id": "9-9-9-9", "replicas": {"7-7-7-7": {**replica, "mode": "sync"}}}
+    await world.connections.do_pass(1)
+    assert await world.trims() == [("1-2-3-4", 0, 42)]
+
+
+async def test_a_cluster_by_another_name_stops_trimming(world: ConnectedWorld) -> None:
+    world.hume.attributes["//sys"] = {"cluster_name": "pythia"}
+    await world.connections.do_pass(0)
+    assert await world.trims() == []
+    assert 'calls itself "pythia"' in str(world.trim_alert())
+
+
+async def test_a_cluster_that_says_nothing_is_told_of_once(world: ConnectedWorld) -> None:
+    del world.pythia.attributes["//sys"]
+    world.hume.attributes["//sys"] = {"cluster_connection": {"queue_agent": "nonsense"}}
+    with capture_logs() as logs:
+        await world.connections.do_pass(0)
+        await world.connections.do_pass(1)
+    told = [log["cluster"] for log in logs if log["event"].startswith("cluster does not tell")]
+    assert told == ["pythia", "hume"]
+    assert await world.trims() == [("1-2-3-4", 0, 42)]
+
+
+async def test_a_cluster_is_not_taken_for_known_before_it_is_judged(world: ConnectedWorld) -> None:
+    world.hume.attributes["//sys"] = sys_attributes("hume", "//home/other", "//home/other")
+    get_attributes = world.pythia.get_attributes
+    doubts: list[bool] = []
+
+    async def get(path: str, names: Any) -> Any:
+        if path == OURS.path:
+            origin = world.origins.make(world.clock.now())
+            doubts.append(world.connections.find_doubt(["pythia", "hume"], origin) is not None)
+        return await get_attributes(path, names)
+
+    world.pythia.get_attributes = get  # type: ignore[method-assign] # in the middle of the pass
+    await world.connections.do_pass(0)
+    assert doubts == [True]

@@ -1,0 +1,154 @@
+"""The journal of trims is written by and by, and lost only if it has to be."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NoReturn
+
+import pytest
+from structlog.testing import capture_logs
+
+from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.status.board import Board
+from queue_agent.controllers.trimming import journal as trim_journal
+from queue_agent.controllers.trimming.journal import FAILED, MAX_BATCH, MAX_WAITING, JournalKeeper
+from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
+from queue_agent.errors import ClusterError, ObjectNotFound
+
+NOW = datetime(2025, 1, 23, tzinfo=UTC)
+
+
+class StoppedClock:
+    """`ports.Clock` that stands still."""
+
+    def now(self) -> datetime:
+        return NOW
+
+
+@dataclass
+class FakeStore:
+    """`ports.TrimJournalStore` in memory; `broken` is what every request ends with, if set."""
+
+    batches: list[list[int]] = field(default_factory=list)
+    broken: ClusterError | None = None
+    gate: asyncio.Event | None = None
+
+    async def write(self, records: Collection[TrimRecord]) -> None:
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.broken is not None:
+            raise self.broken
+        self.batches.append([record.trimmed_row_count for record in records])
+
+    @property
+    def rows(self) -> list[int]:
+        return [row for batch in self.batches for row in batch]
+
+
+@dataclass
+class FakeObserver:
+    """Counts."""
+
+    written: int = 0
+    dropped: int = 0
+    failed: int = 0
+
+    def journal_written(self, count: int) -> None:
+        self.written += count
+
+    def journal_dropped(self, count: int) -> None:
+        self.dropped += count
+
+    def journal_failed(self) -> None:
+        self.failed += 1
+
+
+class World:
+    """A keeper and what it works with."""
+
+    def __init__(self) -> None:
+        self.store, self.observer = FakeStore(), FakeObserver()
+        self.board = Board("agent-1", StoppedClock())
+        origins = Origins(Process("agent-1", 481, 7), "Control:0", random.Random(1))
+        self.keeper = JournalKeeper(self.store, self.board, StoppedClock(), origins, self.observer)
+
+    def note(self, *numbers: int) -> None:
+        for number in numbers:
+            constraint = TrimConstraint(ConstraintKind.END_OF_PARTITION)
+            queue = CrossClusterRef("pythia", "//tmp/q")
+            self.keeper.note(TrimRecord(NOW, "agent-1:481", queue, "1-2-3-4", 0, 0, number, constraint))
+
+
+async def test_everything_noted_is_written_once_in_batches() -> None:
+    world = World()
+    world.note(*range(MAX_BATCH + 5))
+    await world.keeper.do_pass(0)
+    await world.keeper.do_pass(1)
+    assert [len(batch) for batch in world.store.batches] == [MAX_BATCH, 5]
+    assert world.store.rows == list(range(MAX_BATCH + 5))
+    assert world.observer.written == MAX_BATCH + 5
+
+
+async def test_what_can_not_be_written_waits_and_is_told_once() -> None:
+    world = World()
+    world.store.broken = ObjectNotFound("no such table", 500)
+    with capture_logs() as logs:
+        for number in range(3):
+            world.note(number)
+            await world.keeper.do_pass(number)
+    assert [log["event"] for log in logs] == ["trim journal can not be written"]
+    assert world.observer.failed == 3
+    assert world.board.alerts()[FAILED]["inner_errors"][0]["message"] == "no such table"
+    world.store.broken = None
+    await world.keeper.do_pass(3)
+    assert world.store.rows == [0, 1, 2]
+    assert world.board.alerts() == {}
+
+
+async def test_the_oldest_are_dropped_when_there_are_too_many() -> None:
+    world = World()
+    world.note(*range(MAX_WAITING + 3))
+    assert world.observer.dropped == 3
+    await world.keeper.do_pass(0)
+    assert world.store.rows == list(range(3, MAX_WAITING + 3))
+
+
+async def test_nothing_is_lost_that_is_noted_while_a_batch_is_written() -> None:
+    world = World()
+    world.store.gate = asyncio.Event()
+    world.note(1, 2)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(world.keeper.do_pass(0))
+        await asyncio.sleep(0)
+        world.note(*range(3, MAX_WAITING + 2))
+        world.store.gate.set()
+    assert world.observer.dropped == 1
+    assert world.store.rows == list(range(1, MAX_WAITING + 2))
+
+
+async def never() -> NoReturn:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_what_was_noted_last_is_written_before_the_end() -> None:
+    world = World()
+    async with world.keeper.writing(never):
+        world.note(1)
+    assert world.store.rows == [1]
+
+
+async def test_the_end_does_not_wait_for_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trim_journal, "LAST_WRITE_SECONDS", 0.01)
+    world = World()
+    world.store.gate = asyncio.Event()
+    with capture_logs() as logs:
+        async with world.keeper.writing(never):
+            world.note(1)
+    assert [log["event"] for log in logs] == ["trim journal not written to its end"]

@@ -1,0 +1,145 @@
+"""What the synchronizer has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queue_agent.core.discovery.synchronization import (
+    find_changes,
+    find_conflict,
+    find_mapping_changes,
+    find_polled_changes,
+)
+from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow, StateRows
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.observed import ObjectRevisions
+from queue_agent.core.values.refs import CrossClusterRef
+
+paths = st.sampled_from(["//a", "//b", "//c", "//d"])
+revisions = st.dictionaries(paths, st.integers(1, 5))
+watch_lists = st.dictionaries(
+    st.sampled_from(["pythia", "hume"]), st.builds(ObjectRevisions, queues=revisions, consumers=revisions)
+)
+refs = st.builds(CrossClusterRef, st.sampled_from(["pythia", "hume", "delphi"]), paths)
+stored = st.dictionaries(refs, st.none() | st.integers(1, 5))
+
+
+def state(queues: Mapping[CrossClusterRef, int | None], consumers: Mapping[CrossClusterRef, int | None]) -> StateRows:
+    return StateRows(
+        queues=[QueueRow(ref, revision=revision) for ref, revision in queues.items()],
+        consumers=[ConsumerRow(ref, revision=revision) for ref, revision in consumers.items()],
+        registrations=[],
+    )
+
+
+@given(watch_lists, stored, stored)
+def test_after_the_work_is_done_there_is_none_left(
+    lists: dict[str, ObjectRevisions],
+    queues: dict[CrossClusterRef, int | None],
+    consumers: dict[CrossClusterRef, int | None],
+) -> None:
+    changes = find_changes(lists, state(queues, consumers))
+    for ref in changes.queues_to_fetch:
+        queues[ref] = lists[ref.cluster].queues[ref.path]
+    for ref in changes.consumers_to_fetch:
+        consumers[ref] = lists[ref.cluster].consumers[ref.path]
+    for ref in changes.gone_queues:
+        del queues[ref]
+    for ref in changes.gone_consumers:
+        del consumers[ref]
+    left = find_changes(lists, state(queues, consumers))
+    assert not any((left.queues_to_fetch, left.consumers_to_fetch, left.gone_queues, left.gone_consumers))
+    for cluster, listed in lists.items():
+        assert {ref.path for ref in queues if ref.cluster == cluster} == set(listed.queues)
+        assert {ref.path for ref in consumers if ref.cluster == cluster} == set(listed.consumers)
+
+
+@given(watch_lists, stored, stored)
+def test_clusters_that_did_not_answer_are_left_alone(
+    lists: dict[str, ObjectRevisions],
+    queues: dict[CrossClusterRef, int | None],
+    consumers: dict[CrossClusterRef, int | None],
+) -> None:
+    changes = find_changes(lists, state(queues, consumers))
+    touched = (
+        *changes.queues_to_fetch,
+        *changes.consumers_to_fetch,
+        *changes.gone_queues,
+        *changes.gone_consumers,
+    )
+    assert {ref.cluster for ref in touched} <= set(lists)
+
+
+def test_only_a_greater_revision_is_a_change() -> None:
+    ref = CrossClusterRef("pythia", "//q")
+    for old, fetched in ((None, True), (4, True), (5, False), (6, False)):
+        changes = find_changes({"pythia": ObjectRevisions({"//q": 5}, {})}, state({ref: old}, {}))
+        assert bool(changes.queues_to_fetch) is fetched
+
+
+def test_a_queue_that_became_a_consumer_is_gone_as_queue() -> None:
+    ref = CrossClusterRef("pythia", "//x")
+    changes = find_changes({"pythia": ObjectRevisions({}, {"//x": 9})}, state({ref: 5}, {}))
+    assert changes.gone_queues == [ref]
+    assert changes.consumers_to_fetch == [ref]
+
+
+def test_a_path_listed_as_both_is_a_conflict() -> None:
+    assert find_conflict(ObjectRevisions({"//a": 1, "//b": 1}, {"//b": 1})) == "//b"
+    assert find_conflict(ObjectRevisions({"//a": 1}, {"//b": 1})) is None
+
+
+revisions_or_errors = st.dictionaries(refs, st.integers(1, 5) | st.just(ErrorInfo("no such node", 500)))
+
+
+@given(revisions_or_errors, stored, stored)
+def test_polling_fetches_what_is_newer_and_never_adds_nor_removes(
+    revisions: dict[CrossClusterRef, int | ErrorInfo],
+    queues: dict[CrossClusterRef, int | None],
+    consumers: dict[CrossClusterRef, int | None],
+) -> None:
+    changes = find_polled_changes(revisions, state(queues, consumers))
+    assert not changes.gone_queues
+    assert not changes.gone_consumers
+    for rows, fetched, failed in (
+        (queues, changes.queues_to_fetch, changes.failed_queues),
+        (consumers, changes.consumers_to_fetch, changes.failed_consumers),
+    ):
+        assert {*fetched, *failed} <= rows.keys() & revisions.keys()
+        assert set(failed) == {ref for ref in rows if isinstance(revisions.get(ref), ErrorInfo)}
+        for ref, old in rows.items():
+            revision = revisions.get(ref)
+            newer = isinstance(revision, int) and (old is None or revision > old)
+            assert (ref in fetched) is newer
+
+
+TYPES = st.sampled_from([None, "table", "replicated_table", "chaos_replicated_table"])
+
+
+@given(watch_lists, st.dictionaries(refs, TYPES), st.dictionaries(refs, TYPES), st.sets(refs))
+def test_the_mapping_is_kept_for_replicated_objects_that_are_listed(
+    lists: dict[str, ObjectRevisions],
+    queues: dict[CrossClusterRef, str | None],
+    consumers: dict[CrossClusterRef, str | None],
+    mapped: set[CrossClusterRef],
+) -> None:
+    rows = StateRows(
+        queues=[QueueRow(ref, revision=9, object_type=kind) for ref, kind in queues.items()],
+        consumers=[ConsumerRow(ref, revision=9, object_type=kind) for ref, kind in consumers.items()],
+        registrations=[],
+        mappings=[MappingRow(ref) for ref in mapped],
+    )
+    changes = find_changes(lists, rows)
+    mapping = find_mapping_changes(lists, rows, changes)
+    listed = {CrossClusterRef(name, path) for name, both in lists.items() for path in {*both.queues, *both.consumers}}
+    looked_at = {*mapping.queues_to_look_at, *mapping.consumers_to_look_at}
+    fetched = {*changes.queues_to_fetch, *changes.consumers_to_fetch}
+    assert looked_at <= listed
+    assert not looked_at & fetched
+    assert (mapped & listed) - fetched <= looked_at
+    assert set(mapping.gone) == {ref for ref in mapped - listed if ref.cluster in lists}
+    assert set(mapping.unmapped) <= looked_at
+    assert not set(mapping.unmapped) & mapped

@@ -1,0 +1,169 @@
+"""Which chunks go into which table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queue_agent.core.exports.planning import (
+    QueueChunk,
+    TablePart,
+    advance,
+    cut,
+    find_future_error,
+    find_mismatch,
+    finish,
+    new_chunk_ids,
+    own_progress,
+    plan_tables,
+)
+from queue_agent.core.exports.progress import NOTHING_EXPORTED, StoredProgress, TabletProgress
+from queue_agent.core.exports.schedule import EveryPeriod
+from queue_agent.core.values.timestamps import COUNTER_BITS
+
+MINUTE = EveryPeriod(60)
+NOW = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def chunks_of(tablet_index: int, seconds: Sequence[int], sizes: Sequence[int] | None = None) -> list[QueueChunk]:
+    """Chunks that follow each other, each with its largest second."""
+    chunks: list[QueueChunk] = []
+    row_index = 0
+    for number, second in enumerate(seconds):
+        size = 1 if sizes is None else sizes[number]
+        chunks.append(
+            QueueChunk(f"{tablet_index}-{number}", tablet_index, row_index, size, second << COUNTER_BITS | 5, size * 10)
+        )
+        row_index += size
+    return chunks
+
+
+def planned(
+    *seconds: Sequence[int], last_tick: int = 0, upper_bound: int = 10_000, limit: int = 100
+) -> list[tuple[int, list[str]]]:
+    """Ticks, and ids of the chunks."""
+    chunks = {index: chunks_of(index, one) for index, one in enumerate(seconds)}
+    return [
+        (part.tick, [chunk.id for chunk in part.chunks])
+        for part in plan_tables(MINUTE, last_tick, upper_bound, chunks, limit)
+    ]
+
+
+def test_a_chunk_goes_to_the_first_tick_after_its_last_row() -> None:
+    assert planned([59, 60, 119, 120]) == [(60, ["0-0"]), (120, ["0-1", "0-2"]), (180, ["0-3"])]
+
+
+def test_a_table_has_the_chunks_of_one_tablet_after_those_of_another() -> None:
+    assert planned([1, 2], [1]) == [(60, ["0-0", "0-1", "1-0"])]
+
+
+def test_a_tick_without_chunks_gets_no_table() -> None:
+    assert planned([10, 400]) == [(60, ["0-0"]), (420, ["0-1"])]
+    assert planned([]) == []
+
+
+def test_what_is_late_goes_to_the_next_table_and_never_into_one_that_is_there() -> None:
+    assert planned([10, 20], last_tick=120, upper_bound=180) == [(180, ["0-0", "0-1"])]
+    assert planned([10, 20], last_tick=120, upper_bound=120) == []
+
+
+def test_chunks_keep_their_order_though_time_goes_back() -> None:
+    assert planned([130, 10, 70]) == [(180, ["0-0", "0-1", "0-2"])]
+    assert planned([200, 10], upper_bound=180) == []
+
+
+def test_only_so_many_tables_are_made_at_once() -> None:
+    assert [tick for tick, _ in planned([10, 70, 130], limit=2)] == [60, 120]
+
+
+tablets_of_chunks = st.lists(st.lists(st.tuples(st.integers(0, 600), st.integers(1, 5)), max_size=6), max_size=3)
+
+
+@given(tablets_of_chunks, st.lists(st.integers(0, 900), min_size=1, max_size=6).map(sorted), st.integers(1, 3))
+def test_whenever_tasks_run_every_row_is_exported_once_and_in_order(
+    tablets: list[list[tuple[int, int]]], moments: list[int], limit: int
+) -> None:
+    everything = {
+        index: chunks_of(index, [second for second, _ in one], [size for _, size in one])
+        for index, one in enumerate(tablets)
+    }
+    progress = NOTHING_EXPORTED
+    made: list[TablePart] = []
+    for moment in [*moments, *range(1000, 1000 + 60 * 40, 60)]:
+        upper_bound = MINUTE.range_at(moment).begin
+        if progress.last_export_unix_ts >= upper_bound:
+            continue
+        waiting = {}
+        for index, chunks in everything.items():
+            last = progress.tablets.get(index, TabletProgress()).last_chunk
+            ids, _ = new_chunk_ids([chunk.id for chunk in chunks], last)
+            waiting[index] = [chunk for chunk in chunks if chunk.id in ids]
+        for part in plan_tables(MINUTE, progress.last_export_unix_ts, upper_bound, waiting, limit):
+            assert progress.last_export_unix_ts < part.tick <= upper_bound
+            assert part.chunks
+            assert all(chunk.max_timestamp >> COUNTER_BITS < part.tick for chunk in part.chunks)
+            made.append(part)
+            progress = advance(progress, part, ["t0", "t1", "t2"])
+    for index, chunks in everything.items():
+        assert [chunk for part in made for chunk in part.chunks if chunk.tablet_index == index] == chunks
+        if chunks:
+            tablet = progress.tablets[index]
+            assert tablet.row_count == chunks[-1].end_row_index
+            assert tablet.chunk_count == len(chunks)
+            assert tablet.max_timestamp == max(chunk.max_timestamp for chunk in chunks)
+
+
+def test_new_are_the_chunks_behind_the_last_or_all_if_it_is_gone() -> None:
+    assert new_chunk_ids(["a", "b", "c"], "b") == (["c"], True)
+    assert new_chunk_ids(["c", "d"], "b") == (["c", "d"], False)
+    assert new_chunk_ids([], "b") == ([], False)
+
+
+def test_a_progress_of_another_queue_does_not_count() -> None:
+    mine, unsigned = StoredProgress(queue_object_id="1-1-1-1"), StoredProgress(last_export_unix_ts=5)
+    assert own_progress(mine, "1-1-1-1") is mine
+    assert own_progress(unsigned, "1-1-1-1") is unsigned
+    assert own_progress(mine, "2-2-2-2") == NOTHING_EXPORTED
+
+
+def test_a_task_that_left_a_table_out_was_no_success() -> None:
+    done, broken = (finish(NOTHING_EXPORTED, NOW, "1-1-1-1", complete=complete) for complete in (True, False))
+    assert (done.last_export_task_instant, broken.last_export_task_instant) == (NOW, NOW)
+    assert done.last_successful_export_task_instant == NOW
+    assert broken.last_successful_export_task_instant == NOTHING_EXPORTED.last_successful_export_task_instant
+    assert done.queue_object_id == "1-1-1-1"
+
+
+def test_chunks_have_to_go_on_where_the_progress_ends() -> None:
+    progress = TabletProgress("1-2-3-4", 0, 7, 1)
+    assert find_mismatch(progress, 7) is None
+    assert "EndRowIndex: 9, RowCount: 7" in (find_mismatch(progress, 9) or "")
+
+
+@given(tablets_of_chunks, st.integers(1, 60), st.integers(1, 4))
+def test_pieces_hold_all_rows_in_order_and_not_too_many(
+    tablets: list[list[tuple[int, int]]], limit: int, row_limit: int
+) -> None:
+    chunks = [
+        chunk
+        for index, one in enumerate(tablets)
+        for chunk in chunks_of(index, [second for second, _ in one], [size for _, size in one])
+    ]
+    pieces = list(cut(chunks, limit, row_limit))
+    assert [(piece.tablet_index, row) for piece in pieces for row in piece.rows] == [
+        (chunk.tablet_index, row) for chunk in chunks for row in range(chunk.row_index, chunk.end_row_index)
+    ]
+    assert all(len(piece.rows) * 10 <= max(limit, 10) and len(piece.rows) <= row_limit for piece in pieces)
+
+
+def test_chunks_that_touch_are_read_together() -> None:
+    assert [piece.rows for piece in cut(chunks_of(0, [1, 2, 3]), 100, 10)] == [range(3)]
+
+
+def test_only_a_tick_that_has_not_come_tells_of_a_wrong_clock() -> None:
+    now = int(NOW.timestamp())
+    assert find_future_error(StoredProgress(last_export_unix_ts=now), now - 3600, NOW) is None  # a longer period
+    assert "in the future" in str(find_future_error(StoredProgress(last_export_unix_ts=now + 1), now - 3600, NOW))

@@ -1,0 +1,110 @@
+"""The progress of exports, as it is stored."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queue_agent.core.exports.progress import NOTHING_EXPORTED, StoredProgress, TabletProgress
+from queue_agent.core.values.encoding import EPOCH, Unsigned
+from queue_agent.core.values.scalars import MAX_SECOND
+
+instants = st.integers(0, 4 * 10**15).map(lambda microseconds: EPOCH + timedelta(microseconds=microseconds))
+tablets = st.builds(
+    TabletProgress,
+    st.just("1-2-3-4"),
+    st.integers(0, 2**64 - 1),
+    st.integers(0, 2**63 - 1),
+    st.integers(0, 2**63 - 1),
+)
+progresses = st.builds(
+    StoredProgress,
+    instants,
+    instants,
+    st.integers(0, MAX_SECOND),
+    st.dictionaries(st.integers(0, 100), tablets, max_size=4),
+    st.sampled_from(["0-0-0-0", "5-6-7-8"]),
+)
+
+
+@given(progresses)
+def test_what_is_stored_is_read_again(progress: StoredProgress) -> None:
+    assert StoredProgress.parse(progress.to_map()) == progress
+
+
+def test_numbers_are_of_the_types_they_have_in_yt() -> None:
+    stored = StoredProgress(last_export_unix_ts=60, tablets={0: TabletProgress("1-2-3-4", 5, 6, 7)}).to_map()
+    assert stored == {
+        "last_successful_export_task_instant": "1970-01-01T00:00:00.000000Z",
+        "last_successful_export_iteration_instant": "1970-01-01T00:00:00.000000Z",
+        "last_export_task_instant": "1970-01-01T00:00:00.000000Z",
+        "last_export_unix_ts": 60,
+        "tablets": {"0": {"last_chunk": "1-2-3-4", "max_timestamp": 5, "row_count": 6, "chunk_count": 7}},
+        "queue_object_id": "0-0-0-0",
+    }
+    assert isinstance(stored["last_export_unix_ts"], Unsigned)
+    assert isinstance(stored["tablets"]["0"]["max_timestamp"], Unsigned)
+    assert not isinstance(stored["tablets"]["0"]["row_count"], Unsigned)
+
+
+class CountedId(str):
+    """An id that counts how often others are compared with it."""
+
+    __slots__ = ()
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedId.comparisons += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_the_work_for_a_queue_grows_with_its_tablets_and_not_with_their_square() -> None:
+    ids = [CountedId(f"5-6-7-{index:x}") for index in range(1000)]
+    progress = StoredProgress(tablets={index: TabletProgress("1-2-3-4", 5, 6, 7, one) for index, one in enumerate(ids)})
+    CountedId.comparisons = 0
+    assert len(progress.reached(dict(enumerate(reversed(ids)))).row_counts) == len(ids)
+    assert CountedId.comparisons < 10 * len(ids)
+
+
+@pytest.mark.parametrize("counts", [(5, 3), (3, 5)])
+def test_of_two_entries_for_a_tablet_the_least_counts(counts: tuple[int, int]) -> None:
+    progress = StoredProgress(
+        tablets={index: TabletProgress("1-2-3-4", 5, count, 7, "5-6-7-8") for index, count in enumerate(counts)}
+    )
+    assert progress.reached({0: "5-6-7-8"}).row_counts == {0: 3}
+
+
+def test_an_index_has_one_spelling() -> None:
+    with pytest.raises(ValueError, match="expected the index of a tablet, got '00'"):
+        StoredProgress.parse({"tablets": {"0": {}, "00": {"row_count": 5}}})
+
+
+def test_older_agents_have_other_names() -> None:
+    old = {
+        "last_successful_export_iteration_instant": "2024-05-01T10:20:30.000000Z",
+        "last_exported_fragment_unix_ts": 1700000000,
+        "tablets": {"3": {"row_count": 5}},
+    }
+    assert StoredProgress.parse(old) == StoredProgress(
+        last_successful_export_task_instant=datetime(2024, 5, 1, 10, 20, 30, tzinfo=UTC),
+        last_export_unix_ts=1700000000,
+        tablets={3: TabletProgress(row_count=5)},
+    )
+
+
+def test_no_attribute_is_no_progress() -> None:
+    assert StoredProgress.parse(None) == NOTHING_EXPORTED
+
+
+@pytest.mark.parametrize(
+    "value", [5, {"tablets": 5}, {"tablets": {"a": {}}}, {"tablets": {"0": 5}}, {"last_export_task_instant": "soon"}]
+)
+def test_what_makes_no_sense_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="Export progress"):
+        StoredProgress.parse(value)

@@ -1,0 +1,442 @@
+"""How far queues are trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
+from queue_agent.core.exports.progress import ExportProgress
+from queue_agent.core.exports.queue_exports import NO_STATES, QueueExports
+from queue_agent.core.queues.exports import find_exports
+from queue_agent.core.queues.snapshots import (
+    ConsumerSnapshot,
+    ConsumerView,
+    FailedQueuePartition,
+    QueueMissing,
+    QueuePartition,
+    QueueSnapshot,
+    QueueView,
+    Role,
+    SubSnapshot,
+)
+from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.trimming.ages import RowAges
+from queue_agent.core.trimming.bounds import read_by
+from queue_agent.core.trimming.decision import is_trim_due, plan_trims
+from queue_agent.core.trimming.errors import find_trim_error, trim_alert
+from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.observed import ConsumerOffset
+from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
+
+NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
+ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, NOW)
+QUEUE = CrossClusterRef("pythia", "//tmp/q")
+ALICE = CrossClusterRef("hume", "//tmp/alice")
+BOB = CrossClusterRef("hume", "//tmp/bob")
+BROKEN = ErrorInfo("broken")
+
+
+def mounted(lower: int, upper: int, state: str = "mounted") -> QueuePartition:
+    return QueuePartition("t", state, None, None, lower, upper, NOW, Counters())
+
+
+def unmounted() -> FailedQueuePartition:
+    return FailedQueuePartition("t", "unmounted", BROKEN)
+
+
+def snapshot_of(
+    *partitions: QueuePartition | FailedQueuePartition, row: QueueRow | None = None, **config: Any
+) -> QueueSnapshot:
+    row = row or QueueRow(QUEUE, object_id="1-2-3-4", auto_trim_config={"enable": True, **config})
+    view = QueueView(partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW)
+    return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports=find_exports(row, Role.LEADING, NO_STATES, ORIGIN))
+
+
+def standing(queue: QueueSnapshot, *offsets: int) -> SubSnapshot:
+    assert queue.view is not None
+    rows = {index: ConsumerOffset(index, offset, 0) for index, offset in enumerate(offsets)}
+    return build_sub_snapshot(None, queue.view, rows, QueueRowAnswers(), NOW)
+
+
+def consumer(ref: CrossClusterRef, content: SubSnapshot | ErrorInfo | None) -> ConsumerSnapshot:
+    view = content if isinstance(content, ErrorInfo) else ConsumerView({} if content is None else {QUEUE: content})
+    return ConsumerSnapshot(ConsumerRow(ref), Role.LEADING, 1, NOW, view)
+
+
+def plan(
+    queue: QueueSnapshot,
+    standings: Mapping[CrossClusterRef, SubSnapshot],
+    non_vital: tuple[CrossClusterRef, ...] = (),
+    exports: Mapping[str, ExportProgress] | None = None,
+) -> TrimPlan:
+    registrations = [Registration(QUEUE, ref, ref not in non_vital) for ref in standings]
+    consumers = {ref: consumer(ref, one) for ref, one in standings.items()}
+    result = plan_trims(queue, queue.row.auto_trim_config, registrations, consumers, exports or {}, ORIGIN)
+    assert result is not None
+    return result
+
+
+def plan_with(
+    queue: QueueSnapshot, registrations: list[Registration], consumers: Mapping[CrossClusterRef, ConsumerSnapshot]
+) -> TrimPlan:
+    result = plan_trims(queue, queue.row.auto_trim_config, registrations, consumers, {}, ORIGIN)
+    assert result is not None
+    return result
+
+
+def targets(result: TrimPlan) -> Mapping[int, int]:
+    return {index: trim.target for index, trim in result.trims.items() if trim.target is not None}
+
+
+def good_targets(result: TrimPlan) -> Mapping[int, int]:
+    assert find_trim_error(result, {}, ORIGIN) is None
+    return targets(result)
+
+
+def constraint(result: TrimPlan, index: int = 0) -> TrimConstraint:
+    return result.trims[index].constraint
+
+
+def kinds(result: TrimPlan) -> list[ConstraintKind]:
+    return [trim.constraint.kind for _, trim in sorted(result.trims.items())]
+
+
+def failure(result: TrimPlan) -> ErrorInfo:
+    error = find_trim_error(result, {}, ORIGIN)
+    assert error is not None
+    return error
+
+
+def test_the_slowest_vital_consumer_decides() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue, 5)})
+    assert good_targets(result) == {0: 5}
+    assert constraint(result) == TrimConstraint(ConstraintKind.VITAL_CONSUMER, 5, 3, "hume://tmp/bob")
+
+
+def test_a_consumer_that_is_not_vital_is_of_no_account() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    assert good_targets(plan(queue, {ALICE: standing(queue, 8), BOB: BROKEN}, non_vital=(BOB,))) == {0: 8}
+
+
+def test_a_vital_consumer_that_has_read_nothing_holds_everything_without_alert() -> None:
+    queue = snapshot_of(mounted(0, 20))
+    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue)})
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.NOTHING_READ, 0, 8, "hume://tmp/bob")
+
+
+def test_retained_rows_stay() -> None:
+    queue = snapshot_of(mounted(0, 12), retained_rows=5)
+    result = plan(queue, {ALICE: standing(queue, 10)})
+    assert good_targets(result) == {0: 7}
+    assert constraint(result) == TrimConstraint(ConstraintKind.RETAINED_ROWS, 7, 3)
+    queue = snapshot_of(mounted(0, 12), retained_rows=12)
+    assert good_targets(plan(queue, {ALICE: standing(queue, 10)})) == {}
+
+
+def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
+    queue = snapshot_of(mounted(0, 12))
+    result = plan(queue, {ALICE: standing(queue, 15)})
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.CONSUMER_AHEAD, 0, 12, str(ALICE))
+    result = plan(queue, {ALICE: standing(queue, 15), BOB: standing(queue, 5)})
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.CONSUMER_AHEAD, 0, 5, str(ALICE))
+
+
+def test_tablets_that_are_not_mounted_are_left_alone_without_alert() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9, "frozen"), unmounted())
+    result = plan(queue, {ALICE: standing(queue, 4, 4, 4)})
+    assert good_targets(result) == {0: 4}
+    assert constraint(result, 1) == TrimConstraint(
+        ConstraintKind.NOT_MOUNTED,
+        row_index=0,
+        held_row_count=4,
+        message='Not trimming partition 1 since its tablet is in state "frozen" and is not mounted',
+    )
+    assert constraint(result, 2).kind is ConstraintKind.NOT_MOUNTED
+    assert constraint(result, 2).held_row_count is None
+
+
+def test_a_queue_none_of_whose_partitions_can_be_read_raises_no_alert() -> None:
+    queue = snapshot_of(unmounted())
+    assert good_targets(plan(queue, {ALICE: QueueMissing(BROKEN)})) == {}
+
+
+def test_a_consumer_that_has_not_seen_the_queue_yet_holds_everything_without_alert() -> None:
+    queue = snapshot_of(mounted(0, 9))
+    result = plan(queue, {ALICE: QueueMissing(BROKEN), BOB: standing(queue, 5)})
+    assert good_targets(result) == {}
+    assert constraint(result) == TrimConstraint(ConstraintKind.ERROR, 0, 5, "hume://tmp/alice", "broken")
+
+
+def test_nothing_is_planned_for_a_queue_that_does_not_ask_for_it() -> None:
+    queue = snapshot_of(mounted(0, 9), row=QueueRow(QUEUE, object_id="1-2-3-4"))
+    assert plan_trims(queue, queue.row.auto_trim_config, [], {}, {}, ORIGIN) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (BROKEN, "erroneous registered vital consumer"),
+        (None, "snapshot not containing information about queue"),
+    ],
+)
+def test_a_vital_consumer_in_error_stops_the_iteration(content: ErrorInfo | None, words: str) -> None:
+    registrations = [Registration(QUEUE, ALICE, vital=True)]
+    result = plan_with(snapshot_of(mounted(0, 9)), registrations, {ALICE: consumer(ALICE, content)})
+    error = failure(result)
+    assert error.message == "Error trimming 1 queue replicas"
+    assert words in error.inner_errors[0].message
+    assert error.inner_errors[0].attributes["replica"] == "pythia://tmp/q"
+    assert targets(result) == {}
+    assert (constraint(result).kind, constraint(result).subject) == (ConstraintKind.ERROR, "hume://tmp/alice")
+
+
+def test_a_vital_consumer_without_snapshot_stops_the_iteration() -> None:
+    error = failure(plan_with(snapshot_of(mounted(0, 9)), [Registration(QUEUE, ALICE, vital=True)], {}))
+    assert error.inner_errors[0].message == (
+        'Trimming iteration skipped due to missing registered vital consumer "hume://tmp/alice"'
+    )
+
+
+def test_a_failed_standing_stops_the_iteration() -> None:
+    registrations = [Registration(QUEUE, ALICE, vital=True)]
+    failed = ConsumerSnapshot(ConsumerRow(ALICE), Role.LEADING, 1, NOW, ConsumerView({QUEUE: BROKEN}))
+    error = failure(plan_with(snapshot_of(mounted(0, 9)), registrations, {ALICE: failed}))
+    assert "erroneous queue sub-snapshot" in error.inner_errors[0].message
+    assert error.inner_errors[0].inner_errors == (BROKEN,)
+
+
+@pytest.mark.parametrize(
+    ("queue", "words", "kind"),
+    [
+        (
+            replace(snapshot_of(), content=BROKEN),
+            "Trimming iteration skipped due to queue error",
+            None,
+        ),
+        (
+            snapshot_of(mounted(0, 9), row=QueueRow(QUEUE, auto_trim_config={"enable": True})),
+            "Object id is not known",
+            ConstraintKind.ERROR,
+        ),
+        (
+            snapshot_of(mounted(0, 9), retained_lifetime_duration=1500),
+            "must be a multiple of 1000",
+            ConstraintKind.ERROR,
+        ),
+        (snapshot_of(mounted(0, 9)), "Error trimming 1 queue replicas", ConstraintKind.NO_VITAL_CONSUMER),
+        (
+            snapshot_of(
+                mounted(0, 9),
+                row=QueueRow(
+                    QUEUE, object_id="1", auto_trim_config={"enable": True}, static_export_config={"daily": {}}
+                ),
+            ),
+            "Failed to get aggregate queue exports progress",
+            ConstraintKind.EXPORT,
+        ),
+        (
+            snapshot_of(
+                mounted(0, 9),
+                row=QueueRow(QUEUE, object_type="replicated_table", auto_trim_config={"enable": True}, object_id="1"),
+            ),
+            "replicated_table",
+            ConstraintKind.ERROR,
+        ),
+    ],
+)
+def test_what_is_not_known_for_certain_is_not_trimmed(
+    queue: QueueSnapshot, words: str, kind: ConstraintKind | None
+) -> None:
+    result = plan(queue, {})
+    assert words in failure(result).message
+    assert targets(result) == {}
+    assert kinds(result) == ([] if kind is None else [kind])
+
+
+def test_an_export_that_claims_more_rows_than_there_were_lets_nothing_go() -> None:
+    queue = snapshot_of(mounted(0, 5), mounted(0, 10))
+    result = plan(queue, {}, exports={"daily": ExportProgress({0: 6, 1: 6})})
+    assert good_targets(result) == {1: 6}
+    constraint = result.trims[0].constraint
+    assert (constraint.kind, constraint.subject) == (ConstraintKind.EXPORT, "daily")
+    assert constraint.message == "Progress has 6 exported rows where there were 5 so far"
+
+
+def test_exports_hold_back_like_consumers_and_are_enough_without_any() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9))
+    exports = {"daily": ExportProgress({0: 7}), "hourly": ExportProgress({0: 4, 1: 4})}
+    result = plan(queue, {}, exports=exports)
+    assert good_targets(result) == {0: 4}
+    assert constraint(result, 0) == TrimConstraint(ConstraintKind.EXPORT, 4, 3, "hourly")
+    assert constraint(result, 1) == TrimConstraint(ConstraintKind.EXPORT, 0, 4, "daily")
+    assert good_targets(plan(queue, {ALICE: standing(queue, 2, 2)}, exports=exports)) == {0: 2}
+
+
+def test_rows_without_timestamps_are_never_trimmed_by_age() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9, "frozen"), retained_lifetime_duration=1000)
+    assert queue.view is not None
+    queue = replace(queue, content=replace(queue.view, has_timestamp_column=False))
+    result = plan(queue, {ALICE: standing(queue, 5, 5)})
+    assert targets(result) == {}
+    assert constraint(result).kind is ConstraintKind.RETAINED_LIFETIME_DURATION
+    session = failure(result).inner_errors[0]
+    assert [error.attributes["partition_index"] for error in session.inner_errors] == [0]
+    assert '"$timestamp"' in session.inner_errors[0].inner_errors[0].message
+
+
+def test_young_rows_stay() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9), mounted(0, 9), retained_lifetime_duration=1000)
+    result = plan(queue, {ALICE: standing(queue, 5, 5)})
+    ages = {0: RowAges("t", 100, 3, young_timestamp=100), 1: RowAges("t", 100, 5)}
+    result = result.with_ages(ages)
+    assert good_targets(result) == {0: 3, 1: 5}
+    assert constraint(result, 0) == TrimConstraint(ConstraintKind.RETAINED_LIFETIME_DURATION, 3, 2)
+    assert constraint(result, 1).kind is ConstraintKind.VITAL_CONSUMER
+    assert constraint(result, 2).kind is ConstraintKind.NOTHING_READ
+
+
+def test_rows_whose_age_could_not_be_asked_for_stay() -> None:
+    queue = snapshot_of(mounted(0, 9), mounted(0, 9), retained_lifetime_duration=1000)
+    result = plan(queue, {ALICE: standing(queue, 5, 5)}).with_ages({0: BROKEN, 1: RowAges("t", 100, 5)})
+    assert targets(result) == {1: 5}
+    assert constraint(result).kind is ConstraintKind.RETAINED_LIFETIME_DURATION
+    assert failure(result).inner_errors[0].inner_errors[0].message == "broken"
+
+
+def test_no_vital_consumers_is_an_error() -> None:
+    queue = snapshot_of(mounted(0, 9))
+    error = failure(plan(queue, {ALICE: standing(queue, 5)}, non_vital=(ALICE,)))
+    assert error.inner_errors[0].message == (
+        'Attempted trimming iteration on queue "pythia://tmp/q" with no vital consumers and no configured static '
+        "table exports"
+    )
+
+
+def test_a_new_partition_the_consumer_has_not_seen_is_an_error_and_the_others_are_trimmed() -> None:
+    old = snapshot_of(mounted(0, 9))
+    result = plan(snapshot_of(mounted(0, 9), mounted(0, 9)), {ALICE: standing(old, 4)})
+    assert targets(result) == {0: 4}
+    [error] = failure(result).inner_errors[0].inner_errors
+    assert "does not contain a snapshot for partition 1" in error.message
+
+
+@given(
+    partitions=st.lists(
+        st.tuples(st.integers(0, 20), st.integers(0, 20), st.sampled_from(["mounted", "frozen", "unmounted"])),
+        max_size=4,
+    ),
+    offsets=st.lists(st.none() | st.lists(st.integers(0, 60), max_size=4), max_size=3),
+    exported=st.lists(st.dictionaries(st.integers(0, 3), st.integers(0, 60)), max_size=2),
+    retained_rows=st.none() | st.integers(0, 30),
+)
+def test_no_plan_goes_past_a_vital_consumer_a_floor_an_export_or_the_end(
+    partitions: list[tuple[int, int, str]],
+    offsets: list[list[int] | None],
+    exported: list[dict[int, int]],
+    retained_rows: int | None,
+) -> None:
+    queue = snapshot_of(
+        *(
+            unmounted() if state == "unmounted" else mounted(lower, lower + count, state)
+            for lower, count, state in partitions
+        ),
+        retained_rows=retained_rows,
+    )
+    standings = {
+        CrossClusterRef("hume", f"//tmp/{number}"): BROKEN if read is None else standing(queue, *read)
+        for number, read in enumerate(offsets)
+    }
+    exports = {str(number): ExportProgress(counts) for number, counts in enumerate(exported)}
+    result = plan(queue, standings, exports=exports)
+    assert result == plan(queue, dict(reversed(standings.items())), exports=dict(reversed(exports.items())))
+    assert len(result.trims) == len(partitions)
+    for index, target in targets(result).items():
+        lower, count, state = partitions[index]
+        assert state == "mounted"
+        assert lower < target <= lower + count
+        assert offsets or exported
+        assert all(read is not None and index < len(read) and target <= read[index] for read in offsets)
+        assert all(target <= counts.get(index, 0) for counts in exported)
+        assert retained_rows is None or target <= lower + count - retained_rows
+
+
+def test_failed_requests_are_told_by_partition() -> None:
+    error = find_trim_error(TrimPlan(QUEUE), {2: BROKEN, 1: BROKEN}, ORIGIN)
+    assert error is not None
+    session = error.inner_errors[0]
+    assert session.message == "Failed to trim 2 partitions"
+    assert [one.attributes["partition_index"] for one in session.inner_errors] == [1, 2]
+    assert session.inner_errors[0].message == "Error occurred while executing trimming request for partition 1"
+    alert = trim_alert(error, ORIGIN)
+    assert (alert.code, alert.message, alert.inner_errors) == (3036, "Error while trimming queue", (error,))
+
+
+def test_the_trimming_period_is_counted_in_passes_rounded_up() -> None:
+    second = timedelta(seconds=1)
+    assert all(is_trim_due(index, second, None) for index in range(1, 5))
+    assert [index for index in range(1, 10) if is_trim_due(index, second, 2.5 * second)] == [3, 6, 9]
+    assert all(is_trim_due(index, second, second / 10) for index in range(1, 5))
+
+
+def test_an_export_that_has_every_row_lets_them_all_go() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    assert good_targets(plan(queue, {}, exports={"daily": ExportProgress({0: 20})})) == {0: 20}
+
+
+def test_what_is_wrong_with_a_mounted_partition_is_told() -> None:
+    queue = snapshot_of(mounted(3, 20), FailedQueuePartition("t", "mounted", BROKEN))
+    result = plan(queue, {ALICE: standing(queue, 8)})
+    assert targets(result) == {0: 8}
+    assert result.partitions[1].error == BROKEN
+    assert constraint(result, 1).message == "broken"
+
+
+def test_a_consumer_that_was_not_compared_with_a_partition_is_named() -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    less = snapshot_of(mounted(3, 20))
+    assert constraint(plan(queue, {ALICE: standing(less, 8)}), 1).subject == str(ALICE)
+    failed = snapshot_of(mounted(3, 20), FailedQueuePartition("t", "mounted", BROKEN))
+    assert constraint(plan(queue, {ALICE: standing(failed, 8, 8)}), 1).subject == str(ALICE)
+
+
+def test_an_error_says_what_it_comes_of() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    unreadable = replace(queue, content=BROKEN)
+    assert list(plan(unreadable, {}).error.inner_errors) == [BROKEN]  # type: ignore[union-attr] # there is one
+    unknown_exports = replace(queue, exports=QueueExports(BROKEN))
+    assert list(failure(plan(unknown_exports, {})).inner_errors) == [BROKEN]
+    registrations = [Registration(QUEUE, ALICE, vital=True)]
+    result = plan_with(queue, registrations, {ALICE: consumer(ALICE, BROKEN)})
+    assert "broken" in str(failure(result).to_map())
+
+
+def test_a_plan_is_paused_without_an_error() -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    paused = plan(queue, {ALICE: standing(queue, 8, 9)}).paused(ConstraintKind.HAND_OVER, BROKEN)
+    assert good_targets(paused) == {}
+    assert [constraint(paused, index) for index in range(2)] == [
+        TrimConstraint(ConstraintKind.HAND_OVER, 0, 8 - 3, message="broken"),
+        TrimConstraint(ConstraintKind.HAND_OVER, 0, 9 - 3, message="broken"),
+    ]
+
+
+def test_what_is_known_newer_of_one_consumer_leaves_the_others_alone() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue, 5)})
+    narrowed = result.partitions[0].narrowed(read_by(ALICE, 7, 20))
+    assert narrowed.trim.target == 5
+    assert narrowed.trim.constraint.held_row_count == 2

@@ -1,0 +1,20 @@
+"""YSON in pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from yt_wire import yson
+from yt_wire.error import YtError
+
+
+def test_rows_as_they_are_make_up_their_fragment() -> None:
+    rows = [{b"number": yson.Uint64(5), b"data": b"x;\xff}"}, {b"data": None}, {b"list": [1, {b"a": 2.5}]}]
+    fragment = yson.dumps_rows(rows)
+
+    raw = yson.raw_rows(fragment)
+
+    assert b"".join(raw) == fragment
+    assert [yson.loads_rows(row) for row in raw] == [[row] for row in rows]
+    with pytest.raises(YtError, match="Error parsing YSON"):
+        yson.raw_rows(fragment[:-3])

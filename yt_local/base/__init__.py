@@ -1,0 +1,1 @@
+"""What every room of a cluster needs: time, ids, turns, budgets."""

@@ -1,0 +1,221 @@
+"""What a cluster holds before its first user: system nodes, a tablet cell, the state tables of queue agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from yt_local.cypress.cypress import Cypress
+from yt_local.cypress.transaction_objects import OBJECT_MAPS
+from yt_local.queues.registrations import TABLE_PATH as REGISTRATIONS_PATH
+from yt_local.security.access_bootstrap import create_access_control
+from yt_local.security.security import Security
+from yt_local.store.state import ClusterState
+from yt_local.tables.dynamic.tablets import Tablets
+from yt_wire import yson
+
+STATE_ROOT: Final = "//sys/queue_agents"
+STATE_VERSION: Final = 8
+"""Version of the state tables' schemas, as the reference numbers its migrations."""
+
+_DIRECTORIES: Final = (
+    "//sys/clusters",
+    "//sys/tablet_cells",
+    "//sys/tablet_cell_bundles",
+    "//sys/users",
+    "//sys/groups",
+    "//sys/accounts",
+    f"{STATE_ROOT}/instances",
+    "//tmp",
+    "//home",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How the clusters of one process and their agents are reached."""
+
+    proxies: Mapping[str, str]
+    """HTTP address, `host:port`, by cluster name; the first is home to shared tables."""
+
+    rpc_proxies: Mapping[str, str]
+    """RPC address, `host:port`, by cluster name."""
+
+    agents: Sequence[str] = ()
+    """RPC addresses of the queue agents."""
+
+    stage: str = "production"
+
+    def of_cluster(self, name: str) -> dict[str, Any]:
+        """Content of `//sys/@cluster_connection`."""
+        home = next(iter(self.proxies))
+        registrations = yson.with_attributes(REGISTRATIONS_PATH, {"cluster": home})
+        return {
+            "cluster_name": name,
+            "primary_master": {"addresses": [self.proxies[name]]},
+            "queue_agent": {
+                "stages": {self.stage: {"addresses": list(self.agents)}} if self.agents else {},
+                "queue_consumer_registration_manager": {
+                    "state_read_path": registrations,
+                    "state_write_path": registrations,
+                    "resolve_symlinks": True,
+                    "bypass_caching": True,
+                },
+            },
+        }
+
+
+def create_system_nodes(
+    state: ClusterState, cypress: Cypress, tablets: Tablets, security: Security, name: str, address: str
+) -> None:
+    """Fill a new cluster; to one that has been started before only what it lacks is added."""
+    with state.change():
+        if state.root is None:
+            _create_nodes(cypress, tablets, name, address)
+        create_access_control(state, cypress, security)
+        for map_name, map_type in OBJECT_MAPS.items():
+            if not cypress.exists(f"//sys/{map_name}"):
+                cypress.create_object("//sys", map_type, {"name": map_name})
+
+
+def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:
+    cypress.create_root()
+    for path in _DIRECTORIES:
+        cypress.create(path, "map_node", {}, recursive=True)
+    cypress.set("//sys/@cluster_name", name)
+    for account in ("sys", "tmp"):
+        cypress.create_object("//sys/accounts", "account", {"name": account})
+    cypress.create_object("//sys/tablet_cell_bundles", "tablet_cell_bundle", {"name": "default", "health": "good"})
+    cypress.create_object(
+        "//sys/tablet_cells",
+        "tablet_cell",
+        {
+            "tablet_cell_bundle": "default",
+            "health": "good",
+            "peers": [{"address": address, "state": "leading"}],
+        },
+    )
+    for table, schema in STATE_TABLES.items():
+        path = f"{STATE_ROOT}/{table}"
+        attributes = {"dynamic": True, "optimize_for": "lookup", "schema": schema, **_LIFETIMES.get(table, {})}
+        cypress.create(path, "table", attributes)
+        tablets.mount(path)
+    cypress.set(f"{STATE_ROOT}/@version", STATE_VERSION)
+
+
+def publish_connection(state: ClusterState, cypress: Cypress, name: str, connection: Connection) -> None:
+    """Tell a cluster where it, its neighbours and the agents listen now; done at every start."""
+    with state.change():
+        cypress.set("//sys/@cluster_connection", connection.of_cluster(name))
+        _show_proxies(cypress, connection.proxies[name], connection.rpc_proxies[name])
+        for other in connection.proxies:
+            path = f"//sys/clusters/{other}"
+            cypress.create(path, "document", {}, ignore_existing=True)
+            cypress.set(path, connection.of_cluster(other))
+
+
+def _show_proxies(cypress: Cypress, address: str, rpc_address: str) -> None:
+    for directory, shown in (("//sys/http_proxies", address), ("//sys/rpc_proxies", rpc_address)):
+        cypress.create(directory, "map_node", {}, force=True)
+        cypress.create(f"{directory}/{shown}", "map_node", {"role": "default", "banned": False})
+        cypress.create(f"{directory}/{shown}/alive", "map_node", {})
+
+
+def _schema(keys: Mapping[str, str], values: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        *({"name": name, "type": column_type, "sort_order": "ascending"} for name, column_type in keys.items()),
+        *({"name": name, "type": column_type} for name, column_type in values.items()),
+    ]
+
+
+_OBJECT: Final = {"cluster": "string", "path": "string"}
+
+STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
+    "queues": _schema(
+        _OBJECT,
+        {
+            "row_revision": "uint64",
+            "revision": "uint64",
+            "object_type": "string",
+            "dynamic": "boolean",
+            "sorted": "boolean",
+            "auto_trim_config": "any",
+            "static_export_config": "any",
+            "queue_agent_stage": "string",
+            "object_id": "string",
+            "queue_agent_banned": "boolean",
+            "synchronization_error": "any",
+            "queue_profiling_tag": "string",
+        },
+    ),
+    "consumers": _schema(
+        _OBJECT,
+        {
+            "row_revision": "uint64",
+            "revision": "uint64",
+            "object_type": "string",
+            "treat_as_queue_consumer": "boolean",
+            "schema": "any",
+            "queue_agent_stage": "string",
+            "queue_agent_banned": "boolean",
+            "synchronization_error": "any",
+            "queue_consumer_profiling_tag": "string",
+        },
+    ),
+    "queue_agent_object_mapping": _schema({"object": "string"}, {"host": "string"}),
+    "consumer_registrations": _schema(
+        {
+            "queue_cluster": "string",
+            "queue_path": "string",
+            "consumer_cluster": "string",
+            "consumer_path": "string",
+            "consumer_name": "string",
+        },
+        {"vital": "boolean", "partitions": "any"},
+    ),
+    "replicated_table_mapping": [
+        *_schema(
+            _OBJECT,
+            {
+                "revision": "uint64",
+                "object_type": "string",
+                "meta": "any",
+                "synchronization_error": "any",
+            },
+        ),
+        {
+            "name": "replica_list",
+            "type_v3": {"type_name": "optional", "item": {"type_name": "list", "item": "string"}},
+        },
+    ],
+    "multi_consumer_names": _schema({**_OBJECT, "name": "string"}, {"queue_agent_stage": "string"}),
+    "trim_journal": _schema(
+        {
+            "queue_cluster": "string",
+            "queue_path": "string",
+            "instant": "string",
+            "partition_index": "int64",
+            "agent": "string",
+        },
+        {
+            "object_id": "string",
+            "lower_row_index": "int64",
+            "trimmed_row_count": "int64",
+            "constraint": "any",
+        },
+    ),
+}
+
+_DAY: Final = 24 * 60 * 60 * 1000
+
+_LIFETIMES: Final[Mapping[str, Mapping[str, int]]] = {
+    "trim_journal": {
+        "min_data_versions": 0,
+        "max_data_versions": 1,
+        "min_data_ttl": 0,
+        "max_data_ttl": 30 * _DAY,
+        "auto_compaction_period": _DAY,
+    },
+}
+"""Attributes, in milliseconds, by which rows of a table are gone after a time."""

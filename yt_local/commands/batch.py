@@ -1,0 +1,50 @@
+"""Many light commands in one request."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import Field
+
+from yt_local.cluster import Cluster
+from yt_local.commands.command import Body, Command, Parameters, volatile
+from yt_wire.error import YtError
+
+
+class _Request(Parameters):
+    command: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    input: Any = None
+
+
+class _Batch(Parameters):
+    requests: list[_Request]
+    mutation_id: str | None = None
+
+
+async def _execute_batch(cluster: Cluster, parameters: _Batch, _: Body) -> Any:
+    commands = [_light(cluster.command(request.command)) for request in parameters.requests]
+    results = []
+    for position, (command, request) in enumerate(zip(commands, parameters.requests, strict=True)):
+        request_parameters = request.parameters
+        if parameters.mutation_id is not None:
+            # Each change is known again by itself; answers of reads need not be kept for a repeat of the batch.
+            request_parameters = {"mutation_id": f"{parameters.mutation_id}/{position}", **request_parameters}
+        try:
+            output = await cluster.execute(command, request_parameters, Body(value=request.input))
+        except YtError as error:
+            results.append({"error": error.to_map()})
+        else:
+            results.append({"output": output})
+    return {"results": results}
+
+
+def _light(command: Command) -> Command:
+    if command.is_heavy or "tabular" in (command.input_type, command.output_type) or command.name == "execute_batch":
+        raise YtError(f'Command "{command.name}" cannot be part of a batch')
+    return command
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    volatile("execute_batch", _Batch, _execute_batch, changes=False, transactions="ignored"),
+)

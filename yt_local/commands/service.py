@@ -1,0 +1,61 @@
+"""Commands about the cluster itself."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from yt_local.cluster import Cluster
+from yt_local.commands.command import (
+    Body,
+    Command,
+    Parameters,
+    RichPathParameter,
+    light,
+    unsigned,
+)
+from yt_local.tables.static.read_ranges import selection_attributes
+from yt_wire import yson
+
+DEFAULT_ROLE: Final = "default"
+"""Of all proxies: no cluster here has others."""
+
+
+class _None(Parameters):
+    pass
+
+
+class _DiscoverProxies(Parameters):
+    type: str = "rpc"
+    role: str = DEFAULT_ROLE
+
+
+class _ParsePath(Parameters):
+    path: RichPathParameter
+
+
+async def _generate_timestamp(cluster: Cluster, _: _None, __: Body) -> Any:
+    with cluster.state.change():
+        return {"timestamp": unsigned(cluster.state.timestamps.next())}
+
+
+async def _discover_proxies(cluster: Cluster, parameters: _DiscoverProxies, _: Body) -> Any:
+    address = {"http": cluster.http_address, "rpc": cluster.rpc_address}.get(parameters.type)
+    return {"proxies": [address] if address is not None and parameters.role == DEFAULT_ROLE else []}
+
+
+async def _parse_ypath(_: Cluster, parameters: _ParsePath, __: Body) -> Any:
+    path = parameters.path
+    attributes = {**path.attributes, **selection_attributes(path)}
+    return {"path": yson.with_attributes(path.bare, attributes) if attributes else path.bare}
+
+
+async def _get_supported_features(_: Cluster, __: _None, ___: Body) -> Any:
+    return {"features": {}}
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    light("generate_timestamp", _None, _generate_timestamp, transactions="ignored"),
+    light("discover_proxies", _DiscoverProxies, _discover_proxies, transactions="ignored"),
+    light("parse_ypath", _ParsePath, _parse_ypath, transactions="ignored"),
+    light("get_supported_features", _None, _get_supported_features, transactions="ignored"),
+)

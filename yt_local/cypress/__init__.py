@@ -1,0 +1,1 @@
+"""The Cypress tree: nodes, attributes, locks, transactions."""

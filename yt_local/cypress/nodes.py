@@ -1,0 +1,224 @@
+"""New nodes, and the values they may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from yt_local.base.ids import OBJECT_TYPES
+from yt_local.cypress.alteration import validate_dynamic_schema
+from yt_local.cypress.attributes import instant
+from yt_local.cypress.tree_state import TreeState
+from yt_local.schema.computed_columns import validate_computed_columns
+from yt_local.schema.schema import TableSchema, parse_schema
+from yt_local.store.model import Node, TableState
+from yt_local.store.replicated_types import CHAOS_REPLICATED_TABLE, NO_REPLICA, REPLICATED_TABLE
+from yt_wire import yson
+from yt_wire.error import ErrorCode, YtError
+from yt_wire.guid import Guid
+
+SCALARS: Final = {
+    "string_node": "",
+    "int64_node": 0,
+    "uint64_node": yson.Uint64(0),
+    "double_node": 0.0,
+    "boolean_node": False,
+}
+MAX_DEPTH: Final = 200
+"""Levels below the root: clients read values that are nested some 250 levels deep, and none beyond."""
+
+MAX_STRING_LENGTH: Final = 64 * 2**10
+"""Bytes of a string node, as a real cluster has it by default; documents and attributes may have longer ones."""
+
+MAX_NAME_LENGTH: Final = 4 * 2**10
+"""Bytes of a node's name, as a real cluster has it by default."""
+
+ORCHID: Final = "orchid"
+"""Type of nodes below which there is what a server elsewhere shows."""
+
+REMOTE_ADDRESSES: Final = "remote_addresses"
+"""Attribute of such nodes: addresses of the server by network."""
+
+CREATABLE: Final = frozenset(
+    {
+        *SCALARS,
+        "map_node",
+        "list_node",
+        "document",
+        "table",
+        REPLICATED_TABLE,
+        CHAOS_REPLICATED_TABLE,
+        "file",
+        "link",
+        ORCHID,
+    }
+)
+CREATION_ONLY: Final = frozenset(
+    {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
+)
+BUILTIN_NODES: Final = frozenset(
+    {
+        "//sys",
+        *(
+            f"//sys/{name}"
+            for name in (
+                "accounts",
+                "clusters",
+                "cypress_tokens",
+                "groups",
+                "schemas",
+                "tablet_cell_bundles",
+                "tablet_cells",
+                "users",
+            )
+        ),
+    }
+)
+"""What a cluster can not be without; a real one keeps most of this in places that are no ordinary nodes."""
+
+
+def check_addresses(attributes: Mapping[str, Any]) -> None:
+    """YtError if an orchid node can not be created with these attributes."""
+    addresses = attributes.get(REMOTE_ADDRESSES)
+    if not isinstance(addresses, Mapping) or not all(isinstance(address, str) for address in addresses.values()):
+        raise YtError(f'Attribute "{REMOTE_ADDRESSES}" of an orchid node must be a map of addresses')
+
+
+def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str) -> Node:
+    """A node of the type with an empty value and its parent's account; not attached yet.
+
+    Raises:
+        YtError: it would be deeper down than `MAX_DEPTH`; 505 if its name is too long.
+    """
+    assert node_type in OBJECT_TYPES
+    _check_depth(state, parent_id)
+    if len(name.encode()) > MAX_NAME_LENGTH:
+        raise YtError(f"Nodes cannot have names of more than {MAX_NAME_LENGTH} bytes", ErrorCode.MAX_KEY_LENGTH)
+    revision = state.next_revision()
+    now = instant(state)
+    value = [] if node_type == "list_node" else SCALARS.get(node_type)
+    around = {} if parent_id is None else state.node(parent_id).attributes
+    return Node(
+        id=state.ids.next(node_type),
+        type=node_type,
+        parent_id=parent_id,
+        name=name,
+        creation_time=now,
+        modification_time=now,
+        revision=revision,
+        attribute_revision=revision,
+        content_revision=revision,
+        value=value,
+        attributes={"account": around["account"]} if "account" in around else {},
+    )
+
+
+def _check_depth(state: TreeState, parent_id: str | None) -> None:
+    depth = 0
+    while parent_id is not None:
+        depth += 1
+        parent_id = state.node(parent_id).parent_id
+    if depth > MAX_DEPTH:
+        raise YtError(f"Nodes cannot be more than {MAX_DEPTH} levels below the root")
+
+
+def node_type_of(value: Any) -> str:
+    """Type of the node that `set` makes of a value; YtError if there is none, or 503 if a string is too long for it."""
+    match yson.plain(value):  # a boolean with attributes is no bool
+        case bool():
+            return "boolean_node"
+        case yson.Uint64():
+            return "uint64_node"
+        case int():
+            return "int64_node"
+        case float():
+            return "double_node"
+        case dict():
+            return "map_node"
+        case list():
+            return "list_node"
+    if yson.is_string(value):
+        length = len(yson.bytes_of(value))
+        if length > MAX_STRING_LENGTH:
+            message = f"String node length limit exceeded: {length} > {MAX_STRING_LENGTH}"
+            raise YtError(message, ErrorCode.MAX_STRING_LENGTH)
+        return "string_node"
+    raise YtError("Entity nodes cannot be created")
+
+
+def typed_items(value: Any) -> Any:
+    """What is inside a list node, with `type` on every item: to clients items are nodes too."""
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    return yson.plain(value)
+
+
+def _typed(item: Any) -> Any:
+    node_type = "entity" if yson.is_null(item) else node_type_of(item)
+    return yson.with_attributes(typed_items(item), {**yson.attributes_of(item), "type": node_type})
+
+
+def target_path(attributes: Mapping[str, Any]) -> str:
+    """Where a link that is created with these attributes leads."""
+    path = attributes.get("target_path")
+    if not isinstance(path, str):
+        raise YtError('Attribute "target_path" of a link must be a string')
+    return str(path)
+
+
+def child_name(key: Any) -> str:
+    """A key of a map as name of a node; YtError if it can be none."""
+    if not isinstance(key, str) or not key:
+        raise YtError(f"A node cannot have a name that is {'empty' if isinstance(key, str) else 'not UTF-8'}")
+    return key
+
+
+def checked_value(node_type: str, value: Any) -> Any:
+    """The value for a node of the type; YtError if it is of another one."""
+    if node_type == "document":
+        return value
+    if node_type != "map_node" and node_type_of(value) == node_type:
+        return yson.plain(value)
+    raise YtError(f"A value of type {node_type_of(value)} cannot be given to a node of type {node_type}")
+
+
+def table_state(node_type: str, attributes: Mapping[str, Any]) -> TableState | None:
+    """What a table that is created with these attributes is like; YtError if it cannot be so.
+
+    A chaos replicated table need not have a schema; None stands for that.
+    """
+    dynamic = yson.as_boolean(attributes.get("dynamic", False))
+    if not isinstance(dynamic, bool):
+        raise YtError('Attribute "dynamic" must be a boolean')
+    given = attributes.get("schema")
+    if node_type == CHAOS_REPLICATED_TABLE:
+        return None if given is None else TableState(parse_schema(given), dynamic=True)
+    if given is None and dynamic:
+        raise YtError('"schema" is mandatory for dynamic tables')
+    if node_type == REPLICATED_TABLE and not dynamic:
+        raise YtError("Replicated table must be dynamic")
+    schema = parse_schema(given) if given is not None else TableSchema(columns=(), strict=False, unique_keys=False)
+    if dynamic:
+        if schema.is_sorted and "unique_keys" not in yson.attributes_of(given):
+            # Keys of dynamic tables are unique anyway, a schema need not say so.
+            schema = replace(schema, unique_keys=True)
+        validate_dynamic_schema(schema)
+    else:
+        validate_computed_columns(schema)
+    return TableState(schema, dynamic, weak=not dynamic and not schema.columns and not schema.strict)
+
+
+def checked_upstream(node: Node, replica_id: Any) -> str:
+    """The id of the replica a table is to be; YtError if it can be none, or this is no id."""
+    if not isinstance(replica_id, str):
+        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {replica_id!r}')
+    try:
+        upstream = str(Guid.parse(replica_id))
+    except ValueError as error:
+        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {replica_id!r}') from error
+    if upstream != NO_REPLICA and (node.type != "table" or node.table is None or not node.table.dynamic):
+        raise YtError("Upstream replica can only be set for dynamic tables that are not replicated themselves")
+    return upstream

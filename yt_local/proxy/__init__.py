@@ -1,0 +1,1 @@
+"""The proxies of a cluster, and what both ways in have in common."""

@@ -1,0 +1,273 @@
+"""From an HTTP request to a command's parameters and body, whatever way the client chose to send them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import zlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from aiohttp import ClientError, StreamReader
+from aiohttp.web import RequestPayloadError
+
+from yt_local.base.memory_budget import Lease
+from yt_local.commands.command import Body, Command, Kind
+from yt_local.formats.formats import JSON_FORMAT, YSON_TEXT, Format
+from yt_wire import http, yson
+from yt_wire.error import ErrorCode, YtError
+
+BODY_SECONDS: Final = 60.0
+"""From one piece of a body to the next."""
+
+_MEGABYTE: Final = 2**20
+_MAX_BODY_BYTES: Final[Mapping[Kind, int]] = {
+    "null": 16 * _MEGABYTE,
+    "structured": 16 * _MEGABYTE,
+    "tabular": 128 * _MEGABYTE,
+    "binary": 128 * _MEGABYTE,
+}
+"""By what a command takes; Python values are much larger than what they are written as."""
+
+_ANY_WINDOW: Final = zlib.MAX_WBITS | 32
+"""Lets zlib tell gzip from its own format: clients say gzip and send the other."""
+
+
+class UnsupportedEncoding(YtError):
+    """A body in a compression this server does not know."""
+
+
+class BrokenBody(YtError):
+    """A body after which the connection is of no use."""
+
+
+class BodyTimeout(BrokenBody):
+    """A body that does not come."""
+
+
+class BodyCut(YtError):
+    """A body whose client is gone."""
+
+
+async def read_body(
+    content: StreamReader, encoding: str, kind: Kind, lease: Lease, seconds: float = BODY_SECONDS
+) -> bytes:
+    """The body, decompressed.
+
+    Args:
+        content: the body as it comes.
+        encoding: its compression.
+        kind: what it is for, which limits its size.
+        lease: grows with what is read.
+        seconds: see `BODY_SECONDS`.
+
+    Raises:
+        YtError: as `body_pieces`, or there is too much of it.
+    """
+    parts: list[bytes] = []
+    async for data in body_pieces(content, encoding, seconds):
+        lease.grow(len(data))
+        if lease.size > _MAX_BODY_BYTES[kind]:
+            raise YtError(f"Request body is larger than {_MAX_BODY_BYTES[kind]} bytes")
+        parts.append(data)
+    return b"".join(parts)
+
+
+async def body_pieces(content: StreamReader, encoding: str, seconds: float = BODY_SECONDS) -> AsyncIterator[bytes]:
+    """The body, decompressed, as it comes, a megabyte at a time at most.
+
+    Raises:
+        UnsupportedEncoding: not gzip, deflate or identity.
+        BodyTimeout: nothing more came for so many seconds.
+        BrokenBody: it is not framed as HTTP wants it.
+        BodyCut: the connection ended before the body did.
+        YtError: the compressed data is broken.
+    """
+    if encoding not in ("", "identity", "gzip", "deflate"):
+        raise UnsupportedEncoding(f'Unsupported content encoding "{encoding}"')
+    inflater = None if encoding in ("", "identity") else _Inflater()
+    while not content.at_eof():
+        try:
+            async with asyncio.timeout(seconds):
+                chunk = await content.readany()
+        except TimeoutError as error:
+            raise BodyTimeout(f"No more of the request body came for {seconds} s", ErrorCode.TIMEOUT) from error
+        except RequestPayloadError as error:
+            raise BrokenBody(f"Malformed HTTP request body: {error}") from error
+        except (ConnectionError, ClientError) as error:
+            raise BodyCut(f"The request body ends early: {error}") from error
+        for data in inflater.feed(chunk) if inflater else (chunk,):
+            yield data
+    if inflater:
+        inflater.check_complete()
+
+
+class _Inflater:
+    """Decompresses one or more members, one behind the other."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_ANY_WINDOW)
+        self._started = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """What a piece decompresses to, a megabyte at a time."""
+        while data:
+            self._started = True
+            try:
+                yield self._member.decompress(data, _MEGABYTE)
+            except zlib.error as error:
+                raise YtError(f"Error decompressing request body: {error}") from error
+            data = self._member.unconsumed_tail
+            if self._member.eof:
+                data = self._member.unused_data
+                self._member = zlib.decompressobj(_ANY_WINDOW)
+                self._started = bool(data)
+
+    def check_complete(self) -> None:
+        if self._started:
+            raise YtError("Error decompressing request body: it ends early")
+
+
+def header_format(headers: Mapping[str, str]) -> Format:
+    """The format of parameters in headers; the header's value is YSON itself."""
+    text = headers.get(http.HEADER_FORMAT)
+    return _parse_header_format(text) if text else JSON_FORMAT
+
+
+@lru_cache(maxsize=64)
+def _parse_header_format(text: str) -> Format:
+    """Clients name the same few formats in every request."""
+    return Format.parse(yson.loads(_raw(text)))
+
+
+def read_parameters(command: Command, query: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    """All parameters of a request; those of the query string give way to headers, and those to a POST body's.
+
+    Args:
+        command: what is asked; a body is its input unless the input is null.
+        query: of the URL, still encoded.
+        headers: of the request.
+        body: decompressed.
+    """
+    parameters = _query_parameters(query)
+    text = _header_value(headers, http.PARAMETERS)
+    if text is not None:
+        parameters = _merge(parameters, _map(_read_header(headers, http.PARAMETERS, text), "parameters"))
+    if command.input_type == "null" and body.strip():
+        content_format = Format.of_mime_type(headers.get("Content-Type", "")) or JSON_FORMAT
+        parameters = _merge(parameters, _map(content_format.read_node(body), "parameters in the body"))
+    return parameters
+
+
+def read_input(command: Command, parameters: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> Body:
+    """What the command works on."""
+    if command.input_type == "null":
+        return Body()
+    if command.input_type == "structured":
+        chosen = _named_format(parameters, "input_format", headers, http.INPUT_FORMAT, "Content-Type")
+        return Body(value=(chosen or JSON_FORMAT).read_node(body))
+    return Body(rows=input_row_format(parameters, headers).read_rows(body))
+
+
+def input_row_format(parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Format:
+    """How the rows of a body are written."""
+    return _named_format(parameters, "input_format", headers, http.INPUT_FORMAT, "Content-Type") or YSON_TEXT
+
+
+def output_format(command: Command, parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Format:
+    """How the answer is to be written."""
+    chosen = _named_format(parameters, "output_format", headers, http.OUTPUT_FORMAT, "Accept")
+    if chosen and chosen.name == "dsv" and command.name in ("select_rows", "lookup_rows"):
+        raise YtError(f'Format "dsv" is not supported by "{command.name}": its rows need not have all columns')
+    return chosen or (YSON_TEXT if command.output_type == "tabular" else JSON_FORMAT)
+
+
+def _named_format(
+    parameters: Mapping[str, Any], parameter: str, headers: Mapping[str, str], header: str, mime_header: str
+) -> Format | None:
+    if parameter in parameters:
+        return Format.parse(parameters[parameter])
+    text = _header_value(headers, header)
+    if text is not None:
+        return Format.parse(_read_header(headers, header, text))
+    return Format.of_mime_type(headers.get(mime_header, ""))
+
+
+def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:
+    """A header, or its pieces `name0`, `name1`, ... (or `name-0`, ...), which together are base64."""
+    if name in headers:
+        return _raw(headers[name])
+    for separator in ("", "-"):
+        pieces = "".join(_pieces(headers, name + separator))
+        if pieces:
+            try:
+                return base64.b64decode(pieces, validate=True)
+            except ValueError as error:
+                raise YtError(f"Error decoding header {name}: {error}") from error
+    return None
+
+
+def _read_header(headers: Mapping[str, str], name: str, text: bytes) -> Any:
+    """The value in a header; what is wrong with it is told with the header's name."""
+    value_format = header_format(headers)
+    try:
+        return value_format.read_node(text)
+    except YtError as error:
+        raise YtError(f"Unable to parse header {name}", error.code, inner_errors=[error]) from error
+
+
+def _raw(text: str) -> bytes:
+    """The bytes of a header as they were sent; aiohttp has decoded them."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _pieces(headers: Mapping[str, str], prefix: str) -> Iterator[str]:
+    index = 0
+    while f"{prefix}{index}" in headers:
+        yield headers[f"{prefix}{index}"]
+        index += 1
+
+
+def _query_parameters(query: str) -> dict[str, Any]:
+    """Read `a=1&b[c]=x&list[]=y`."""
+    root: dict[str, Any] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        first, _, rest = name.partition("[")
+        keys = [first, *re.findall(r"([^\[\]]*)\]", rest)]
+        value: Any = int(text) if re.fullmatch(r"-?\d{1,20}", text) else text
+        for key in reversed(keys[1:]):
+            value = {key: value} if key else [value]
+        root = _merge(root, {first: value}, append=True)
+    folded = _fold(root)
+    assert isinstance(folded, dict)
+    return folded
+
+
+def _merge(old: Any, new: Any, *, append: bool = False) -> Any:
+    """Later values win, maps are merged; within a query string the pieces of a list are put together."""
+    if append and isinstance(old, list) and isinstance(new, list):
+        return [*old, *new]
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    merged = {key: _merge(old[key], value, append=append) if key in old else value for key, value in new.items()}
+    return {**old, **merged}
+
+
+def _fold(value: Any) -> Any:
+    """Turn `{"$value": v, "$attributes": a}` into a value with attributes."""
+    if isinstance(value, list):
+        return [_fold(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$value" in value:
+        return yson.with_attributes(_fold(value["$value"]), _fold(value.get("$attributes", {})))
+    return {key: _fold(item) for key, item in value.items()}
+
+
+def _map(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise YtError(f"Request {what} must be a map, got {value!r}")
+    return dict(value)

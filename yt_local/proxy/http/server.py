@@ -1,0 +1,280 @@
+"""The HTTP proxy of a local cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import Any, Final
+
+import structlog
+from aiohttp import web
+
+from yt_local.base.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, Lease, MemoryBudget
+from yt_local.cluster import Cluster
+from yt_local.commands.command import Body, Command, Rows, Stream
+from yt_local.formats.formats import JSON_FORMAT
+from yt_local.formats.row_output import blocks_of
+from yt_local.proxy.http.browsers import AllowedBrowsers
+from yt_local.proxy.http.connection import ConnectionServer, error_response
+from yt_local.proxy.http.connection_faults import ConnectionDropped, answer_faultily, hang_up
+from yt_local.proxy.http.control_api import PREFIX as CONTROL_PREFIX
+from yt_local.proxy.http.control_api import ControlApi
+from yt_local.proxy.http.request import (
+    BodyCut,
+    BodyTimeout,
+    BrokenBody,
+    UnsupportedEncoding,
+    body_pieces,
+    header_format,
+    input_row_format,
+    output_format,
+    read_body,
+    read_input,
+    read_parameters,
+)
+from yt_local.proxy.http.streaming import encoded_rows, send_pieces
+from yt_local.security.authentication import Unauthenticated, UserRefused
+from yt_wire import http
+from yt_wire.address import reachable_address
+from yt_wire.error import ErrorCode, YtError
+
+MAX_HEADER_BYTES: Final = 8 * 2**20
+"""Clients send whole queries in one header."""
+
+_COMMAND_NAME: Final = re.compile(r"[a-z_]+")
+_OTHER_METHODS: Final = frozenset({("push_queue_producer", "POST")})
+"""Also taken: the first releases of the command were described without input."""
+
+_VERSION: Final = "local"
+
+log = structlog.get_logger(__name__)
+
+
+class HttpProxy:
+    """Serves one cluster at one address.
+
+    Args:
+        listener: a socket that listens there; whoever made it closes it.
+        max_connections: at a time.
+    """
+
+    def __init__(self, listener: socket.socket, max_connections: int) -> None:
+        self._socket = listener
+        self._max_connections = max_connections
+        self._runner: web.ServerRunner | None = None
+        self._cluster: Cluster | None = None
+
+    @property
+    def address(self) -> str:
+        """`host:port` at which this machine reaches it."""
+        return reachable_address(self._socket)
+
+    async def serve(self, cluster: Cluster, browsers: AllowedBrowsers, *, test_controls: bool) -> None:
+        """Answer requests from now on, those to `/test/...` only if wanted."""
+        self._cluster = cluster
+        budget = MemoryBudget(MAX_HELD_BYTES)
+        server = ConnectionServer(
+            _Handling(cluster, budget, browsers, ControlApi(cluster) if test_controls else None).handle,
+            cluster.faults,
+            budget,
+            self._max_connections,
+            auto_decompress=False,
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
+            access_log=None,
+        )
+        self._runner = web.ServerRunner(server, shutdown_timeout=1)
+        await self._runner.setup()
+        await web.SockSite(self._runner, self._socket).start()
+
+    async def stop(self) -> None:
+        if self._cluster is not None:
+            self._cluster.faults.clear()  # requests that are held up would hold up the end
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+
+class _Handling:
+    """Requests to one cluster."""
+
+    def __init__(
+        self, cluster: Cluster, budget: MemoryBudget, browsers: AllowedBrowsers, control_api: ControlApi | None
+    ) -> None:
+        self._cluster = cluster
+        self._browsers = browsers
+        self._budget = budget
+        self._control_api = control_api
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        if (reason := self._browsers.refusal(request)) is not None:
+            response = error_response(YtError(reason, ErrorCode.AUTHORIZATION), status=403)
+            response.force_close()  # whatever stands in its body is not read
+            return response
+        if request.method == "OPTIONS":
+            return web.Response(headers=self._browsers.answer_headers(request))
+        answer = await self._answered(request)
+        if not answer.prepared:
+            answer.headers.update(self._browsers.answer_headers(request))
+        return answer
+
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._route(request)
+        except (ConnectionDropped, BodyCut, ConnectionError):  # by a fault, or by whoever asked
+            return hang_up(request)
+        except YtError as error:
+            return self._refusal(error)
+        except RecursionError:
+            return error_response(YtError("What the request asks for is nested too deeply"))
+        except Exception:  # a bug: clients would take a bare 500 for a reason to try again for minutes
+            log.exception("request crashed", cluster=self._cluster.name, path=request.path)
+            return error_response(YtError(f"Internal error of the local cluster, see its log ({request.path})"))
+
+    async def _route(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.path.rstrip("/")
+        if path.startswith(http.COMMAND_PREFIX):
+            name = path.removeprefix(http.COMMAND_PREFIX).lower()
+            command = self._cluster.commands.get(name) if _COMMAND_NAME.fullmatch(name) else None
+            if command is None:
+                return error_response(YtError(f'Unknown command "{name}"'), status=404)
+            if request.method != command.method and (command.name, request.method) not in _OTHER_METHODS:
+                return _wrong_method(command)
+            with self._budget.lease() as lease:
+                return await self._execute(command, request, lease)
+        if self._control_api and path.startswith(CONTROL_PREFIX):
+            user = self._cluster.authenticator.identify(request.headers).user
+            if not self._cluster.acting_as(user).access.unlimited:
+                raise YtError(f'User "{user}" may not control this cluster', ErrorCode.AUTHORIZATION)
+            with self._budget.lease() as lease:
+                body = await read_body(request.content, "", "null", lease)
+                answer = self._control_api.answer(request.method, path, request.query, body)
+                return web.Response(body=JSON_FORMAT.write_node(answer), content_type=JSON_FORMAT.mime_type)
+        match path:
+            case "/api":
+                return _json(["v3", "v4"])
+            case "/api/v4":
+                return _json([command.describe() for command in self._cluster.commands.values()])
+            case "/hosts":
+                # Others may know this machine by another name than it does itself.
+                return _json([request.headers.get("Host", self._cluster.http_address)])
+            case "/auth/whoami":
+                identity = self._cluster.authenticator.identify(request.headers)
+                return _json({"login": identity.user, "realm": identity.realm, "csrf_token": ""})
+            case "/ping":
+                return web.Response()
+            case "/version":
+                return web.Response(text=_VERSION)
+        return error_response(YtError(f"Unknown path {request.path}"), status=404)
+
+    async def _execute(self, command: Command, request: web.BaseRequest, lease: Lease) -> web.StreamResponse:
+        headers = request.headers
+        cluster = self._cluster
+        # Clients that do not know yet where to go may ask for that much.
+        if command.name != "discover_proxies":
+            cluster = cluster.acting_as(cluster.authenticator.identify(headers).user)
+        encoding = headers.get("Content-Encoding", "").lower()
+        data = b""
+        if command.takes_pieces:
+            lease.grow(STREAM_BYTES)
+        else:
+            data = await read_body(request.content, encoding, command.input_type, lease)
+        parameters = read_parameters(command, request.query_string, headers, data)
+
+        def body() -> Body:
+            if command.takes_pieces:
+                return Body(
+                    pieces=body_pieces(request.content, encoding), row_format=input_row_format(parameters, headers)
+                )
+            return read_input(command, parameters, headers, data)
+
+        async def answer(*, whole: bool = True) -> web.StreamResponse:
+            try:
+                return await self._answer(cluster, command, parameters, body, request, whole=whole)
+            except BodyCut as error:
+                raise ConnectionDropped from error
+            except YtError as error:
+                return self._refusal(error)
+
+        logged = self._cluster.requests.add(cluster.access.user, command.name, parameters)
+        fault = self._cluster.faults.take_connection_fault(command.name, parameters)
+        try:
+            if fault is None:
+                response = await answer(whole=False)
+            else:
+                logged.fault = fault.effect.kind
+                response = await answer_faultily(fault, request, answer)
+        finally:
+            logged.finished = time.monotonic()
+        if self._cluster.faults.is_off:
+            raise ConnectionDropped
+        logged.status = response.status
+        logged.error_code = int(response.headers.get(http.RESPONSE_CODE, 0))
+        return response
+
+    async def _answer(
+        self,
+        cluster: Cluster,
+        command: Command,
+        parameters: Mapping[str, Any],
+        body: Callable[[], Body],
+        request: web.BaseRequest,
+        *,
+        whole: bool,
+    ) -> web.StreamResponse:
+        answer_format = output_format(command, parameters, request.headers)
+        answer = await cluster.execute(command, parameters, body())
+        headers = {http.PROXY: self._cluster.http_address, "Cache-Control": "no-store"}
+        headers |= self._browsers.answer_headers(request)
+        told = answer.response_parameters if isinstance(answer, (Rows, Stream)) else {}
+        headers[http.RESPONSE_PARAMETERS] = header_format(request.headers).write_node(told).decode().strip()
+        if isinstance(answer, Stream):
+            binary = command.output_type == "binary"
+            pieces = answer.pieces if binary else encoded_rows(answer_format, answer.pieces)
+            content_type = "application/octet-stream" if binary else answer_format.mime_type
+            with closing(answer.pieces):
+                if whole:
+                    return web.Response(body=b"".join(pieces), content_type=content_type, headers=headers)
+                return await send_pieces(request, pieces, content_type, headers)
+        if isinstance(answer, Rows):
+            parts = [answer_format.header()]
+            for rows in blocks_of(answer.rows):
+                parts.append(answer_format.write_rows(rows))
+                await asyncio.sleep(0)  # others may have their turn
+            content = b"".join(parts)
+        else:
+            content = answer_format.write_node(answer)
+        return web.Response(body=content, content_type=answer_format.mime_type, headers=headers)
+
+    def _refusal(self, error: YtError) -> web.Response:
+        """The error with the status that tells clients what kind it is of."""
+        match error:
+            case Unauthenticated():
+                response = error_response(error, status=401)
+                response.headers["WWW-Authenticate"] = f'OAuth realm="{self._cluster.name}"'
+                return response
+            case UserRefused():
+                return error_response(error, status=403)
+            case BrokenBody():
+                response = error_response(error, status=408 if isinstance(error, BodyTimeout) else 400)
+                response.force_close()
+                return response
+            case UnsupportedEncoding():
+                return error_response(error, status=415)
+        return error_response(error)
+
+
+def _wrong_method(command: Command) -> web.Response:
+    """A page somebody only looks at can have a browser send a `GET`: it must not change anything."""
+    message = f'Command "{command.name}" has to be executed with the "{command.method}" HTTP method'
+    response = error_response(YtError(message), status=405)
+    response.headers["Allow"] = command.method
+    return response
+
+
+def _json(value: Any) -> web.Response:
+    return web.Response(text=json.dumps(value), content_type="application/json")

@@ -1,0 +1,1 @@
+"""Queues: consumers, producers, registrations, and what queue agents say of them."""

@@ -1,0 +1,1 @@
+"""Records of a cluster: in memory and in SQLite."""

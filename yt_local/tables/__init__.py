@@ -1,0 +1,1 @@
+"""Tables: dynamic and static ones, queries, replicas."""

@@ -1,0 +1,1 @@
+"""Dynamic tables: tablets, their rows, and transactions on them."""

@@ -1,0 +1,1 @@
+"""Replicated tables and their replicas."""

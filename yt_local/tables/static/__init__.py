@@ -1,0 +1,1 @@
+"""Static tables and files: chunks, and what reads and writes them."""
