@@ -16,7 +16,7 @@ from queue_agent.config.agent import AgentConfig
 from queue_agent.config.options import ConfigModel
 from yt_local.commands.manual.page import render_reference
 
-DOCS: Final = Path(__file__).parent.parent / "docs"
+DOCS: Final = Path(__file__).parents[2] / "docs"
 COMMANDS_MARK: Final = "## Its commands"
 """What is below this line of the page on the local cluster is generated; what is above it people write."""
 

@@ -13,7 +13,7 @@ from queue_agent.cli.operator_config import TOKEN_FILE, read_operator_config, tr
 from queue_agent.config.file import load_config
 from queue_agent.errors import ConfigError
 
-SHIMS = Path(__file__).parents[2] / "deploy" / "operator"
+SHIMS = Path(__file__).parents[3] / "deploy" / "operator"
 HOST = "qa-demo-1.queue-agents-demo.yt.svc.cluster.local"
 WRITTEN = b"""{
     "address_resolver"={"enable_ipv4"=%%true;};

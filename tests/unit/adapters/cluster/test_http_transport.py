@@ -8,20 +8,23 @@ from pathlib import Path
 from aiohttp.client import IDEMPOTENT_METHODS
 
 import queue_agent
+import yt_local
+import yt_wire
 
-SOURCES = Path(queue_agent.__file__).parent
+PACKAGES = [Path(str(package.__file__)).parent for package in (queue_agent, yt_local, yt_wire)]
 
 SENDERS = {
-    "adapters/http_transport.py": "each request through `SendOnce`",
-    "commands/agent_api.py": "GET and POST, the second of which aiohttp does not send again",
-    "local.py": "GET alone",
+    "queue_agent/adapters/cluster/http_transport.py": "each request through `SendOnce`",
+    "queue_agent/cli/agent_api.py": "GET and POST, the second of which aiohttp does not send again",
+    "queue_agent/playground/local.py": "GET alone",
 }
 
 
 def test_sessions_are_made_where_that_has_been_thought_of() -> None:
     found = {
-        file.relative_to(SOURCES).as_posix()
-        for file in SOURCES.rglob("*.py")
+        file.relative_to(package.parent).as_posix()
+        for package in PACKAGES
+        for file in package.rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("ClientSession", "aiohttp.request"))
     }
