@@ -10,11 +10,12 @@ ENV PATH=/opt/queue-agent/bin:$PATH
 COPY requirements-image.txt ./
 RUN python -m pip install --require-hashes --only-binary :all: --requirement requirements-image.txt
 COPY pyproject.toml README.md LICENSE ./
+COPY packaging/ packaging/
 COPY queue_agent/ queue_agent/
 COPY yt_local/ yt_local/
 COPY yt_wire/ yt_wire/
 # What only builds stays behind.
-RUN python -m pip install --no-deps --no-build-isolation . \
+RUN python -m pip install --no-deps --no-build-isolation ./packaging/yt-local-cluster . \
     && python -m pip uninstall --yes editables hatchling packaging pathspec pluggy tomlkit trove-classifiers setuptools pip
 
 FROM python:3.11.14-slim-bookworm AS agent

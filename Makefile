@@ -106,10 +106,10 @@ $(UV):
 	$(PYTHON) -m venv --clear $(UV_HOME)
 	$(UV_HOME)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
 
-.venv/run.installed: requirements.txt pyproject.toml | $(UV)
+.venv/run.installed: requirements.txt pyproject.toml packaging/yt-local-cluster/pyproject.toml | $(UV)
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
 	$(UV) pip install --quiet --python .venv --require-hashes -r requirements.txt
-	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
+	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable packaging/yt-local-cluster --editable .
 	@touch $@
 
 .venv/dev.installed: requirements-dev.txt .venv/run.installed
@@ -118,12 +118,12 @@ $(UV):
 
 lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin them
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-header -o requirements.txt pyproject.toml requirements-build.in
+	    --no-emit-package yt-local-cluster --no-header -o requirements.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-header --extra dev --extra spark --extra otel -c requirements.txt -c requirements-limits.in \
+	    --no-emit-package yt-local-cluster --no-header --extra dev --extra spark --extra otel -c requirements.txt -c requirements-limits.in \
 	    -o requirements-dev.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	    --no-header --extra otel -c requirements-dev.txt -o requirements-image.txt pyproject.toml requirements-build.in
+	    --no-emit-package yt-local-cluster --no-header --extra otel -c requirements-dev.txt -o requirements-image.txt pyproject.toml requirements-build.in
 	for tools in requirements requirements-go; do \
 	    $(UV) pip compile --quiet --upgrade --no-deps --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	        --no-header -o deploy/tools/$$tools.txt deploy/tools/$$tools.in || exit 1; \

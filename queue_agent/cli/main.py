@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,12 +13,11 @@ from queue_agent.cli.agents_cli import add_agent_commands
 from queue_agent.cli.operator_cli import DEFAULT_AGENT, add_commands, fail
 from queue_agent.cli.plan_cli import add_plan_commands
 from queue_agent.errors import ConfigError
-from queue_agent.playground.local import LOOPBACK, LocalError, LocalOptions, run_local
+from queue_agent.playground.agents import LocalError
+from queue_agent.playground.local import LocalOptions, run_local
+from yt_local.service import DEFAULT_CLUSTERS, LOOPBACK, ServiceError, ServiceOptions, parse_clusters
 
-DEFAULT_CLUSTERS: Final = ("pythia=8001", "hume=8002")
 MAX_LOCAL_AGENTS: Final = 16
-
-_CLUSTER: Final = re.compile(r"([A-Za-z0-9_-]+)=([0-9]{1,5})(?::([0-9]{1,5}))?")
 
 application = typer.Typer(
     name="queue-agent",
@@ -163,25 +160,21 @@ def local(
     ] = None,
 ) -> None:
     """Run local clusters and agents in the foreground, until Ctrl-C."""
-    http_ports, rpc_ports = _cluster_ports(cluster or DEFAULT_CLUSTERS)
-    options = LocalOptions(
-        http_ports,
-        rpc_ports,
-        agents,
-        data_dir,
-        rpc_port,
-        http_port,
-        webhdfs_port,
-        test_controls,
-        host,
-        demo,
-        allowed_host or [],
-        allowed_origin or [],
-        require_token,
-    )
     try:
+        http_ports, rpc_ports = parse_clusters(cluster or DEFAULT_CLUSTERS)
+        clusters = ServiceOptions(
+            http_ports,
+            rpc_ports,
+            data_dir,
+            host,
+            require_token,
+            test_controls,
+            allowed_host or [],
+            allowed_origin or [],
+        )
+        options = LocalOptions(clusters, agents, rpc_port, http_port, webhdfs_port, demo)
         asyncio.run(run_local(options, typer.echo, partial(typer.echo, err=True)))
-    except LocalError as error:
+    except (LocalError, ServiceError) as error:
         fail(str(error))
 
 
@@ -370,23 +363,3 @@ add_plan_commands(application)
 def main() -> None:
     """Entry point of the command."""
     application(prog_name="queue-agent")
-
-
-def _cluster_ports(options: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
-    """Read `NAME=HTTP_PORT` and `NAME=HTTP_PORT:RPC_PORT` options."""
-    http_ports: dict[str, int] = {}
-    rpc_ports: dict[str, int] = {}
-    for option in options:
-        match = _CLUSTER.fullmatch(option)
-        if match is None or any(int(port) > 65535 for port in match.groups(default="0")[1:]):
-            fail(
-                "--cluster takes NAME=HTTP_PORT or NAME=HTTP_PORT:RPC_PORT, a name of letters, digits, - and _, and"
-                f" ports; got {option!r}"
-            )
-        name, http_port, rpc_port = match.groups()
-        if name in http_ports:
-            fail(f"--cluster names {name!r} twice")
-        http_ports[name] = int(http_port)
-        if rpc_port is not None:
-            rpc_ports[name] = int(rpc_port)
-    return http_ports, rpc_ports

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from queue_agent.errors import ConfigError
 
 
@@ -14,13 +12,3 @@ def address_of(text: str) -> tuple[str, int]:
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= 65535):
         raise ConfigError(f"an address to listen on is host:port, got {text!r}")
     return host, int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

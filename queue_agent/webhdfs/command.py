@@ -14,11 +14,10 @@ from typing import Final
 from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ConfigError
-from queue_agent.webhdfs.address import is_loopback
 from queue_agent.webhdfs.files import CypressFiles
 from queue_agent.webhdfs.secret import new_secret, secret_of
 from queue_agent.webhdfs.server import WebHdfsServer
-from yt_wire.address import reachable_address
+from yt_wire.address import is_loopback, reachable_address
 from yt_wire.http_guard import host_name
 
 CLUSTER_NAME: Final = "cluster"

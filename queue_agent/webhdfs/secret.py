@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 from pathlib import Path
 from typing import Final
 
 from queue_agent.errors import ConfigError
+from yt_wire.private_files import write_new
 
 _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
@@ -16,18 +16,6 @@ _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 def new_secret() -> str:
     """A secret nobody can guess; Spark knows it by its first word, and does not show settings that hold it."""
     return f"secret-{secrets.token_hex(16)}"
-
-
-def write_new(file: Path, secret: str) -> None:
-    """Keep a secret in a file that only its owner can read; one that is there stays as it is. Raises OSError."""
-    if file.exists():
-        return  # it may be in a place where nothing can be written
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return
-    with os.fdopen(descriptor, "w") as opened:
-        opened.write(f"{secret}\n")
 
 
 def secret_of(file: Path) -> str:
