@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from queue_agent.webhdfs.files import PIECE_SIZE
 from queue_agent.webhdfs.paths import MAX_NAME_BYTES, MAX_PATH_CHARACTERS, BadPath, clean_path, decode_path
-from tests.component.test_webhdfs import ROOT, SECRET, Client, serving
+from tests.component.webhdfs_client import ROOT, SECRET, Client, serving
 from yt_local.testing import LocalCluster
 
 OPERATIONS = (

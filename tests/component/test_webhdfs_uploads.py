@@ -9,7 +9,7 @@ import pytest
 
 from queue_agent.webhdfs.files import PIECE_SIZE
 from tests.component.cutting_relay import CuttingRelay, Where
-from tests.component.test_webhdfs import ROOT, Client, serving
+from tests.component.webhdfs_client import ROOT, Client, serving
 from yt_local.testing import LocalCluster
 
 CONTENT = b"0123456789abcdef" * ((PIECE_SIZE + 100_000) // 16)

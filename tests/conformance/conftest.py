@@ -20,6 +20,7 @@ from yt.wrapper import YtClient
 from tests.conformance.access import User
 from tests.conformance.harness import BACKEND, NAMES, REAL_PROXY, Cli, Clients, ClusterThread, RawHttp, environment_of
 from tests.conformance.over_rpc import reason_to_leave_out
+from tests.conformance.scene import Scene, made_scene
 from tests.conformance.yt_command import YtCommand
 
 
@@ -181,3 +182,18 @@ def private(client: YtClient, home: str) -> str:
     path = f"{home}/private"
     client.create("map_node", path, attributes={"inherit_acl": False})
     return path
+
+
+@pytest.fixture(scope="module")
+def _scene(_client: YtClient) -> Iterator[Scene]:
+    with made_scene(_client) as scene:
+        yield scene
+
+
+@pytest.fixture
+def scene(_scene: Scene) -> Iterator[Scene]:
+    """Whatever a test asks, it is as it was."""
+    before = _scene.seen
+    yield _scene
+    _scene.look()
+    assert _scene.seen == before

@@ -3,93 +3,20 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
-import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from yt.wrapper import YtClient, errors
 from yt.wrapper import YtError as YtClientError
 
-from tests.conformance.harness import Answer, Clients, ClusterThread, RawHttp, make_queue, refused, rows_of, wait_for
-from yt_wire import http, yson
+from tests.conformance.harness import Clients, RawHttp, make_queue, refused, rows_of
+from tests.conformance.scene import Scene, check_envelope
+from yt_wire import yson
 
 METHODS = dict.fromkeys(("advance_queue_consumer", "create", "execute_batch", "remove", "trim_rows"), "POST")
 """Of the commands that are asked here by hand; the others read."""
-
-
-@dataclass
-class Scene:
-    """A queue with rows, a consumer that stands somewhere, a producer with a session: wrong input must harm none."""
-
-    client: YtClient
-    home: str
-    seen: Any = None
-    """All that could have changed, as it was last looked at."""
-
-    @property
-    def queue(self) -> str:
-        return f"{self.home}/q"
-
-    @property
-    def consumer(self) -> str:
-        return f"{self.home}/c"
-
-    @property
-    def producer(self) -> str:
-        return f"{self.home}/p"
-
-    def look(self) -> None:
-        tables = [rows_of(self.client, f"* from [{path}]") for path in (self.queue, self.consumer, self.producer)]
-        tree = self.client.get(self.home, attributes=["type", "revision", "tablet_state", "user_attributes"])
-        registrations = self.client.list_queue_consumer_registrations(queue_path=self.queue)
-        self.seen = tables, yson.dumps(tree), yson.dumps(registrations)
-
-
-@pytest.fixture(scope="module")
-def _scene(_client: YtClient) -> Iterator[Scene]:
-    scene = Scene(_client, f"//tmp/{uuid.uuid4().hex}")
-    _client.create("map_node", scene.home)
-    make_queue(_client, scene.queue)
-    _client.insert_rows(scene.queue, [{"data": "foo"}, {"data": "bar"}])
-    _client.create("queue_consumer", scene.consumer)
-    _client.register_queue_consumer(scene.queue, scene.consumer, vital=True)
-    _client.advance_queue_consumer(scene.consumer, scene.queue, 0, old_offset=0, new_offset=1, client_side=False)
-    _client.create("queue_producer", scene.producer)
-    _client.create_queue_producer_session(scene.producer, scene.queue, "s")
-    scene.look()
-    yield scene
-    _client.insert_rows(scene.queue, [{"data": "still works"}])
-    assert len(rows_of(_client, f"* from [{scene.queue}]")) == 3
-    _client.unregister_queue_consumer(scene.queue, scene.consumer)
-    _client.remove(scene.home, recursive=True)
-
-
-@pytest.fixture
-def scene(_scene: Scene) -> Iterator[Scene]:
-    before = _scene.seen
-    yield _scene
-    _scene.look()
-    assert _scene.seen == before
-
-
-def check_envelope(answer: Answer, status: int, code: int, *culprits: str) -> None:
-    """Body and headers say the same, and what it is about."""
-    assert answer.status == status
-    body = json.loads(answer.body)
-    assert set(body) == {"code", "message", "attributes", "inner_errors"}
-    assert json.loads(answer.headers[http.ERROR]) == body
-    assert answer.headers[http.RESPONSE_CODE] == str(body["code"])
-    assert "\n" not in answer.headers[http.RESPONSE_MESSAGE]
-    assert answer.headers["Content-Type"].startswith("application/json")
-    assert answer.error
-    assert answer.error.find(code), answer.body
-    words = "; ".join(error.message for error in answer.error.walk())
-    for culprit in culprits:
-        assert culprit in words
 
 
 def test_an_unknown_command(raw: RawHttp, scene: Scene) -> None:
@@ -290,88 +217,6 @@ def test_parameters_that_can_not_be_read_are_told_with_their_header(raw: RawHttp
         assert f"Unable to parse header {header}" in str(answer.error)
 
 
-@pytest.mark.parametrize(
-    ("input_format", "body", "culprit"),
-    [
-        ("yson", b"{data=", "YSON"),
-        ("yson", b"{data=fine};{data=\xff\xfe", "YSON"),
-        ("yson", b"[1;2]", ""),
-        ("yson", b"5", "5"),
-        ("yson", b"[" * 100_000, "YSON"),
-        ("yson", b"\x02\xff\xff\xff\xff", "YSON"),
-        ("json", b'{"data": ', "JSON"),
-        ("json", b'{"data": "fine"} nonsense', "JSON"),
-        ("json", b"[1]", ""),
-        ("json", b"5", "5"),
-        ("json", b'{"$data": 1}', "$data"),
-        ("json", b'{"data": NaN}', "JSON"),
-        ("json", b'{"data": 1e999}', "too large for a double"),
-        ("json", b'{"data": 99999999999999999999}', "99999999999999999999"),
-        ("json", b'{"data": "\xff"}', "JSON"),
-        ("json", b'{"data": "\\ud800"}', "JSON"),
-        ("json", '{"data": "\N{CYRILLIC SMALL LETTER ZHE}"}'.encode(), "255"),
-        ("json", b"[" * 100_000, "JSON"),
-        ("json", b'{"a":' * 100_000, "JSON"),
-        ("json", b'{"data": {"$value": 1, "$attributes": 5}}', "$attributes"),
-    ],
-)
-def test_malformed_rows(raw: RawHttp, scene: Scene, input_format: str, body: bytes, culprit: str) -> None:
-    answer = raw.command("PUT", "insert_rows", {"path": scene.queue, "input_format": input_format}, body)
-    assert answer.status == 400
-    assert answer.error
-    assert culprit in str(answer.error)
-    assert "Internal error" not in answer.error.message
-
-
-@pytest.mark.parametrize("header_format", ["<format=text>yson", "json"])
-@pytest.mark.parametrize("text", ["{path=", '{"path":', "5", "[1]", "\xff\xfe", ""])
-def test_malformed_parameters(raw: RawHttp, scene: Scene, header_format: str, text: str) -> None:
-    headers = {http.HEADER_FORMAT: header_format, http.PARAMETERS: text}
-    answer = raw.request("GET", "/api/v4/get", headers=headers)
-    assert answer.status == 400
-    assert answer.error
-    assert "Internal error" not in answer.error.message
-    answer = raw.request(
-        "POST", "/api/v4/create", text.encode("latin-1"), {"Content-Type": "application/x-yt-yson-text"}
-    )
-    assert answer.status == 400
-    assert answer.error
-    assert "Internal error" not in answer.error.message
-
-
-@pytest.mark.parametrize("header_format", ["<format=", "csv", "5", "<format=rune>yson", "\xff"])
-def test_a_header_format_that_is_none(raw: RawHttp, scene: Scene, header_format: str) -> None:
-    headers = {http.HEADER_FORMAT: header_format, http.PARAMETERS: "{}"}
-    answer = raw.request("GET", "/api/v4/get", headers=headers)
-    assert answer.status == 400
-    assert answer.error
-    assert "Internal error" not in answer.error.message
-
-
-def test_split_parameters_that_are_not_base64(raw: RawHttp, scene: Scene) -> None:
-    answer = raw.request("GET", "/api/v4/get", headers={f"{http.PARAMETERS}0": "{}"})
-    check_envelope(answer, 400, 1, http.PARAMETERS)
-
-
-def test_a_header_that_is_too_long(proxy: str, scene: Scene) -> None:
-    host, port = proxy.split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
-        connection.sendall(b"GET /api/v4/get HTTP/1.1\r\nHost: x\r\nX-YT-Parameters: ")
-        chunk = b"x" * 2**20
-        try:
-            for _ in range(8):
-                connection.sendall(chunk)
-            connection.sendall(b"x" * 100 + b"\r\n\r\n")
-        except ConnectionError:
-            pass  # the server may have had enough before the end
-        answer = connection.makefile("rb").read(2**16)
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert b"400" in head.splitlines()[0]
-    error = json.loads(body)
-    assert "8388608" in error["message"]
-    assert max(map(len, head.splitlines())) < 8190
-
-
 def test_an_error_about_something_long_still_reaches_the_client(client: YtClient, raw: RawHttp, scene: Scene) -> None:
     name = "n" * 100_000
     with pytest.raises(YtClientError) as caught:
@@ -383,15 +228,6 @@ def test_an_error_about_something_long_still_reaches_the_client(client: YtClient
     assert name in inner["message"]
 
 
-def test_numbers_no_node_can_hold(raw: RawHttp, scene: Scene) -> None:
-    parameters = {"path": f"{scene.home}/a", "input_format": "json"}
-    for body in (b"99999999999999999999", b'{"a": {"b": -9223372036854775809}}', b'{"": 1}'):
-        answer = raw.command("PUT", "set", parameters, body)
-        assert answer.status == 400
-        assert answer.error
-        assert "Internal error" not in answer.error.message
-
-
 def test_a_transaction_that_is_not_there(raw: RawHttp, scene: Scene) -> None:
     parameters = {"path": "//tmp", "transaction_id": "1-2-3-4"}
     check_envelope(raw.command("GET", "get", parameters), 400, 11000, "1-2-3-4")
@@ -400,32 +236,3 @@ def test_a_transaction_that_is_not_there(raw: RawHttp, scene: Scene) -> None:
 
 def test_parameters_nobody_knows_are_ignored(raw: RawHttp, scene: Scene) -> None:
     assert raw.command("GET", "exists", {"path": "//tmp", "brightness": {"a": 5}}).value == {"value": True}
-
-
-def test_http_that_is_none_is_answered_with_an_error(proxy: str, scene: Scene) -> None:
-    host, port = proxy.split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
-        connection.sendall(b"this is no HTTP\r\n\r\n")
-        answer = connection.makefile("rb").read(2**16)
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert b"400" in head.splitlines()[0]
-    assert json.loads(body)["code"] == 1
-
-
-@pytest.mark.local_only
-def test_a_client_that_hangs_up_leaves_nothing_half_done(proxy: str, scene: Scene, local: ClusterThread) -> None:
-    host, port = proxy.split(":")
-    parameters = http.encode_parameters({"path": scene.queue, "input_format": "yson"})
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
-        head = f"PUT /api/v4/insert_rows HTTP/1.1\r\nHost: x\r\n{http.HEADER_FORMAT}: <format=text>yson\r\n"
-        connection.sendall(f"{head}{http.PARAMETERS}: {parameters}\r\nContent-Length: 100\r\n\r\n{{data=a}};".encode())
-    wait_for(lambda: local.ask(lambda cluster: cluster.name) == "pythia")
-
-
-def test_an_attribute_key_that_is_no_text(raw: RawHttp, scene: Scene) -> None:
-    parameters = {"path": f"{scene.home}/@", "input_format": "yson"}
-    check_envelope(raw.command("PUT", "multiset_attributes", parameters, rb'{"\xff"=1}'), 400, 1, "key", "UTF-8")
-    check_envelope(raw.command("PUT", "multiset_attributes", parameters, b'{""=1}'), 400, 1, "key", "empty")
-    for body, words in ((rb'{"\xff"=1}', "UTF-8"), (b'{""=1}', "empty")):
-        answer = raw.command("PUT", "set", {"path": f"{scene.home}/new", "input_format": "yson"}, body)
-        check_envelope(answer, 400, 1, words)

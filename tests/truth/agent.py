@@ -22,9 +22,11 @@ from queue_agent.core.state.attributes import build_consumer_row, build_mapping_
 from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.ports.cluster import Permit
-from tests.truth.clusters import TruthCluster, TruthExports, Wire, queue_attributes
+from tests.truth.clusters import TruthCluster, queue_attributes
+from tests.truth.exports import TruthExports
 from tests.truth.history import CONSUMERS, History
 from tests.truth.tables import Event
+from tests.truth.wire import Wire
 from tests.unguarded import AlwaysPermitted, unguarded_context
 from tests.unit.controllers.agent_world import CONSUMER_ATTRIBUTES, FakeObserver
 

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from threading import Event
 
 import pytest
 
 from queue_agent.spark.errors import ColumnError, OptionError
-from queue_agent.spark.export.compaction import CompactionReport, Compactor
 from queue_agent.spark.export.documents import ExportFile, Plan, Range
 from queue_agent.spark.export.errors import ExportError, RangeRefused, SourceChanged, TargetDamaged, TargetTaken
 from queue_agent.spark.export.exporter import Exporter
 from queue_agent.spark.export.parquet_writer import FileSettings
 from queue_agent.spark.export.planning import BatchLimits
-from queue_agent.spark.export.reporting import Bar, Lines, RunSummary, reporter_for
-from queue_agent.spark.export.state import live_files
 from queue_agent.spark.options import TypeOptions
 from tests.unit.spark.export_fakes import SCHEMA, START, Crash, ExportWorld, verdict
+from tests.unit.spark.exported_rows import compact, live_rows, rows
 
 FOUR = BatchLimits(4, 4)
 HOUR = timedelta(hours=1)
-
-
-def live_rows(world: ExportWorld, version: str = "v1") -> Counter[tuple[int, int]]:
-    files = live_files(world.archive(version).manifests()).values()
-    return Counter((file.rows.partition_index, row) for file in files for row in range(file.rows.begin, file.rows.end))
-
-
-def rows(*ranges: tuple[int, int, int]) -> Counter[tuple[int, int]]:
-    return Counter((index, row) for index, begin, end in ranges for row in range(begin, end))
-
-
-def compact(world: ExportWorld, grace: timedelta = HOUR) -> CompactionReport:
-    return Compactor(world.archive(), lambda: world.queue.now, lambda: None).run(1 << 20, grace)
 
 
 def test_a_manifest_says_which_rows_are_in_which_file(world: ExportWorld) -> None:
@@ -377,44 +360,6 @@ def test_a_period_is_replaced_as_a_whole_or_not_at_all(world: ExportWorld) -> No
         world.exporter().replace([], (START + 5 * HOUR, None))
 
 
-def test_files_of_complete_hours_are_merged_and_the_old_ones_removed_after_a_while(world: ExportWorld) -> None:
-    world.queue.write(0, 12)
-    world.queue.write(1, 12)
-    world.exporter(limits=FOUR).catch_up()
-    assert compact(world).new_files == 0
-    world.queue.now += 2 * HOUR
-    world.exporter().catch_up()
-    assert compact(world) == CompactionReport(6, 2, 0)
-    assert (verdict(world).faults, verdict(world).files, live_rows(world)) == ([], 2, rows((0, 0, 12), (1, 0, 12)))
-    world.queue.now += HOUR
-    assert compact(world) == CompactionReport(0, 0, 6)
-    assert verdict(world).notes == []
-    world.queue.write(0, 1)
-    world.exporter().catch_up()
-    assert verdict(world).faults == []
-
-
-def test_a_file_that_is_not_what_was_written_is_not_merged(world: ExportWorld) -> None:
-    world.queue.write(0, 12)
-    world.queue.now += 2 * HOUR
-    world.exporter(limits=FOUR).catch_up()
-    damaged = next(path for path in world.storage.contents if path.endswith(".parquet"))
-    content = world.storage.contents[damaged]
-    world.storage.contents[damaged] = content[:40] + bytes([content[40] ^ 1]) + content[41:]
-    with pytest.raises(TargetDamaged, match="another content than was written"):
-        compact(world)
-    assert any("another content than was written" in fault for fault in verdict(world).faults)
-    world.exporter().replace([Range(0, 0, 12)])
-    assert (verdict(world).faults, live_rows(world)) == ([], rows((0, 0, 12)))
-
-
-def test_there_is_nothing_to_compact_where_there_is_no_export(world: ExportWorld) -> None:
-    with pytest.raises(TargetDamaged):
-        compact(world)
-    with pytest.raises(TargetDamaged, match="there is no export"):
-        verdict(world)
-
-
 def test_a_run_is_stopped_between_batches(world: ExportWorld) -> None:
     world.queue.write(0, 12)
     stop = Event()
@@ -446,29 +391,3 @@ def test_a_document_that_can_not_be_read_is_named(world: ExportWorld) -> None:
     world.storage.contents["alpha/home/queue/v1/_progress.json"] = b"{}"
     with pytest.raises(TargetDamaged, match=r"_progress\.json"):
         world.exporter().catch_up()
-
-
-def test_a_terminal_gets_a_bar_and_a_log_gets_lines(world: ExportWorld) -> None:
-    world.queue.write(0, 8)
-    world.exporter().catch_up()
-    [manifest] = world.archive().manifests()
-    stream = io.StringIO()
-    bar = Bar(stream, lambda: 0.0)
-    bar.planned(16)
-    bar.published(manifest)
-    bar.finished()
-    assert " 50%  8 of 16 rows" in stream.getvalue()
-    lines: list[tuple[str, dict[str, object]]] = []
-    reporter = reporter_for(stream, lambda event, **fields: lines.append((event, fields)))
-    assert isinstance(reporter, Lines)
-    reporter.published(manifest)
-    assert (lines[0][0], lines[0][1]["rows"]) == ("batch published", 8)
-
-
-def test_figures_of_a_run_are_json_and_metrics(tmp_path: Path) -> None:
-    summary = replace(RunSummary("alpha/home/queue/v1"), rows=5, succeeded=True)
-    assert json.loads(summary.to_json())["rows"] == 5
-    summary.write_textfile(tmp_path / "export.prom")
-    text = (tmp_path / "export.prom").read_text()
-    assert 'queue_export_rows{export="alpha/home/queue/v1"} 5.0' in text
-    assert 'queue_export_succeeded{export="alpha/home/queue/v1"} 1.0' in text
