@@ -48,3 +48,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "read_file": Command("GET", heavy=True, tabular=True, formats=False),
 }
 """The commands in use; batches hold reading ones only."""
+
+
+def with_encoded(parameters: bytes, encoded: Mapping[str, bytes]) -> bytes:
+    """A map in YSON with further members, whose values are in YSON already."""
+    members = b"".join(b"%s=%s;" % (name.encode(), value) for name, value in encoded.items())
+    return b"{" + members + parameters[1:]

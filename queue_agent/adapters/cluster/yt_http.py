@@ -15,7 +15,7 @@ import structlog
 from yarl import URL
 
 from queue_agent.adapters.cluster.cluster_access import TokenFile, proxy_origin, tls_context
-from queue_agent.adapters.cluster.http_commands import COMMANDS, Command
+from queue_agent.adapters.cluster.http_commands import COMMANDS, Command, with_encoded
 from queue_agent.adapters.cluster.http_transport import TRANSPORT_ERRORS, HttpTransport, was_not_sent
 from queue_agent.adapters.cluster.proxy_pool import ProxyPool
 from queue_agent.adapters.cluster.trailer_http import words_of
@@ -251,7 +251,7 @@ class YtHttp:
         may_be_done = False
         while True:
             if spec.method == "POST":
-                body = _with_encoded(yson.dumps(all_parameters), encoded or {})
+                body = with_encoded(yson.dumps(all_parameters), encoded or {})
             else:
                 headers[http.PARAMETERS] = http.encode_parameters(all_parameters)
             if spec.heavy and clock() >= self._hosts_refresh_due:
@@ -393,9 +393,3 @@ async def _digest(body: bytes) -> bytes:
 
 def _digest_at_once(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).digest()
-
-
-def _with_encoded(parameters: bytes, encoded: Mapping[str, bytes]) -> bytes:
-    """A map in YSON with further members, whose values are in YSON already."""
-    members = b"".join(b"%s=%s;" % (name.encode(), value) for name, value in encoded.items())
-    return b"{" + members + parameters[1:]

@@ -173,10 +173,31 @@ def build_queue_snapshot(
         return snapshot(observation.table, {})
     if isinstance(observation.tablet_infos, ErrorInfo):
         return snapshot(observation.tablet_infos, {})
-    table, weights = observation.table, observation.data_weights
-    has_timestamp = has_column(table, TIMESTAMP_COLUMN)
+    partitions, settled = _see_partitions(
+        previous, observation.table, observation.tablet_infos, observation.data_weights, now, origin
+    )
+    if isinstance(observation.data_weights, ErrorInfo):
+        return snapshot(observation.data_weights, _readable(partitions))
+    table = observation.table
+    columns = has_column(table, TIMESTAMP_COLUMN), has_column(table, DATA_WEIGHT_COLUMN)
+    return snapshot(QueueView(partitions, *columns, seen_at=now, settled=settled), _readable(partitions))
+
+
+def _readable(partitions: Sequence[QueuePartition | FailedQueuePartition]) -> Mapping[int, Counters]:
+    return {index: one.counters for index, one in enumerate(partitions) if isinstance(one, QueuePartition)}
+
+
+def _see_partitions(
+    previous: QueueSnapshot,
+    table: TableDescription,
+    infos: Mapping[int, TabletInfo],
+    weights: Mapping[tuple[int, int], int] | ErrorInfo,
+    now: datetime,
+    origin: Origin,
+) -> tuple[Sequence[QueuePartition | FailedQueuePartition], bool]:
+    """The partitions by index, and whether another look at the same table would see the same."""
     has_data_weight = has_column(table, DATA_WEIGHT_COLUMN)
-    unchanged = _unchanged_partitions(previous, table, observation.tablet_infos, has_data_weight, now)
+    unchanged = _unchanged_partitions(previous, table, infos, has_data_weight, now)
     partitions: list[QueuePartition | FailedQueuePartition] = []
     settled = True
     for tablet in table.tablets:
@@ -188,7 +209,7 @@ def build_queue_snapshot(
         if old is not None and not isinstance(weights, ErrorInfo):
             partitions.append(old)
             continue
-        info = observation.tablet_infos[tablet.index]
+        info = infos[tablet.index]
         partition = _partition(tablet, info, _previous_counters(previous, tablet.index), now)
         if not has_data_weight:
             partition = replace(partition, counters=Counters(partition.counters.row_count))
@@ -198,13 +219,7 @@ def build_queue_snapshot(
             settled = settled and (partition.available_row_count == 0 or known.complete)
         settled = settled and _is_counted(partition)
         partitions.append(partition)
-    readable = {
-        index: partition.counters for index, partition in enumerate(partitions) if isinstance(partition, QueuePartition)
-    }
-    if isinstance(weights, ErrorInfo):
-        return snapshot(weights, readable)
-    view = QueueView(partitions, has_timestamp, has_data_weight, seen_at=now, settled=settled)
-    return snapshot(view, readable)
+    return partitions, settled
 
 
 def _unchanged_partitions(
