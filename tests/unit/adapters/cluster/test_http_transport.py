@@ -16,7 +16,7 @@ PACKAGES = [Path(str(package.__file__)).parent for package in (queue_agent, yt_l
 SENDERS = {
     "queue_agent/adapters/cluster/http_transport.py": "each request through `SendOnce`",
     "queue_agent/cli/agent_api.py": "GET and POST, the second of which aiohttp does not send again",
-    "queue_agent/playground/local.py": "GET alone",
+    "queue_agent/playground/agents.py": "GET alone",
 }
 
 
