@@ -10,6 +10,8 @@ import pytest
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.exports.yt_exports import YtExports
+from queue_agent.cli.export_command import fetch_export_plan
+from queue_agent.cli.references import parse_table
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.exports.task import ExportTask, run_export_task
 from queue_agent.core.exports.config import ExportConfig
@@ -109,8 +111,82 @@ async def test_rows_that_a_reshard_puts_behind_others_are_not_left_out(world: Ex
     await world.write("f")
     world.to_next_tick()
     await eventually(lambda: exported_rows(world), lambda rows: "f" in rows)
-    assert set(await exported_rows(world)) == set("abcdef")
-    assert (await alerts(agent)).keys() <= {EXPORT_RECOUNTED}
+    # Chunk "c" is one of tablet 0 now, behind a chunk that was not exported.
+    assert await exported_rows(world) == ["a", "b", "c", "d", "c", "e", "f"]
+    found = await eventually(lambda: alerts(agent), lambda found: EXPORT_RECOUNTED in found)
+    assert "partitions 0" in str(found)
+
+
+async def test_a_reshard_of_some_tablets_moves_the_progress_of_the_others(world: ExportWorld) -> None:
+    await world.write("a")
+    await world.write("b", tablet_index=1)
+    world.to_next_tick()
+    agent = await world.start()
+    await world.exported(["a", "b"])
+    await world.user.run("unmount_table", path=QUEUE)
+    some = {"first_tablet_index": 0, "last_tablet_index": 0}
+    await world.user.run("reshard_table", path=QUEUE, tablet_count=3, **some)
+    await world.user.run("mount_table", path=QUEUE)
+    await world.write("c", tablet_index=1)
+    await world.write("d", tablet_index=3)
+    world.to_next_tick()
+    await world.exported(["a", "b"], ["c", "d"])
+    assert await alerts(agent) == {}
+
+
+async def test_progress_without_tablets_is_taken_over_where_its_rows_are_trimmed(world: ExportWorld) -> None:
+    await world.write("a", "b")
+    tick = world.to_next_tick()
+    [chunk] = await world.get(f"{QUEUE}/@chunk_ids")
+    tablets = {"0": {"last_chunk": chunk, "row_count": 2, "chunk_count": 5}}
+    await world.user.set(PROGRESS, {"tablets": tablets, "last_export_unix_ts": tick})
+    await world.user.run("trim_rows", path=QUEUE, tablet_index=0, trimmed_row_count=2)
+    await world.write("c")
+    world.to_next_tick()
+    agent = await world.start()
+    await world.exported(["c"])
+    assert (await world.get(PROGRESS))["tablets"]["0"]["chunk_count"] == 6
+    await eventually(lambda: alerts(agent), lambda found: found == {})
+
+
+async def test_a_longer_period_is_no_wrong_clock(world: ExportWorld) -> None:
+    await world.write("a")
+    tick = world.to_next_tick()
+    agent = await world.start()
+    await world.exported(["a"])
+    await world.configure(export_period=10 * 3_600_000)
+    exporter = ("queue_agent", "queues", f"hume:{QUEUE}", "exporters")
+
+    async def done_with() -> Any:
+        return (await agent.orchid(*exporter))["minutely"]["last_successful_export_unix_ts"]
+
+    await eventually(done_with, lambda last: last == tick // 36000 * 36000)
+    assert await alerts(agent) == {}
+
+
+async def test_ticks_that_chunks_do_not_have_are_an_error_of_the_export_alone(world: ExportWorld) -> None:
+    year = world.clock.now().year
+    await world.write("a")
+    cron = {"export_directory": DIRECTORY, "export_cron_schedule": f"0 0 0 1 1 * {year + 5}-2199"}
+    await world.user.set(f"{QUEUE}/@static_export_config", {"yearly": cron})
+    world.advance(7 * 366 * 86400)
+    agent = await world.start()
+    found = await eventually(lambda: alerts(agent), lambda found: EXPORT_FAILED in found)
+    assert "'Requested date does not exist'" in str(found)
+    plan = await fetch_export_plan(agent.origin, parse_table(f"hume:{QUEUE}", "QUEUE"))
+    assert plan["exports"]["yearly"]["error"]["message"] == "Requested date does not exist"
+
+
+async def test_a_clock_that_is_behind_makes_no_tables_that_have_expired(world: ExportWorld) -> None:
+    await world.configure(export_ttl=PERIOD * 1000)
+    await world.write("a")
+    world.advance(86400)
+    world.to_next_tick()
+    world.clock.offset -= timedelta(hours=2)
+    await world.start()
+    await world.exported(["a"])
+    world.cluster_clock.advance(timedelta(seconds=PERIOD + 1))
+    await eventually(world.tables, lambda tables: tables == {})
 
 
 async def test_a_clock_that_was_ahead_stops_nothing_once_it_is_right(world: ExportWorld) -> None:
@@ -160,6 +236,19 @@ async def test_a_name_leads_nowhere_else(world: ExportWorld) -> None:
     found = await eventually(lambda: alerts(agent), lambda found: EXPORT_MISCONFIGURED in found)
     assert "output_table_name_pattern" in str(found)
     assert await world.get("//sys/precious/@count") == 0
+
+
+async def test_a_link_that_has_the_name_of_the_next_table_leads_nowhere(world: ExportWorld) -> None:
+    await world.user.run("create", type="map_node", path="//sys/precious")
+    tick = world.to_next_tick()
+    await world.user.run("link", target_path="//sys/precious/x", link_path=f"{DIRECTORY}/{tick}-{PERIOD}", force=True)
+    await world.write("a")
+    world.to_next_tick()
+    agent = await world.start()
+    await eventually(lambda: alerts(agent), lambda found: "uniqueness invariant violated" in str(found))
+    assert await world.get("//sys/precious/@count") == 0
+    await world.user.run("remove", path=f"{DIRECTORY}/{tick}-{PERIOD}&")
+    await world.exported(["a"])
 
 
 @pytest.fixture

@@ -131,6 +131,25 @@ def test_shrinking_appends_the_rows_of_dropped_tablets(client: YtClient, home: s
     assert pull(client, path, offset=3)[0][WEIGHT] == 75
 
 
+@pytest.mark.parametrize("tablet_count", [1, 3, 4])
+def test_resharding_gives_the_tablets_of_the_range_new_ids(client: YtClient, home: str, tablet_count: int) -> None:
+    path = make_queue(client, f"{home}/q", tablet_count=5)
+    write(client, path, "a", tablet=0)
+
+    def tablet_ids() -> list[str]:
+        return [tablet["tablet_id"] for tablet in client.get(f"{path}/@tablets")]
+
+    before = tablet_ids()
+    client.unmount_table(path, sync=True)
+    client.reshard_table(path, tablet_count=tablet_count, first_tablet_index=0, last_tablet_index=2, sync=True)
+    after = tablet_ids()
+    assert len(after) == tablet_count + 2
+    assert after[tablet_count:] == before[3:]
+    assert not set(after[:tablet_count]) & set(before)
+    client.mount_table(path, sync=True)
+    assert [row["data"] for row in pull_all(client, path)] == ["a"]
+
+
 def test_partly_trimmed_tablets_are_not_merged_away(client: YtClient, home: str) -> None:
     path = make_queue(client, f"{home}/q", tablet_count=2)
     write(client, path, *WORDS, tablet=1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -19,6 +20,7 @@ from queue_agent.core.exports.config import ExportConfig, InvalidSchedule, parse
 from queue_agent.core.exports.outcome import ExportOutcome
 from queue_agent.core.exports.preview import ExportingMode, ExportPreview, OneExportPreview
 from queue_agent.core.exports.queue_exports import ExportState
+from queue_agent.core.exports.schedule import ExportSchedule, TickRange
 from queue_agent.core.queues.exports import find_config_error
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.rows import QueueRow
@@ -36,7 +38,10 @@ KIND: Final = "queue_export_manager"
 _Find = Callable[[ExportTask, ExportView], Awaitable[DueTables | ErrorInfo]]
 
 _CONCURRENT_TASKS: Final = 8
-"""Each may have rows in memory."""
+"""Of one cluster, so that one that does not answer keeps none of the others waiting; each may have rows in memory."""
+
+_CONCURRENT_TASKS_OF_QUEUE: Final = 2
+"""So that a queue with many exports leaves room for other queues."""
 
 _FOR_EVER: Final = timedelta(days=365)
 """Tables may be large; every request has a deadline of its own."""
@@ -56,6 +61,9 @@ class _Exporter:
     task: asyncio.Task[None] | None = None
     looked_tick: int = 0
     """Of the last look while nothing is exported."""
+
+    ticks: tuple[ExportSchedule, TickRange] | None = None
+    """Around the last moment that was asked about: to find ticks by a cron expression takes a while."""
 
     complaint: str | None = None
     """Said of the last look that failed."""
@@ -93,7 +101,8 @@ class ExportManager:
         self._chance = chance
         self._rows: dict[CrossClusterRef, QueueRow] = {}
         self._exporters: dict[CrossClusterRef, dict[str, _Exporter]] = {}
-        self._under_way = 0
+        self._under_way: Counter[str] = Counter()
+        """Tasks by cluster."""
 
     async def preview(self, queue: CrossClusterRef) -> ExportPreview | None:
         """See `ports.ExportPlanner`."""
@@ -122,13 +131,7 @@ class ExportManager:
     async def _do_pass(self, tasks: asyncio.TaskGroup, pass_index: int) -> None:
         self._match()
         now = asyncio.get_running_loop().time()
-        waiting = [
-            (exporter.begun_at, ref, name, exporter)
-            for ref, exporters in self._exporters.items()
-            for name, exporter in exporters.items()
-            if exporter.task is None and exporter.retry_at <= now
-        ]
-        for _, ref, name, exporter in sorted(waiting, key=lambda one: one[:3]):
+        for ref, name, exporter in self._in_turn(now):
             tick = isolate("exports", ref, partial(self._find_due_tick, exporter))
             if isinstance(tick, UnexpectedError):
                 exporter.state = replace(
@@ -137,11 +140,29 @@ class ExportManager:
                 self._delay(exporter)
                 self._publish(ref)
                 continue
-            if tick is None or not self._may_act(ref):
+            if tick is None or not self._has_room(ref) or not self._may_act(ref):
                 continue
-            if self._under_way >= _CONCURRENT_TASKS or not self._throttle.take(now):
+            if not self._throttle.take(now):
                 break
             self._begin(tasks, ref, name, exporter, tick)
+
+    def _in_turn(self, now: float) -> Sequence[tuple[CrossClusterRef, str, _Exporter]]:
+        """Exporters that have nothing under way: one of each queue, then the next of each; who waited longest first."""
+        turns = []
+        for ref, exporters in self._exporters.items():
+            last_begun = max((exporter.begun_at for exporter in exporters.values()), default=0.0)
+            idle = [
+                (exporter.begun_at, name, exporter)
+                for name, exporter in exporters.items()
+                if exporter.task is None and exporter.retry_at <= now
+            ]
+            for turn, (_, name, exporter) in enumerate(sorted(idle, key=lambda one: one[:2])):
+                turns.append((turn, last_begun, ref, name, exporter))
+        return [(ref, name, exporter) for _, _, ref, name, exporter in sorted(turns, key=lambda one: one[:4])]
+
+    def _has_room(self, ref: CrossClusterRef) -> bool:
+        of_queue = sum(exporter.task is not None for exporter in self._exporters[ref].values())
+        return of_queue < _CONCURRENT_TASKS_OF_QUEUE and self._under_way[ref.cluster] < _CONCURRENT_TASKS
 
     def _match(self) -> None:
         """Have an exporter for each export of each queue led here."""
@@ -195,10 +216,14 @@ class ExportManager:
         schedule = exporter.state.config.schedule
         if isinstance(schedule, InvalidSchedule):
             return 0  # a task tells what is wrong
-        try:
-            tick = schedule.range_at(int(self._context.clock.now().timestamp())).begin
-        except ValueError:
-            return 0
+        second = int(self._context.clock.now().timestamp())
+        known = exporter.ticks
+        if known is None or known[0] is not schedule or not known[1].begin <= second < known[1].end:
+            try:
+                known = exporter.ticks = schedule, schedule.range_at(second)
+            except ValueError:
+                return 0
+        tick = known[1].begin
         exports = self._context.exporting_mode is ExportingMode.EXPORT
         # A tick before the last one is due, too: then a clock that was ahead was put right.
         return tick if tick != (exporter.state.last_successful_tick if exports else exporter.looked_tick) else None
@@ -208,7 +233,7 @@ class ExportManager:
 
     def _begin(self, tasks: asyncio.TaskGroup, ref: CrossClusterRef, name: str, exporter: _Exporter, tick: int) -> None:
         exporter.begun_at = asyncio.get_running_loop().time()
-        self._under_way += 1
+        self._under_way[ref.cluster] += 1
         exporter.task = tasks.create_task(self._run_task(ref, name, exporter, tick))
 
     async def _run_task(self, ref: CrossClusterRef, name: str, exporter: _Exporter, tick: int) -> None:
@@ -222,7 +247,7 @@ class ExportManager:
                     self._delay(exporter)
             finally:
                 exporter.task = None
-                self._under_way -= 1
+                self._under_way[ref.cluster] -= 1
         if self._exporters.get(ref, {}).get(name) is exporter:
             self._publish(ref)
 

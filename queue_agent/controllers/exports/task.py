@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
 from queue_agent.config.exports import QueueExporterConfig
+from queue_agent.controllers.exports.survey import survey_queue
 from queue_agent.core.exports.config import ExportConfig, InvalidSchedule
 from queue_agent.core.exports.outcome import ExportOutcome
 from queue_agent.core.exports.planning import (
-    QueueChunk,
     TablePart,
     advance,
     find_future_error,
-    find_mismatch,
     finish,
     is_done,
-    new_chunk_ids,
     own_progress,
     plan_tables,
 )
 from queue_agent.core.exports.progress import (
-    NOTHING_EXPORTED,
-    NULL_ID,
     StoredProgress,
-    TabletProgress,
     dropped_indexes,
-    identify_tablet,
     keep_tablets,
     recall_tablets,
     without_tablets,
 )
 from queue_agent.core.exports.schedule import ByCron, EveryPeriod
-from queue_agent.core.exports.source import (
-    ChunkFacts,
-    ExportedQueue,
-    TabletChunks,
-    find_destination_error,
-    find_link_error,
-    find_queue_error,
-)
+from queue_agent.core.exports.source import ExportedQueue, find_destination_error, find_link_error, find_queue_error
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
@@ -51,7 +39,6 @@ from queue_agent.ports.cluster import Permit
 from queue_agent.ports.exports import ExportCluster, ExportTransaction, ExportView
 
 _ALREADY_EXISTS = 501
-_LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +134,10 @@ async def find_progress(task: ExportTask, view: ExportView, known: StoredProgres
         view: by which to look.
         known: what was found before; saves a look at all chunks where the same is written down still.
     """
-    return await _find_progress(task, view, await _find_place(task, view), known)
+    due = await _read(task, view, await _find_place(task, view))
+    if isinstance(due, ErrorInfo):
+        return due
+    return await _identify(view, replace(due, progress=recall_tablets(due.progress, known)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +158,7 @@ async def _find_due_tables(task: ExportTask, view: ExportView, place: _Place) ->
     schedule, error = task.config.schedule, task.origin.error
     if isinstance(schedule, InvalidSchedule):
         return error(f'Cron expression "{schedule.text}" is invalid: {schedule.reason}')
-    due = await _find_progress(task, view, place, NOTHING_EXPORTED)
+    due = await _read(task, view, place)
     if isinstance(due, ErrorInfo):
         return due
     try:
@@ -177,27 +167,26 @@ async def _find_due_tables(task: ExportTask, view: ExportView, place: _Place) ->
         if refused is not None:
             return error(refused)
         if is_done(due.progress, upper_bound, task.now):
-            return replace(due, is_early=True)
-        survey = await _survey(task, view, due)
+            return replace(await _identify(view, due), is_early=True)
+        survey = await survey_queue(view, due.queue, due.progress, due.tablet_ids)
+        tables = plan_tables(
+            schedule, survey.progress.last_export_unix_ts, upper_bound, survey.chunks, task.max_table_count
+        )
     except ValueError as caught:
         return error(str(caught))
-    tables = plan_tables(
-        schedule, survey.progress.last_export_unix_ts, upper_bound, survey.chunks, task.max_table_count
-    )
     row_count = sum(chunk.row_count for of_tablet in survey.chunks.values() for chunk in of_tablet)
     return replace(
         due,
         progress=survey.progress,
         tables=tables,
         waiting_row_count=row_count - sum(part.row_count for part in tables),
-        recounted=sorted({*due.recounted, *survey.recounted}),
+        recounted=sorted({*dropped_indexes(due.progress, survey.progress), *survey.recounted}),
         mismatches=survey.mismatches,
     )
 
 
-async def _find_progress(
-    task: ExportTask, view: ExportView, place: _Place, known: StoredProgress
-) -> DueTables | ErrorInfo:
+async def _read(task: ExportTask, view: ExportView, place: _Place) -> DueTables | ErrorInfo:
+    """Queue, directory and the progress as it is written down, whatever tablets it is of."""
     config, error = task.config, task.origin.error
     queue = await view.describe_queue(place.queue)
     refused = find_queue_error(task.queue.path, queue, config)
@@ -213,125 +202,21 @@ async def _find_progress(
         progress = own_progress(StoredProgress.parse(destination.progress), queue.object_id)
     except ValueError as caught:
         return error(str(caught))
-    progress = recall_tablets(progress, known)
-    due = DueTables(queue, destination.object_id, progress, tablet_ids=place.tablet_ids)
-    by_tablet = progress.by_tablet()
-    own = [by_tablet.get(tablet_id) for tablet_id in place.tablet_ids]
-    left = _left_tablets(due)
-    if all(one is not None or index not in left for index, one in enumerate(own)):
-        present = keep_tablets(progress, own)
+    return DueTables(queue, destination.object_id, progress, tablet_ids=place.tablet_ids)
+
+
+async def _identify(view: ExportView, due: DueTables) -> DueTables:
+    """The same with the progress of the tablets that the queue has; chunks are read only if that is necessary."""
+    own, left = due.progress.by_tablet(), due.progress.left_of(due.tablet_ids)
+    if all(tablet_id in own or index not in left for index, tablet_id in enumerate(due.tablet_ids)):
+        present = keep_tablets(due.progress, [own.get(one) for one in due.tablet_ids])
     else:
-        present = (await _survey(task, view, due)).progress
-    return replace(due, progress=present, recounted=dropped_indexes(progress, present))
-
-
-def _left_tablets(due: DueTables) -> Mapping[int, TabletProgress]:
-    """Progress, by index, that names none of the present tablets."""
-    present = set(due.tablet_ids)
-    return {index: one for index, one in due.progress.tablets.items() if one.tablet_id not in present}
-
-
-@dataclass(frozen=True, slots=True)
-class _Survey:
-    """What the chunks of a queue tell of an export."""
-
-    progress: StoredProgress
-    """Of the tablets that the queue has."""
-
-    chunks: Mapping[int, Sequence[QueueChunk]]
-    """Those that are not exported, by tablet index."""
-
-    recounted: Sequence[int]
-    """Partitions that lack their last exported chunk, and have rows that are exported by their progress."""
-
-    mismatches: Mapping[int, str]
-    """By tablet index."""
-
-
-async def _survey(task: ExportTask, view: ExportView, due: DueTables) -> _Survey:
-    tablets, ends = await _look_at_chunks(task, view, due.queue.chunk_list_id)
-    # Tablets are those of before and after: so they were when the chunks were listed, or locked.
-    if await view.list_tablet_ids(f"#{due.queue.object_id}") != due.tablet_ids or len(tablets) != len(due.tablet_ids):
-        raise ClusterError(f"Tablets of {task.queue} have just changed")
-    by_tablet, left = due.progress.by_tablet(), _left_tablets(due)
-    before = [by_tablet.get(one) or left.get(index, TabletProgress()) for index, one in enumerate(due.tablet_ids)]
-    found = await _new_chunks(tablets, ends, [one.last_chunk for one in before], view)
-    chunks: dict[int, Sequence[QueueChunk]] = {}
-    known: list[TabletProgress | None] = []
-    recounted: list[int] = []
-    mismatches: dict[int, str] = {}
-    for index, one in enumerate(before):
-        chunks[index], last_end = found[index]
-        own = identify_tablet(one, due.tablet_ids[index], last_end)
-        if own is None and one.tablet_id == NULL_ID and last_end is not None:
-            own = one  # a mismatch: people decide, and trimming does not count on it
-        known.append(own)
-        if own is None and last_end is not None:
-            [(chunks[index], _)] = await _new_chunks([tablets[index]], [ends[index]], [NULL_ID], view, index)
-        if own is None:
-            continue
-        if last_end is None and chunks[index] and chunks[index][0].row_index < own.row_count:
-            recounted.append(index)
-        if last_end is not None and (mismatch := find_mismatch(own, last_end)) is not None:
-            mismatches[index] = mismatch
-    return _Survey(keep_tablets(due.progress, known), chunks, recounted, mismatches)
-
-
-async def _look_at_chunks(
-    task: ExportTask, view: ExportView, chunk_list_id: str
-) -> tuple[Sequence[TabletChunks], Sequence[int]]:
-    """The chunks of each tablet, and the index after its last flushed row, as they were together.
-
-    By a snapshot they stay as they are; else chunks may come and go between two questions.
-    """
-    tablets = await view.list_chunks(chunk_list_id)
-    for _ in range(_LOOKS):
-        ends = await view.get_flushed_row_counts([tablet.chunk_list_id for tablet in tablets])
-        before, tablets = tablets, await view.list_chunks(chunk_list_id)
-        if tablets == before:
-            return tablets, ends
-    raise ClusterError(f"Chunks of {task.queue} come and go too fast to be looked at")
-
-
-async def _new_chunks(
-    tablets: Sequence[TabletChunks],
-    ends: Sequence[int],
-    last_chunks: Sequence[str],
-    view: ExportView,
-    first_index: int = 0,
-) -> Sequence[tuple[Sequence[QueueChunk], int | None]]:
-    """The chunks of each tablet after the last exported one, and the index after its last row if the tablet has it.
-
-    Args:
-        tablets: neighbours.
-        ends: index after the last flushed row of each.
-        last_chunks: id of the last exported chunk of each.
-        view: by which to look, once for all tablets.
-        first_index: index of the first of the tablets.
-    """
-    new = [new_chunk_ids(tablet.chunk_ids, last) for tablet, last in zip(tablets, last_chunks, strict=True)]
-    facts = await view.describe_chunks([chunk_id for ids, _ in new for chunk_id in ids])
-    return [
-        _place_chunks(index, ids, end, facts, is_last_there=is_last_there)
-        for index, ((ids, is_last_there), end) in enumerate(zip(new, ends, strict=True), first_index)
-    ]
-
-
-def _place_chunks(
-    index: int, ids: Sequence[str], end: int, facts: Mapping[str, ChunkFacts], *, is_last_there: bool
-) -> tuple[Sequence[QueueChunk], int | None]:
-    """Chunks of a tablet with their rows, counted from the end, and the index of the first of these rows."""
-    row_index = end - sum(facts[one].row_count for one in ids)
-    last_end = row_index if is_last_there else None
-    chunks: list[QueueChunk] = []
-    for chunk_id in ids:
-        one = facts[chunk_id]
-        chunks.append(QueueChunk(chunk_id, index, row_index, one.row_count, one.max_timestamp, one.data_weight))
-        row_index += one.row_count
-    return chunks, last_end
+        present = (await survey_queue(view, due.queue, due.progress, due.tablet_ids)).progress
+    return replace(due, progress=present, recounted=dropped_indexes(due.progress, present))
 
 
 async def _work(task: ExportTask, transaction: ExportTransaction, outcome: ExportOutcome, permit: Permit) -> None:
+    started = asyncio.get_running_loop().time()
     tablet_ids = await transaction.list_tablet_ids(task.queue.path)
     queue_id = await transaction.lock_queue(task.queue.path)
     directory_id = await transaction.lock_directory(task.config.directory)
@@ -349,6 +234,8 @@ async def _work(task: ExportTask, transaction: ExportTransaction, outcome: Expor
         outcome.error = task.origin.error(next(iter(due.mismatches.values())))
         return
     progress = await _make_tables(task, due, transaction, directory_id, outcome)
+    if outcome.made:
+        _check_time_to_live(task.config, asyncio.get_running_loop().time() - started)
     progress = finish(progress, task.now, queue_id, complete=not outcome.skipped)
     await transaction.set_progress(directory_id, progress)
     permit.check()
@@ -383,6 +270,15 @@ async def _make_tables(
 def _attributes(task: ExportTask, part: TablePart, now: datetime) -> Mapping[str, Any]:
     expiration_time = task.config.expiration_time(part.tick, now)
     return {} if expiration_time is None else {"expiration_time": encode_instant(expiration_time)}
+
+
+def _check_time_to_live(config: ExportConfig, seconds: float) -> None:
+    """ClusterError if the tables of a task expire as soon as they are published: their rows would be gone."""
+    if config.ttl is not None and config.ttl.total_seconds() <= seconds:
+        raise ClusterError(
+            f'Making the tables took {seconds:.0f} seconds, and "export_ttl" is {config.ttl.total_seconds():g} seconds:'
+            " they would expire at once. Nothing is exported until it is longer"
+        )
 
 
 def _describe(task: ExportTask, part: TablePart, error: ClusterError) -> ErrorInfo:

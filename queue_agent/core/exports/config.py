@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from queue_agent.core.exports.schedule import ByCron, EveryPeriod, ExportSchedule
 from queue_agent.core.values.cron import CronExpression
-from queue_agent.core.values.scalars import read_boolean
+from queue_agent.core.values.scalars import read_boolean, read_integer, shown
 
 DEFAULT_PATTERN: Final = "%UNIX_TS-%PERIOD"
 
@@ -19,6 +19,12 @@ _SPECIAL_CHARACTERS: Final = "/@&*[]{}\\"
 
 _MAX_MILLISECONDS: Final = 10**14
 """Three thousand years; dates end some time after."""
+
+_MAX_EXPORTS: Final = 100
+"""Of a queue: each has tasks, alerts and metrics of its own."""
+
+_MAX_LENGTH: Final = 4096
+"""Characters of a name, a path, a pattern or an expression: no cluster has names that are longer."""
 
 _SOME_SECOND: Final = 1_700_000_000
 _SOME_PERIOD: Final = 60
@@ -83,8 +89,12 @@ def parse_exports(value: Mapping[str, Any] | None) -> Mapping[str, ExportConfig]
     Raises:
         ValueError: an export is wrong, or two go to one directory.
     """
-    exports = {}
+    exports: dict[str, ExportConfig] = {}
+    if len(value or {}) > _MAX_EXPORTS:
+        raise ValueError(f"A queue can have {_MAX_EXPORTS} exports at most, got {len(value or {})}")
     for name, one in (value or {}).items():
+        if len(name) > _MAX_LENGTH:
+            raise ValueError(f"Names of exports can have {_MAX_LENGTH} characters at most, got {shown(name)}")
         if not isinstance(one, Mapping):
             raise ValueError(f'Export "{name}" is not a map')
         try:
@@ -107,12 +117,10 @@ class DuplicateDirectories(ValueError):
 
 
 def _parse(value: Mapping[str, Any]) -> ExportConfig:
-    directory = value.get("export_directory")
-    if not isinstance(directory, str) or not directory.startswith(("//", "#")):
-        raise ValueError(f'Error reading "export_directory": expected a path, got {directory!r}')
-    pattern = value.get("output_table_name_pattern", DEFAULT_PATTERN)
-    if not isinstance(pattern, str) or not pattern:
-        raise ValueError(f'Error reading "output_table_name_pattern": expected a string, got {pattern!r}')
+    directory = _text(value.get("export_directory"), "export_directory")
+    if not directory.startswith(("//", "#")):
+        raise ValueError(f'Error reading "export_directory": expected a path, got {shown(directory)}')
+    pattern = _text(value.get("output_table_name_pattern", DEFAULT_PATTERN), "output_table_name_pattern")
     _check_pattern(pattern)
     ttl = _find_milliseconds(value, "export_ttl", least=0)
     return ExportConfig(
@@ -134,8 +142,7 @@ def _schedule(value: Mapping[str, Any]) -> ExportSchedule | InvalidSchedule:
         if period % 1000:
             raise ValueError('The value of "export_period" must be a multiple of 1000 (1 second)')
         return EveryPeriod(period // 1000)
-    if not isinstance(cron, str):
-        raise ValueError(f'Error reading "export_cron_schedule": expected a string, got {cron!r}')
+    cron = _text(cron, "export_cron_schedule")
     try:
         return ByCron(CronExpression.parse(cron))
     except ValueError as error:
@@ -144,13 +151,15 @@ def _schedule(value: Mapping[str, Any]) -> ExportSchedule | InvalidSchedule:
 
 def _find_milliseconds(value: Mapping[str, Any], name: str, least: int) -> int | None:
     number = value.get(name)
-    if number is None:
-        return None
-    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= _MAX_MILLISECONDS:
+    return None if number is None else read_integer(number, name, least, _MAX_MILLISECONDS)
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value or len(value) > _MAX_LENGTH:
         raise ValueError(
-            f'Error reading "{name}": expected a number from {least} to {_MAX_MILLISECONDS}, got {number!r}'
+            f'Error reading "{name}": expected a string of 1 to {_MAX_LENGTH} characters, got {shown(value)}'
         )
-    return int(number)
+    return value
 
 
 def _name_table(pattern: str, second: int, period: int) -> str:

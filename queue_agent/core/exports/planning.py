@@ -54,16 +54,6 @@ class RowPiece:
     """Bytes, about."""
 
 
-def new_chunk_ids(chunk_ids: Sequence[str], last_chunk: str) -> tuple[Sequence[str], bool]:
-    """The chunks of a tablet behind the last that was exported, and whether that is still there.
-
-    If it is not, all are new: then it was trimmed, and those before it with it.
-    """
-    if last_chunk not in chunk_ids:
-        return chunk_ids, False
-    return chunk_ids[chunk_ids.index(last_chunk) + 1 :], True
-
-
 def plan_tables(
     schedule: ExportSchedule,
     last_tick: int,
@@ -152,16 +142,6 @@ def find_future_error(progress: StoredProgress, upper_bound: int, now: datetime)
 def is_done(progress: StoredProgress, upper_bound: int, now: datetime) -> bool:
     """Whether nothing can be due: the table of the last tick is made, and no time that is told is yet to come."""
     return progress.last_export_unix_ts >= upper_bound and progress.last_export_task_instant <= now
-
-
-def find_mismatch(progress: TabletProgress, last_chunk_end: int) -> str | None:
-    """What is wrong if the last exported chunk does not end where the progress says; None: nothing."""
-    if last_chunk_end == progress.row_count:
-        return None
-    return (
-        f"Mismatch between last chunk from tablet progress and row count from progress (LastChunk:"
-        f" {progress.last_chunk}, EndRowIndex: {last_chunk_end}, RowCount: {progress.row_count})"
-    )
 
 
 def cut(chunks: Sequence[QueueChunk], max_data_weight: int, max_row_count: int) -> Iterator[RowPiece]:

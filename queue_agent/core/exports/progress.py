@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -102,6 +102,16 @@ class StoredProgress:
                 found[one.tablet_id] = one
         return found
 
+    def left_of(self, tablet_ids: Sequence[str]) -> Mapping[int, TabletProgress]:
+        """Progress, by index, that names none of these tablets."""
+        present = set(tablet_ids)
+        return {index: one for index, one in self.tablets.items() if one.tablet_id not in present}
+
+    @property
+    def last_chunks(self) -> Set[str]:
+        """Of all tablets, also of those that are gone."""
+        return {tablet.last_chunk for tablet in self.tablets.values()} - {NULL_ID}
+
     def to_map(self) -> dict[str, Any]:
         """As it is stored and published."""
         successful = encode_instant(self.last_successful_export_task_instant)
@@ -160,25 +170,6 @@ def recall_tablets(stored: StoredProgress, known: StoredProgress) -> StoredProgr
         if tablet.tablet_id == NULL_ID and before is not None and replace(before, tablet_id=NULL_ID) == tablet:
             tablets[index] = before
     return replace(stored, tablets=tablets)
-
-
-def identify_tablet(before: TabletProgress, tablet_id: str, last_chunk_end: int | None) -> TabletProgress | None:
-    """Progress as that of the tablet that has its index now.
-
-    A reshard gives tablets new ids, and leaves the chunks of a tablet where they were: those of others come behind
-    them. So a tablet goes on with the progress if it has the last exported chunk, and has it at the same rows.
-
-    Args:
-        before: what is written down for the index.
-        tablet_id: of the tablet that has the index now.
-        last_chunk_end: index after the last row of the last exported chunk; None: the tablet does not have the chunk.
-
-    Returns:
-        None if the progress is not known to be of this tablet.
-    """
-    if before.tablet_id == tablet_id:
-        return before
-    return replace(before, tablet_id=tablet_id) if last_chunk_end == before.row_count else None
 
 
 def keep_tablets(progress: StoredProgress, known: Sequence[TabletProgress | None]) -> StoredProgress:

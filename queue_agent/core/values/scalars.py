@@ -24,7 +24,7 @@ _BOOLEAN_WORDS: Final = {"true": True, "false": False}
 def read_integer(value: Any, name: str, least: int = 0, most: int = MAX_SIGNED) -> int:
     """A whole number; ValueError for anything else, be it a boolean or a double."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f'Error reading "{name}": expected a number from {least} to {most}, got {_shown(value)}')
+        raise ValueError(f'Error reading "{name}": expected a number from {least} to {most}, got {shown(value)}')
     return int(value)
 
 
@@ -33,14 +33,14 @@ def read_boolean(value: Any, name: str) -> bool:
     # The bindings' own booleans are ints with the word for a text, other ints are not.
     found = _BOOLEAN_WORDS.get(str(value).lower()) if isinstance(value, int | str) else None
     if found is None:
-        raise ValueError(f'Error reading "{name}": expected a boolean, got {_shown(value)}')
+        raise ValueError(f'Error reading "{name}": expected a boolean, got {shown(value)}')
     return found
 
 
 def read_text(value: Any, name: str) -> str:
     """A string in UTF-8; ValueError for anything else."""
     if not isinstance(value, str):
-        raise ValueError(f'Error reading "{name}": expected a string, got {_shown(value)}')
+        raise ValueError(f'Error reading "{name}": expected a string, got {shown(value)}')
     return str(value)
 
 
@@ -62,9 +62,10 @@ def read_instant(value: Any, name: str) -> datetime:
         instant = datetime.fromisoformat(value if isinstance(value, str) else "")
         return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f'Error reading "{name}": expected an instant, got {_shown(value)}') from error
+        raise ValueError(f'Error reading "{name}": expected an instant, got {shown(value)}') from error
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value for people, cut short: whoever sets an attribute must not fill logs and alerts."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:100]}..."

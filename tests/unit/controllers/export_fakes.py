@@ -10,6 +10,8 @@ from typing import Any
 from queue_agent.core.exports.planning import TablePart
 from queue_agent.core.exports.progress import StoredProgress
 from queue_agent.core.exports.source import ChunkFacts, Destination, ExportedQueue, TabletChunks
+from queue_agent.core.values.encoding import EPOCH
+from queue_agent.core.values.timestamps import COUNTER_BITS
 
 
 class FakeExports:
@@ -37,6 +39,10 @@ class FakeExports:
         """What is told of tablets, one look after the other; the last for good."""
 
         self.made: dict[str, TablePart] = {}
+        self.attributes: list[Mapping[str, Any]] = []
+        """Of the tables that were made."""
+
+        self.cluster_time = EPOCH
 
     def looking(self) -> FakeExports:
         return self
@@ -85,9 +91,10 @@ class FakeExports:
         self, directory_id: str, name: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]
     ) -> None:
         self.made[name] = part
+        self.attributes.append(attributes)
 
     async def generate_timestamp(self) -> int:
-        return 0
+        return int(self.cluster_time.timestamp()) << COUNTER_BITS
 
     async def set_progress(self, directory_id: str, progress: StoredProgress) -> None:
         self.progress[directory_id] = progress

@@ -75,6 +75,11 @@ class Resharding:
         if dropped:
             self._renumber(table, dropped[-1].index, -len(dropped))
 
+    def renew_ids(self, kept: Sequence[Tablet]) -> None:
+        """Give ordered tablets that keep their rows new ids: a master creates all tablets of a range again."""
+        for tablet in kept:
+            self._state.put_tablet(replace(tablet, id=self._state.ids.next("tablet")))
+
     def _renumber(self, table: Node, after: int, shift: int) -> None:
         """Move the indexes of all tablets behind `after`, farthest first so that none meet."""
         behind = [tablet for tablet in self._state.tablets(table.id) if tablet.index > after]

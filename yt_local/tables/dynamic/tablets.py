@@ -251,6 +251,9 @@ class Tablets(Guarded):
                 self._resharding.grow(table, tablets[-1].index, starts)
             else:
                 self._resharding.merge(table, tablets[sharding.tablet_count - 1 :])
+            if table.type != REPLICATED_TABLE:  # there the progress of replicas is kept by the ids of tablets
+                first, kept_count = tablets[0].index, min(sharding.tablet_count, len(tablets))
+                self._resharding.renew_ids(self._state.tablets(table.id)[first : first + kept_count])
 
     def _switch(self, path: str, chosen: TabletRange, state: str, verb: str) -> None:
         with self._state.change():

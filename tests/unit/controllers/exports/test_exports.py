@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -40,9 +40,10 @@ class World:
     """Queues with an export each, and those who make them."""
 
     def __init__(self, rate: float = 1e6) -> None:
+        self.rate = rate
         self.clock = FakeClock()
         self.board = Board("agent-1", self.clock)
-        self.cluster = FakeExports()
+        self.cluster, self.other = FakeExports(), FakeExports()
         self.outcomes: list[ExportOutcome] = []
         self.context = unguarded_context(
             self.board,
@@ -50,10 +51,10 @@ class World:
             self.clock,
             FakeObserver(),
             ControllerConfig.model_validate(OPTIONS),
-            export_clusters={"hume": self.cluster},
+            export_clusters={"hume": self.cluster, "primary": self.other},
         )
         origins = Origins(Process("agent-1", 481, 7), "Exports:0", random.Random(1))
-        self.manager = ExportManager(self.context, origins, self, lambda: rate, lambda: 0.0)
+        self.manager = ExportManager(self.context, origins, self, lambda: self.rate, lambda: 0.0)
         self._rows: dict[CrossClusterRef, QueueRow] = {}
 
     def export_finished(self, queue: CrossClusterRef, name: str, outcome: ExportOutcome) -> None:
@@ -62,10 +63,17 @@ class World:
     def exports_kept(self, exports: Any) -> None:
         return
 
-    def put(self, number: int, role: Role = Role.LEADING, object_id: str = "1-2-3-4") -> CrossClusterRef:
+    def put(
+        self,
+        number: int,
+        role: Role = Role.LEADING,
+        object_id: str = "1-2-3-4",
+        cluster: str = "hume",
+        exports: Sequence[str] = ("e",),
+    ) -> CrossClusterRef:
         """A queue that is led here, unless something else is said."""
-        ref = CrossClusterRef("hume", f"//tmp/q{number}")
-        config = {"e": {"export_directory": f"//tmp/d{number}", "export_period": 60_000}}
+        ref = CrossClusterRef(cluster, f"//tmp/q{number}")
+        config = {name: {"export_directory": f"//tmp/d{number}{name}", "export_period": 60_000} for name in exports}
         row = QueueRow(ref, object_type="table", object_id=object_id, static_export_config=config)
         self._rows[ref] = row
         self.board.put_rows(StateRows(list(self._rows.values()), [], []))
@@ -122,6 +130,39 @@ async def test_only_so_many_tasks_are_under_way_at_once() -> None:
         assert len(world.cluster.begun) == MOST
         world.cluster.gate.set()
         await until(lambda: len(world.outcomes) == MOST + 3)
+
+
+async def test_a_queue_with_many_exports_keeps_no_other_queue_waiting() -> None:
+    world = World()
+    world.cluster.gate.clear()
+    world.put(0, exports=[f"e{index}" for index in range(100)])
+    other = world.put(1)
+    async with world.running():
+        await until(lambda: other.path in world.cluster.begun)
+        await passes(world)
+        assert sorted(world.cluster.begun) == ["//tmp/q0", "//tmp/q0", other.path]
+
+
+async def test_queues_take_turns_where_few_tasks_may_begin() -> None:
+    world = World(rate=1e-6)
+    world.put(0, exports=[f"e{index}" for index in range(100)])
+    other = world.put(1)
+    async with world.running():
+        await until(lambda: len(world.outcomes) == 1)
+        world.rate = 1e6
+        await until(lambda: len(world.outcomes) >= 2)
+    assert world.cluster.begun.index(other.path) == 1
+
+
+async def test_a_cluster_that_does_not_answer_keeps_no_other_cluster_waiting() -> None:
+    world = World()
+    world.cluster.gate.clear()
+    for number in range(MOST + 3):
+        world.put(number)
+    world.put(100, cluster="primary")
+    async with world.running():
+        await until(lambda: len(world.cluster.begun) == MOST)
+        await until(lambda: len(world.other.begun) == 1)
 
 
 async def test_only_so_many_tasks_begin_in_a_second() -> None:

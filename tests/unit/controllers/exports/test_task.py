@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from queue_agent.controllers.exports.task import ExportTask, run_export_task
 from queue_agent.core.exports.config import ExportConfig, InvalidSchedule
 from queue_agent.core.exports.outcome import ExportOutcome
-from queue_agent.core.exports.schedule import EveryPeriod, ExportSchedule
+from queue_agent.core.exports.schedule import ByCron, EveryPeriod, ExportSchedule
 from queue_agent.core.exports.source import ChunkFacts, TabletChunks
+from queue_agent.core.values.cron import CronExpression
+from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.timestamps import COUNTER_BITS
@@ -32,11 +34,14 @@ def flushed() -> FakeExports:
 
 
 async def export(
-    cluster: FakeExports, schedule: ExportSchedule | InvalidSchedule = MINUTELY, *, check: bool = True
+    cluster: FakeExports,
+    schedule: ExportSchedule | InvalidSchedule = MINUTELY,
+    *,
+    check: bool = True,
+    time_to_live: timedelta | None = None,
 ) -> ExportOutcome:
-    task = ExportTask(
-        CrossClusterRef("hume", "//tmp/q"), "e", ExportConfig(schedule, "//tmp/d"), NOW, 10, check, ORIGIN
-    )
+    config = ExportConfig(schedule, "//tmp/d", time_to_live)
+    task = ExportTask(CrossClusterRef("hume", "//tmp/q"), "e", config, NOW, 10, check, ORIGIN)
     return await run_export_task(task, cluster, AlwaysPermitted())
 
 
@@ -114,3 +119,27 @@ async def test_tablets_that_change_while_chunks_are_listed_are_not_taken_for_oth
     outcome = await export(cluster)
     assert "have just changed" in str(outcome.error)
     assert (cluster.made, cluster.progress) == ({}, {})
+
+
+async def test_tables_that_would_be_gone_at_once_are_not_made() -> None:
+    cluster = flushed()
+    outcome = await export(cluster, time_to_live=timedelta(microseconds=1))
+    assert "Making the tables took 0 seconds" in str(outcome.error)
+    assert (outcome.after, outcome.made, cluster.progress) == (None, [], {})
+    assert (await export(cluster, time_to_live=timedelta(hours=1))).error is None
+
+
+async def test_a_time_to_live_counts_from_the_later_of_both_clocks() -> None:
+    for seconds in (-7200, 7200):
+        cluster = flushed()
+        cluster.cluster_time = NOW + timedelta(seconds=seconds)
+        assert (await export(cluster, time_to_live=timedelta(hours=1))).error is None
+        expected = encode_instant(max(NOW, cluster.cluster_time) + timedelta(hours=1))
+        assert {attributes["expiration_time"] for attributes in cluster.attributes} == {expected}
+
+
+async def test_chunks_of_a_time_without_ticks_are_an_error_of_the_export() -> None:
+    cluster = flushed()  # chunks of 1970
+    outcome = await export(cluster, ByCron(CronExpression.parse("0 0 0 1 1 * 2024-2199")))
+    assert "Requested date does not exist" in str(outcome.error)
+    assert cluster.progress == {}

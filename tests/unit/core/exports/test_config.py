@@ -50,7 +50,10 @@ def test_what_is_said_counts() -> None:
         ({"export_period": 0}, "from 1 to"),
         ({"export_period": True}, "from 1 to"),
         ({"export_period": None, "export_cron_schedule": 5}, "expected a string"),
-        ({"export_directory": None}, "expected a path"),
+        ({"export_period": None, "export_cron_schedule": ",".join(["0-59"] * 1000)}, "1 to 4096 characters"),
+        ({"export_directory": None}, "expected a string"),
+        ({"export_directory": "//" + "d" * 4096}, "1 to 4096 characters"),
+        ({"output_table_name_pattern": "%Y" * 2049}, "1 to 4096 characters"),
         ({"export_directory": "tmp"}, "expected a path"),
         ({"export_ttl": -1}, "from 0 to"),
         ({"output_table_name_pattern": ""}, "expected a string"),
@@ -144,3 +147,14 @@ def test_every_second_is_in_one_range(period: int, second: int) -> None:
     assert begin <= second < end
     assert (begin % period, end - begin) == (0, period)
     assert schedule.range_at(end).begin == end
+
+
+def test_a_queue_has_so_many_exports_at_most_and_their_names_so_many_characters() -> None:
+    exports = {f"e{index}": {"export_directory": f"//tmp/{index}", "export_period": 1000} for index in range(101)}
+    with pytest.raises(ValueError, match="100 exports at most, got 101"):
+        parse_exports(exports)
+    exports.popitem()
+    assert len(parse_exports(exports)) == 100
+    with pytest.raises(ValueError, match="4096 characters at most") as raised:
+        parse_exports({"e" * 5000: exports["e0"]})
+    assert len(str(raised.value)) < 200

@@ -14,9 +14,7 @@ from queue_agent.core.exports.planning import (
     advance,
     cut,
     find_future_error,
-    find_mismatch,
     finish,
-    new_chunk_ids,
     own_progress,
     plan_tables,
 )
@@ -98,9 +96,8 @@ def test_whenever_tasks_run_every_row_is_exported_once_and_in_order(
             continue
         waiting = {}
         for index, chunks in everything.items():
-            last = progress.tablets.get(index, TabletProgress()).last_chunk
-            ids, _ = new_chunk_ids([chunk.id for chunk in chunks], last)
-            waiting[index] = [chunk for chunk in chunks if chunk.id in ids]
+            row_count = progress.tablets.get(index, TabletProgress()).row_count
+            waiting[index] = [chunk for chunk in chunks if chunk.row_index >= row_count]
         for part in plan_tables(MINUTE, progress.last_export_unix_ts, upper_bound, waiting, limit):
             assert progress.last_export_unix_ts < part.tick <= upper_bound
             assert part.chunks
@@ -116,12 +113,6 @@ def test_whenever_tasks_run_every_row_is_exported_once_and_in_order(
             assert tablet.max_timestamp == max(chunk.max_timestamp for chunk in chunks)
 
 
-def test_new_are_the_chunks_behind_the_last_or_all_if_it_is_gone() -> None:
-    assert new_chunk_ids(["a", "b", "c"], "b") == (["c"], True)
-    assert new_chunk_ids(["c", "d"], "b") == (["c", "d"], False)
-    assert new_chunk_ids([], "b") == ([], False)
-
-
 def test_a_progress_of_another_queue_does_not_count() -> None:
     mine, unsigned = StoredProgress(queue_object_id="1-1-1-1"), StoredProgress(last_export_unix_ts=5)
     assert own_progress(mine, "1-1-1-1") is mine
@@ -135,12 +126,6 @@ def test_a_task_that_left_a_table_out_was_no_success() -> None:
     assert done.last_successful_export_task_instant == NOW
     assert broken.last_successful_export_task_instant == NOTHING_EXPORTED.last_successful_export_task_instant
     assert done.queue_object_id == "1-1-1-1"
-
-
-def test_chunks_have_to_go_on_where_the_progress_ends() -> None:
-    progress = TabletProgress("1-2-3-4", 0, 7, 1)
-    assert find_mismatch(progress, 7) is None
-    assert "EndRowIndex: 9, RowCount: 7" in (find_mismatch(progress, 9) or "")
 
 
 @given(tablets_of_chunks, st.integers(1, 60), st.integers(1, 4))
