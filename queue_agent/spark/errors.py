@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from queue_agent.errors import QueueAgentError
 
-
-class ConnectorError(QueueAgentError):
+class ConnectorError(Exception):
     """The base of all that follow."""
 
 
