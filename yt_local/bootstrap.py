@@ -10,6 +10,7 @@ from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.transaction_objects import OBJECT_MAPS
 from yt_local.queues.registrations import TABLE_PATH as REGISTRATIONS_PATH
 from yt_local.security.access_bootstrap import create_access_control
+from yt_local.security.permissions import UNLIMITED
 from yt_local.security.security import Security
 from yt_local.store.state import ClusterState
 from yt_local.tables.dynamic.tablets import Tablets
@@ -75,15 +76,15 @@ def create_system_nodes(
             _create_nodes(cypress, tablets, name, address)
         create_access_control(state, cypress, security)
         for map_name, map_type in OBJECT_MAPS.items():
-            if not cypress.exists(f"//sys/{map_name}"):
+            if not cypress.exists(UNLIMITED, f"//sys/{map_name}"):
                 cypress.create_object("//sys", map_type, {"name": map_name})
 
 
 def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:
     cypress.create_root()
     for path in _DIRECTORIES:
-        cypress.create(path, "map_node", {}, recursive=True)
-    cypress.set("//sys/@cluster_name", name)
+        cypress.create(UNLIMITED, path, "map_node", {}, recursive=True)
+    cypress.set(UNLIMITED, "//sys/@cluster_name", name)
     for account in ("sys", "tmp"):
         cypress.create_object("//sys/accounts", "account", {"name": account})
     cypress.create_object("//sys/tablet_cell_bundles", "tablet_cell_bundle", {"name": "default", "health": "good"})
@@ -99,27 +100,27 @@ def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -
     for table, schema in STATE_TABLES.items():
         path = f"{STATE_ROOT}/{table}"
         attributes = {"dynamic": True, "optimize_for": "lookup", "schema": schema, **_LIFETIMES.get(table, {})}
-        cypress.create(path, "table", attributes)
-        tablets.mount(path)
-    cypress.set(f"{STATE_ROOT}/@version", STATE_VERSION)
+        cypress.create(UNLIMITED, path, "table", attributes)
+        tablets.mount(UNLIMITED, path)
+    cypress.set(UNLIMITED, f"{STATE_ROOT}/@version", STATE_VERSION)
 
 
 def publish_connection(state: ClusterState, cypress: Cypress, name: str, connection: Connection) -> None:
     """Tell a cluster where it, its neighbours and the agents listen now; done at every start."""
     with state.change():
-        cypress.set("//sys/@cluster_connection", connection.of_cluster(name))
+        cypress.set(UNLIMITED, "//sys/@cluster_connection", connection.of_cluster(name))
         _show_proxies(cypress, connection.proxies[name], connection.rpc_proxies[name])
         for other in connection.proxies:
             path = f"//sys/clusters/{other}"
-            cypress.create(path, "document", {}, ignore_existing=True)
-            cypress.set(path, connection.of_cluster(other))
+            cypress.create(UNLIMITED, path, "document", {}, ignore_existing=True)
+            cypress.set(UNLIMITED, path, connection.of_cluster(other))
 
 
 def _show_proxies(cypress: Cypress, address: str, rpc_address: str) -> None:
     for directory, shown in (("//sys/http_proxies", address), ("//sys/rpc_proxies", rpc_address)):
-        cypress.create(directory, "map_node", {}, force=True)
-        cypress.create(f"{directory}/{shown}", "map_node", {"role": "default", "banned": False})
-        cypress.create(f"{directory}/{shown}/alive", "map_node", {})
+        cypress.create(UNLIMITED, directory, "map_node", {}, force=True)
+        cypress.create(UNLIMITED, f"{directory}/{shown}", "map_node", {"role": "default", "banned": False})
+        cypress.create(UNLIMITED, f"{directory}/{shown}/alive", "map_node", {})
 
 
 def _schema(keys: Mapping[str, str], values: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,10 +28,10 @@ from yt_local.queues.producers import Producers
 from yt_local.queues.queues import Queues
 from yt_local.queues.registrations import Registrations
 from yt_local.security.authentication import Authenticator
-from yt_local.security.permissions import UNLIMITED
 from yt_local.security.security import Security
 from yt_local.security.subjects import Subjects
 from yt_local.security.tokens import Tokens
+from yt_local.session import Session
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
 from yt_local.tables.dynamic.row_locks import LockHistory
@@ -63,8 +62,6 @@ class Cluster:
         gateway: its way to queue agents.
         clock: its time.
         require_token: whether requests without a valid token are refused.
-
-    It acts as root, unless it comes from `acting_as`.
     """
 
     def __init__(
@@ -83,7 +80,6 @@ class Cluster:
         self.name = name
         self.http_address = address
         self.rpc_address = rpc_address
-        self.access = UNLIMITED
         self.commands = commands
         self.faults = Faults(commands)
         self.requests = RequestLog()
@@ -121,36 +117,16 @@ class Cluster:
     def close(self) -> None:
         self._storage.close()
 
-    def acting_as(self, user: str) -> Cluster:
-        """The same cluster, doing what this user may do.
-
-        Raises:
-            YtError: 900 if there is no such user.
-        """
-        if user == self.access.user:
-            return self
-        view = copy.copy(self)
-        view.access = access = self.permissions.access(user)
-        view._view = self._view.acting_as(access)
-        view.tablets = view._view.tablets
-        view.cypress = view._view.cypress
-        view.tables = self.tables.acting_as(access)
-        view.writer = self.writer.acting_as(access)
-        view.registrations = self.registrations.acting_as(access)
-        view.queues = self.queues.acting_as(access)
-        view.producers = self.producers.acting_as(access)
-        view.security = self.security.acting_as(access)
-        view.tokens = self.tokens.acting_as(access)
-        view.replicas = self.replicas.acting_as(access)
-        return view
+    def session_of(self, user: str, transaction_id: str | None = None) -> Session:
+        """A session of this user; YtError 900 if there is no such user, and 11000 if there is no such transaction."""
+        return Session(self.view(transaction_id).permissions.access(user), transaction_id)
 
     def view(self, transaction_id: str | None) -> CypressView:
         """The tree as a master transaction sees it, or as it is outside of all; YtError 11000 if it is not there."""
         if transaction_id is None:
             return self._view
         self.state.versions.transaction(transaction_id)
-        view = CypressView(TransactionView(self.state, transaction_id), self.replication)
-        return view if self.access is UNLIMITED else view.acting_as(view.permissions.access(self.access.user))
+        return CypressView(TransactionView(self.state, transaction_id), self.replication)
 
     def check_revision(self, path: str, revision: int, transaction_id: str | None) -> None:
         """YtError 1000 unless the node a transaction sees at a path is, as it has been committed, of this revision."""
@@ -175,47 +151,51 @@ class Cluster:
             raise YtError(f'Unknown command "{name}"')
         return command
 
-    async def execute(self, command: Command, parameters: Mapping[str, Any], body: Body) -> Any:
+    async def execute(self, session: Session, command: Command, parameters: Mapping[str, Any], body: Body) -> Any:
         """Run a command; one that is repeated with its mutation id gets the answer of its first time."""
         await self.faults.before(command.name, parameters)
         self.housekeeping.look()
         mutation_id = parameters.get("mutation_id")
         if mutation_id is None or not command.changes:
-            return await command.execute(self, parameters, body)
+            return await command.execute(self, session, parameters, body)
         if not isinstance(mutation_id, str):
             raise YtError(f"Error reading parameter /mutation_id: it must be a string, got {mutation_id!r}")
         # Nobody is given the answer of somebody else, or of another command.
-        mutation_id = f"{self.access.user} {command.name} {mutation_id}"
+        mutation_id = f"{session.access.user} {command.name} {mutation_id}"
         if (known := self._mutations.find(mutation_id)) is not None:
             return known
-        answer = await command.execute(self, parameters, body)
+        answer = await command.execute(self, session, parameters, body)
         self._mutations.remember(mutation_id, answer)
         return answer
 
-    async def get(self, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None) -> Any:
+    async def get(
+        self, session: Session, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None
+    ) -> Any:
         """Value at a path, as `Cypress.get`, asking a queue agent for the attributes that are its own."""
         target = view.resolver.resolve(path)
         if target.attribute and not target.missing:
             name, *keys = target.attribute
             agent_attribute = view.attributes.agent_attribute(target.node, name)
             if agent_attribute:
-                view.access.check(target.node, "read")
+                session.access.check(target.node, "read")
                 value = await self._agent_status.get(target.node, agent_attribute)
                 return get_inside(value, keys, f"{view.resolver.path_of(target.node)}/@{name}")
         if leads_elsewhere(target):
-            view.access.check(target.node, "read")
+            session.access.check(target.node, "read")
             return await self._orchids.get(target)
-        return view.cypress.get(path, names, max_size)
+        return view.cypress.get(session.access, path, names, max_size)
 
-    async def list(self, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None) -> Any:
+    async def list(
+        self, session: Session, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None
+    ) -> Any:
         """Names at a path, as `Cypress.list`, asking the server behind an orchid node for those below it."""
         target = view.resolver.resolve(path)
         if leads_elsewhere(target):
-            view.access.check(target.node, "read")
+            session.access.check(target.node, "read")
             return await self._orchids.list(target)
-        return view.cypress.list(path, names, max_size)
+        return view.cypress.list(session.access, path, names, max_size)
 
-    async def exists(self, view: CypressView, path: str) -> bool:
+    async def exists(self, session: Session, view: CypressView, path: str) -> bool:
         """As `Cypress.exists`, asking the server behind an orchid node for what is below it."""
         try:
             target = view.resolver.existing(path)
@@ -224,6 +204,6 @@ class Cluster:
                 raise
             return False
         if target.inside and leads_elsewhere(target):
-            view.access.check(target.node, "read")
+            session.access.check(target.node, "read")
             return await self._orchids.exists(target)
-        return view.cypress.exists(path)
+        return view.cypress.exists(session.access, path)

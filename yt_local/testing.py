@@ -17,6 +17,7 @@ from yt.wrapper import YtClient
 from yt_local.base.clock import Clock
 from yt_local.proxy.faults import Cut, Delay, Drop, Effect, Hang, HttpStatus, Refuse, Scope
 from yt_local.proxy.request_log import LoggedRequest
+from yt_local.security.permissions import UNLIMITED
 from yt_local.tables.dynamic.tablets import TabletRange
 from yt_local.thread import ClusterThread
 from yt_wire.error import ErrorCode, YtError
@@ -203,19 +204,19 @@ class LocalCluster:
 
     def unmount_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Unmount one tablet of a table, or all, as if it had happened by itself."""
-        self._thread.ask(lambda cluster: cluster.tablets.unmount(path, _range(tablet_index)), self.name)
+        self._thread.ask(lambda cluster: cluster.tablets.unmount(UNLIMITED, path, _range(tablet_index)), self.name)
 
     def mount_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Mount one tablet, or all."""
-        self._thread.ask(lambda cluster: cluster.tablets.mount(path, _range(tablet_index)), self.name)
+        self._thread.ask(lambda cluster: cluster.tablets.mount(UNLIMITED, path, _range(tablet_index)), self.name)
 
     def freeze_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Let one tablet, or all, serve reads only."""
-        self._thread.ask(lambda cluster: cluster.tablets.freeze(path, _range(tablet_index)), self.name)
+        self._thread.ask(lambda cluster: cluster.tablets.freeze(UNLIMITED, path, _range(tablet_index)), self.name)
 
     def unfreeze_tablet(self, path: str, tablet_index: int | None = None) -> None:
         """Let one tablet, or all, serve writes again."""
-        self._thread.ask(lambda cluster: cluster.tablets.unfreeze(path, _range(tablet_index)), self.name)
+        self._thread.ask(lambda cluster: cluster.tablets.unfreeze(UNLIMITED, path, _range(tablet_index)), self.name)
 
 
 class LocalClusterSet(Mapping[str, LocalCluster]):

@@ -12,6 +12,7 @@ from queue_agent.core.queues.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAM
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.refs import CrossClusterRef
 from tests.component.change_world import CONSUMERS, QUEUES, START, World, offset_key
+from yt_local.security.permissions import UNLIMITED
 from yt_local.tables.dynamic.sorted_resharding import Sharding
 from yt_local.tables.dynamic.tablets import ALL_TABLETS, TabletRange
 from yt_wire import yson
@@ -73,7 +74,7 @@ class Steps:
         return self.random.randrange(self.world.tablet_count(queue))
 
     def some_tablets(self, path: str) -> TabletRange:
-        count = int(self.world.cluster.cypress.get(f"{path}/@tablet_count"))
+        count = int(self.world.cluster.cypress.get(UNLIMITED, f"{path}/@tablet_count"))
         index = self.random.randrange(count)
         return self.random.choice([ALL_TABLETS, TabletRange(index, index)])
 
@@ -81,13 +82,13 @@ class Steps:
         queue = self.queue()
         partition = self.partition(queue)
         rows = [{b"$tablet_index": partition, b"data": b"x" * self.random.randrange(20)}] * self.random.randrange(1, 6)
-        self.world.cluster.writer.insert_rows(queue.path, rows)
+        self.world.cluster.writer.insert_rows(UNLIMITED, queue.path, rows)
 
     def trim(self) -> None:
         queue = self.queue()
         partition = self.partition(queue)
         lower, upper = self.world.bounds(queue, partition)
-        self.world.cluster.tables.trim_rows(queue.path, partition, self.random.randint(lower, upper))
+        self.world.cluster.tables.trim_rows(UNLIMITED, queue.path, partition, self.random.randint(lower, upper))
 
     def advance(self) -> None:
         queue = self.queue()
@@ -114,33 +115,35 @@ class Steps:
 
     def delete_offset(self) -> None:
         queue = self.queue()
-        self.world.cluster.writer.delete_rows(self.consumer().path, [offset_key(queue, self.partition(queue))])
+        self.world.cluster.writer.delete_rows(
+            UNLIMITED, self.consumer().path, [offset_key(queue, self.partition(queue))]
+        )
 
     def unmount(self) -> None:
         path = self.queue().path
-        self.world.cluster.tablets.unmount(path, self.some_tablets(path))
+        self.world.cluster.tablets.unmount(UNLIMITED, path, self.some_tablets(path))
 
     def mount(self) -> None:
-        self.world.cluster.tablets.mount(self.queue().path)
+        self.world.cluster.tablets.mount(UNLIMITED, self.queue().path)
 
     def freeze(self) -> None:
         path = self.queue().path
-        self.world.cluster.tablets.freeze(path, self.some_tablets(path))
+        self.world.cluster.tablets.freeze(UNLIMITED, path, self.some_tablets(path))
 
     def unfreeze(self) -> None:
-        self.world.cluster.tablets.unfreeze(self.queue().path)
+        self.world.cluster.tablets.unfreeze(UNLIMITED, self.queue().path)
 
     def remount(self) -> None:
         path = self.queue().path
-        self.world.cluster.tablets.unmount(path)
-        self.world.cluster.tablets.mount(path)
+        self.world.cluster.tablets.unmount(UNLIMITED, path)
+        self.world.cluster.tablets.mount(UNLIMITED, path)
 
     def reshard(self) -> None:
         path = self.queue().path
-        self.world.cluster.tablets.unmount(path)
-        self.world.cluster.tablets.reshard(path, Sharding(tablet_count=self.random.randint(1, 4)))
+        self.world.cluster.tablets.unmount(UNLIMITED, path)
+        self.world.cluster.tablets.reshard(UNLIMITED, path, Sharding(tablet_count=self.random.randint(1, 4)))
         if self.random.random() < 0.7:
-            self.world.cluster.tablets.mount(path)
+            self.world.cluster.tablets.mount(UNLIMITED, path)
 
     def create_anew(self) -> None:
         queue = self.queue()
@@ -154,15 +157,15 @@ class Steps:
         self.remove_if_there(self.queue())
 
     def remove_if_there(self, queue: CrossClusterRef) -> None:
-        if self.world.cluster.cypress.exists(queue.path):
-            self.world.cluster.cypress.remove(queue.path)
+        if self.world.cluster.cypress.exists(UNLIMITED, queue.path):
+            self.world.cluster.cypress.remove(UNLIMITED, queue.path)
 
     def unmount_consumer(self) -> None:
-        self.world.cluster.tablets.unmount(self.consumer().path)
+        self.world.cluster.tablets.unmount(UNLIMITED, self.consumer().path)
 
     def mount_consumer(self) -> None:
         for consumer in CONSUMERS:
-            self.world.cluster.tablets.mount(consumer.path)
+            self.world.cluster.tablets.mount(UNLIMITED, consumer.path)
 
     def register(self) -> None:
         self.world.registrations.add(Registration(self.queue(), self.consumer(), vital=True))

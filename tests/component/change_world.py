@@ -42,6 +42,7 @@ from queue_agent.ports.passes import PassScope
 from tests.component.full_passes import assert_same_consumer, assert_same_queue, forget_consumer, forget_queue
 from tests.unguarded import unguarded_context
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
 from yt_wire import yson
 
 NAME: Final = "hume"
@@ -116,9 +117,12 @@ class World:
             self.create_queue(ref, 2, list(COLUMNS))
         for ref in CONSUMERS:
             self.cluster.cypress.create(
-                ref.path, "table", {"dynamic": True, "treat_as_queue_consumer": True, "schema": CONSUMER_SCHEMA}
+                UNLIMITED,
+                ref.path,
+                "table",
+                {"dynamic": True, "treat_as_queue_consumer": True, "schema": CONSUMER_SCHEMA},
             )
-            self.cluster.tablets.mount(ref.path)
+            self.cluster.tablets.mount(UNLIMITED, ref.path)
         self.registrations = {Registration(queue, consumer, vital=True) for queue in QUEUES for consumer in CONSUMERS}
         self.put_rows()
         self.queues = {ref: QueueController(ref, Role.LEADING, self.context, self.origins) for ref in QUEUES}
@@ -130,8 +134,8 @@ class World:
 
     def create_queue(self, ref: CrossClusterRef, tablet_count: int, columns: list[str]) -> None:
         attributes = {"dynamic": True, "schema": [COLUMNS[name] for name in columns], "tablet_count": tablet_count}
-        object_id = self.cluster.cypress.create(ref.path, "table", attributes)
-        self.cluster.tablets.mount(ref.path)
+        object_id = self.cluster.cypress.create(UNLIMITED, ref.path, "table", attributes)
+        self.cluster.tablets.mount(UNLIMITED, ref.path)
         self.queue_rows[ref] = QueueRow(
             ref, row_revision=1, object_type="table", dynamic=True, sorted=False, object_id=object_id
         )
@@ -142,14 +146,14 @@ class World:
         self.board.put_rows(StateRows(list(self.queue_rows.values()), consumers, sorted(self.registrations)))
 
     def tablet_count(self, ref: CrossClusterRef) -> int:
-        return int(self.cluster.cypress.get(f"{ref.path}/@tablet_count"))
+        return int(self.cluster.cypress.get(UNLIMITED, f"{ref.path}/@tablet_count"))
 
     def bounds(self, ref: CrossClusterRef, partition: int) -> tuple[int, int]:
         [info] = self.cluster.tables.tablet_infos(ref.path, [partition])
         return info["trimmed_row_count"], info["total_row_count"]
 
     def write_offset(self, consumer: CrossClusterRef, queue: CrossClusterRef, partition: int, **values: Any) -> None:
-        self.cluster.writer.insert_rows(consumer.path, [{**offset_key(queue, partition), **encoded(values)}])
+        self.cluster.writer.insert_rows(UNLIMITED, consumer.path, [{**offset_key(queue, partition), **encoded(values)}])
 
     async def do_passes(self) -> None:
         """A pass of every object, change-driven and in full, and whether they are the same."""

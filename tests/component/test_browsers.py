@@ -14,6 +14,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 from yt_local.proxy.faults import Scope
 from yt_local.proxy.http.browsers import AllowedBrowsers
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
 
 CREATE = json.dumps({"path": "//tmp/written", "type": "map_node"})
 ALLOWED_PAGE = "http://localhost:3000"
@@ -27,7 +28,7 @@ async def asked(browsers: AllowedBrowsers | None = None) -> AsyncIterator[tuple[
 
 
 def has_written(clusters: LocalClusters) -> bool:
-    return clusters.cluster("a").cypress.exists("//tmp/written")
+    return clusters.cluster("a").cypress.exists(UNLIMITED, "//tmp/written")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.component.change_steps import Steps
 from tests.component.change_world import CONSUMERS, NAME, QUEUES, START, Requests, World
 from yt_local.base.clock import Clock as ClusterClock
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
 from yt_wire import yson
 
 STEPS: Final = 150
@@ -47,7 +48,7 @@ async def test_the_change_driven_pass_publishes_what_a_full_pass_would(world: Wo
 
 async def test_an_idle_pass_asks_cheap_questions_only(world: World) -> None:
     for queue in QUEUES:
-        world.cluster.writer.insert_rows(queue.path, [{b"$tablet_index": 1, b"data": b"x"}] * 3)
+        world.cluster.writer.insert_rows(UNLIMITED, queue.path, [{b"$tablet_index": 1, b"data": b"x"}] * 3)
         for consumer in CONSUMERS:
             world.write_offset(consumer, queue, 1, offset=yson.Uint64(2))
     controllers: list[Controller] = [*world.queues.values(), *world.consumers.values()]

@@ -9,6 +9,8 @@ import pytest
 from yt_local.commands.command import Body
 from yt_local.formats.formats import Format
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
+from yt_local.session import Session
 from yt_wire.error import YtError
 
 
@@ -18,11 +20,13 @@ async def test_a_value_that_is_taken_is_there_after_a_restart(tmp_path: Path, fo
     kept = 0
     async with LocalClusters({"a": 0}, data_dir=tmp_path) as clusters:
         cluster = clusters.cluster("a")
-        await cluster.execute(cluster.command("create"), {"type": "document", "path": "//tmp/document"}, Body())
+        await cluster.execute(
+            Session(UNLIMITED), cluster.command("create"), {"type": "document", "path": "//tmp/document"}, Body()
+        )
         for depth in range(200, 300):
             try:
                 value = Format(format_name).read_node(b"[" * depth + b"]" * depth)
-                await cluster.execute(cluster.command("set"), {"path": path}, Body(value=value))
+                await cluster.execute(Session(UNLIMITED), cluster.command("set"), {"path": path}, Body(value=value))
             except YtError as error:
                 assert "Depth limit exceeded" in error.message
             else:
@@ -30,5 +34,7 @@ async def test_a_value_that_is_taken_is_there_after_a_restart(tmp_path: Path, fo
         assert 240 < kept < 256
     async with LocalClusters({"a": 0}, data_dir=tmp_path) as clusters:
         cluster = clusters.cluster("a")
-        answer = await cluster.execute(cluster.command("get"), {"path": path, "return_only_value": True}, Body())
+        answer = await cluster.execute(
+            Session(UNLIMITED), cluster.command("get"), {"path": path, "return_only_value": True}, Body()
+        )
         assert Format("yson").write_node(answer).count(b"[") == kept

@@ -15,6 +15,8 @@ from yt_local.cluster import Cluster
 from yt_local.commands.command import Body
 from yt_local.formats.formats import Format
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
+from yt_local.session import Session
 from yt_local.tables.query import SelectOptions
 from yt_wire import yson
 from yt_wire.error import YtError
@@ -148,12 +150,12 @@ async def cluster() -> AsyncIterator[Cluster]:
             {"type": "document", "path": "//tmp/document", "attributes": {"value": {"a": {"a": 1}}}},
             {"type": "link", "path": "//tmp/link", "attributes": {"target_path": "//tmp/document"}},
         ):
-            await cluster.execute(cluster.command("create"), parameters, Body())
+            await cluster.execute(Session(UNLIMITED), cluster.command("create"), parameters, Body())
         for number in range(LINKS):
             parameters = {"target_path": f"//tmp/link{number or ''}", "link_path": f"//tmp/link{number + 1}"}
-            await cluster.execute(cluster.command("link"), parameters, Body())
-        await cluster.execute(cluster.command("mount_table"), {"path": TABLE}, Body())
-        await cluster.execute(cluster.command("insert_rows"), {"path": TABLE}, Body(rows=ROWS))
+            await cluster.execute(Session(UNLIMITED), cluster.command("link"), parameters, Body())
+        await cluster.execute(Session(UNLIMITED), cluster.command("mount_table"), {"path": TABLE}, Body())
+        await cluster.execute(Session(UNLIMITED), cluster.command("insert_rows"), {"path": TABLE}, Body(rows=ROWS))
         yield cluster
 
 
@@ -192,9 +194,9 @@ async def test_queries(cluster: Cluster, name: str, size: int, is_explained: boo
         with counted(counts):
             try:
                 if is_explained:  # in other words, or its syntax tree would be known
-                    cluster.tables.explain(f" {query}", SelectOptions())
+                    cluster.tables.explain(UNLIMITED, f" {query}", SelectOptions())
                 else:
-                    cluster.tables.select(query)
+                    cluster.tables.select(UNLIMITED, query)
             except YtError as error:
                 assert not isinstance(error.__cause__, RecursionError)
     assert_linear(counts)
@@ -211,7 +213,7 @@ async def test_paths(cluster: Cluster, command: str) -> None:
                 parameters["queue_path"] = path
             with counted(counts):
                 try:
-                    await cluster.execute(cluster.command(command), parameters, Body(value=1))
+                    await cluster.execute(Session(UNLIMITED), cluster.command(command), parameters, Body(value=1))
                 except YtError as error:
                     assert not isinstance(error.__cause__, RecursionError), name
         assert_linear(counts)
@@ -224,7 +226,7 @@ async def test_a_long_path_is_not_copied_for_each_of_its_components(cluster: Clu
     for size in (50_000, 200_000):
         started = time.thread_time()
         with suppress(YtError):
-            await cluster.execute(cluster.command("get"), {"path": PATHS[name](size)}, Body())
+            await cluster.execute(Session(UNLIMITED), cluster.command("get"), {"path": PATHS[name](size)}, Body())
         times.append(time.thread_time() - started)
     assert times[1] < 10 * times[0] + 0.1, times
 
@@ -232,10 +234,12 @@ async def test_a_long_path_is_not_copied_for_each_of_its_components(cluster: Clu
 async def test_a_path_that_can_lead_nowhere_is_not_followed(cluster: Cluster) -> None:
     for path in ("//tmp" + "/a" * 1100, "//tmp/" + "a" * 2**20):
         with pytest.raises(YtError) as caught:
-            await cluster.execute(cluster.command("get"), {"path": path}, Body())
+            await cluster.execute(Session(UNLIMITED), cluster.command("get"), {"path": path}, Body())
         assert (caught.value.code, len(caught.value.message) < 200) == (500, True)
         assert "longer than any" in caught.value.inner_errors[0].message
-    assert await cluster.execute(cluster.command("exists"), {"path": path}, Body()) == {"value": False}
+    assert await cluster.execute(Session(UNLIMITED), cluster.command("exists"), {"path": path}, Body()) == {
+        "value": False
+    }
 
 
 @pytest.mark.parametrize("format_name", ["yson", "json"])
@@ -250,8 +254,10 @@ async def test_values(cluster: Cluster, name: str, format_name: str) -> None:
         with counted(counts):
             try:
                 value = Format(format_name).read_node(data)
-                await cluster.execute(cluster.command("set"), {"path": "//tmp/value"}, Body(value=value))
-                await cluster.execute(cluster.command("get"), {"path": "//tmp/value"}, Body())
+                await cluster.execute(
+                    Session(UNLIMITED), cluster.command("set"), {"path": "//tmp/value"}, Body(value=value)
+                )
+                await cluster.execute(Session(UNLIMITED), cluster.command("get"), {"path": "//tmp/value"}, Body())
             except YtError as error:
                 assert not isinstance(error.__cause__, RecursionError)
     assert_linear(counts)
@@ -286,5 +292,7 @@ async def test_lists_in_requests(cluster: Cluster, name: str) -> None:
     for size in (100, 200, 400):
         parameters = make(size)
         with counted(counts), suppress(YtError):
-            await cluster.execute(cluster.command(command), parameters, Body(value=parameters.get("value")))
+            await cluster.execute(
+                Session(UNLIMITED), cluster.command(command), parameters, Body(value=parameters.get("value"))
+            )
     assert_linear(counts)

@@ -24,6 +24,7 @@ from queue_agent.controllers.status.board import Board
 from queue_agent.core.discovery import writes as state_writes
 from queue_agent.isolation import Place, contained_errors
 from tests.fuzz.odd_world import NAME, odd_world
+from yt_local.security.permissions import UNLIMITED
 
 PLACES: Final[Mapping[str, tuple[Place, Any, str]]] = {
     "row": ("state_tables", state_tables, "read_queue"),
@@ -85,7 +86,7 @@ async def test_a_bug_in_any_loop_stops_no_other_object(monkeypatch: pytest.Monke
                         world.add_consumer(path_of(name), {}, [])
                     else:
                         world.add_queue(path_of(name), {"static_export_config": config})
-                world.clusters.cluster(NAME).cypress.create("//sys/queue_agents/config", "document", {})
+                world.clusters.cluster(NAME).cypress.create(UNLIMITED, "//sys/queue_agents/config", "document", {})
                 world.set("//sys/queue_agents/config", {"queue_agent": {"unknown": path_of("document")}})
                 await world.judge(running)
             world.set(

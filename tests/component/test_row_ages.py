@@ -29,6 +29,7 @@ from yt_local.base.clock import Clock
 from yt_local.cluster import Cluster
 from yt_local.runner import LocalClusters
 from yt_local.schema.rows import encode_values
+from yt_local.security.permissions import UNCHECKED, UNLIMITED
 from yt_local.store.storage import OrderedRow
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
@@ -50,7 +51,7 @@ class World:
     def write(self, partition_index: int, seconds_old: Sequence[int]) -> None:
         """Append a row for each age; ages as of `NOW`."""
         state = self.local.state
-        tablet = self.local.tables.writable_tablet(self.local.tables.open(QUEUE.path), partition_index)
+        tablet = self.local.tables.writable_tablet(self.local.tables.open(QUEUE.path, UNCHECKED), partition_index)
         ages = enumerate(seconds_old, start=tablet.total_row_count)
         with state.change():
             state.storage.append_rows(
@@ -80,8 +81,8 @@ async def world() -> AsyncIterator[World]:
         local = clusters.cluster("hume")
         attributes = {"dynamic": True, "schema": SCHEMA, "tablet_count": 2}
         with local.state.change():
-            local.cypress.create(QUEUE.path, "table", attributes)
-            local.tablets.mount(QUEUE.path)
+            local.cypress.create(UNLIMITED, QUEUE.path, "table", attributes)
+            local.tablets.mount(UNLIMITED, QUEUE.path)
         async with YtCluster("hume", ClusterConfig(proxy=clusters.addresses["hume"])) as cluster:
             yield World(local, cluster, local.resolver.node(QUEUE.path).id)
 

@@ -12,6 +12,7 @@ from tests.component.rpc_calls import Caller, calling
 from yt_local.proxy.faults import Cut, Drop, Hang, HttpStatus, Refuse, Scope
 from yt_local.proxy.rpc.services import API_METHODS
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
 from yt_wire import rpc, yson
 from yt_wire.connection import random_guid
 from yt_wire.error import ErrorCode
@@ -113,9 +114,9 @@ async def test_faults_befall_calls_as_they_do_requests(clusters: LocalClusters) 
         with cluster.faults.active(effect):
             async with calling(address) as caller:
                 assert (await caller.refusal(create)).code == ErrorCode.TRANSPORT
-        assert cluster.cypress.exists("//tmp/dropped") is executed
+        assert cluster.cypress.exists(UNLIMITED, "//tmp/dropped") is executed
         if executed:
-            cluster.cypress.remove("//tmp/dropped", recursive=True, force=True)
+            cluster.cypress.remove(UNLIMITED, "//tmp/dropped", recursive=True, force=True)
     with cluster.faults.active(Hang()) as fault:
         async with calling(address) as caller, asyncio.TaskGroup() as group:
             hanging = group.create_task(caller.refusal(GET))

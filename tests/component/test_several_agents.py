@@ -17,6 +17,7 @@ from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
 from yt_wire.farm_hash import fingerprint
 
 ROOT = "//sys/queue_agents"
@@ -46,7 +47,9 @@ class World:
 
     async def hosts(self) -> Mapping[str, str]:
         """Agents of all objects, as the mapping has them."""
-        rows = self.clusters.cluster("pythia").tables.select_rows(f"* from [{ROOT}/queue_agent_object_mapping]")
+        rows = self.clusters.cluster("pythia").tables.select_rows(
+            UNLIMITED, f"* from [{ROOT}/queue_agent_object_mapping]"
+        )
         return {row["object"].decode(): row["host"].decode() for row in rows}
 
     async def settled(self, *agents: RunningAgent) -> Mapping[str, str]:

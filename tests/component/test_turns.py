@@ -17,6 +17,8 @@ from yt_local.base.turns import TURN_SECONDS, Turns, aside, give_way
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body, Rows
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
+from yt_local.session import Session
 from yt_wire import yson
 from yt_wire.error import YtError
 
@@ -39,7 +41,7 @@ LONG_QUERIES = {
 
 
 async def ask(cluster: Cluster, command: str, body: Body | None = None, **parameters: Any) -> Any:
-    return await cluster.execute(cluster.command(command), parameters, body or Body())
+    return await cluster.execute(Session(UNLIMITED), cluster.command(command), parameters, body or Body())
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ import pytest
 
 from tests.e2e.agent_processes import END_SECONDS, LEASE, AgentProcess, Stage, running_stage
 from yt_local.proxy.request_log import LoggedRequest
+from yt_local.security.permissions import UNLIMITED
 
 SEED: Final = int(os.environ.get("AGENT_FAULTS_SEED", "20251"))
 ROUNDS: Final = int(os.environ.get("AGENT_FAULTS_ROUNDS", "1"))
@@ -138,7 +139,7 @@ async def test_no_queue_is_trimmed_by_two_and_all_are_served_whatever_happens(tm
         stage.note_trims()
         check_trims(stage)
         for queue in stage.queues:
-            object_id = f"#{stage.cluster.cypress.get(f'{queue}/@id')}"
+            object_id = f"#{stage.cluster.cypress.get(UNLIMITED, f'{queue}/@id')}"
             for request in stage.trims.values():
                 if request.parameters["path"] == object_id:
                     read = [count for instant, count in stage.read[queue] if instant < request.started]

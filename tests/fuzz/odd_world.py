@@ -27,6 +27,7 @@ from queue_agent.core.state.family import FAMILY
 from tests.component.running_agent import RunningAgent, User, running_agent
 from tests.fuzz import odd_objects as odd
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
 from yt_wire import yson
 from yt_wire.error import YtError
 
@@ -75,13 +76,13 @@ class OddWorld:
     def create(self, path: str, **attributes: Any) -> None:
         """A mounted table, made without a request: there are very many."""
         cluster = self.clusters.cluster(NAME)
-        cluster.cypress.create(path, "table", {"dynamic": True, **attributes})
-        cluster.tablets.mount(path)
+        cluster.cypress.create(UNLIMITED, path, "table", {"dynamic": True, **attributes})
+        cluster.tablets.mount(UNLIMITED, path)
 
     def add_queue(self, path: str, attributes: Mapping[str, Any]) -> None:
         """A queue of which the agent is told these attributes."""
         self.create(path, schema=_COLUMNS, auto_trim_config={"enable": True})
-        self.clusters.cluster(NAME).writer.insert_rows(path, [{b"data": b"x"}] * 3)
+        self.clusters.cluster(NAME).writer.insert_rows(UNLIMITED, path, [{b"data": b"x"}] * 3)
         self.overlay[path] = _travelled(attributes)
         self.paths[path] = "queues"
 
@@ -90,20 +91,20 @@ class OddWorld:
         self.create(path, schema=_CONSUMER_SCHEMA, treat_as_queue_consumer=True)
         for row in offsets:
             with suppress(YtError):  # not everything can be written
-                self.clusters.cluster(NAME).writer.insert_rows(path, [row])
+                self.clusters.cluster(NAME).writer.insert_rows(UNLIMITED, path, [row])
         self.overlay[path] = _travelled(attributes)
         self.paths[path] = "consumers"
 
     def set(self, path: str, value: Any) -> None:
         """Set a node or an attribute; a value that the cluster does not take is none."""
         with suppress(YtError):
-            self.clusters.cluster(NAME).cypress.set(path, value)
+            self.clusters.cluster(NAME).cypress.set(UNLIMITED, path, value)
 
     def insert(self, table: str, row: Mapping[str, Any]) -> None:
         """Put a row into a state table; one that the cluster does not take is none."""
         encoded = {name.encode(): value.encode() if isinstance(value, str) else value for name, value in row.items()}
         with suppress(YtError):
-            self.clusters.cluster(NAME).writer.insert_rows(f"{ROOT}/{table}", [encoded])
+            self.clusters.cluster(NAME).writer.insert_rows(UNLIMITED, f"{ROOT}/{table}", [encoded])
 
     @asynccontextmanager
     async def agent(self, **options: Any) -> AsyncIterator[RunningAgent]:
@@ -175,9 +176,9 @@ class OddWorld:
 
     def _write(self) -> None:
         writer = self.clusters.cluster(NAME).writer
-        writer.insert_rows(QUEUE, [{b"data": b"x"}] * 5)
+        writer.insert_rows(UNLIMITED, QUEUE, [{b"data": b"x"}] * 5)
         key = {b"queue_cluster": NAME.encode(), b"queue_path": QUEUE.encode(), b"partition_index": yson.Uint64(0)}
-        writer.insert_rows(CONSUMER, [{**key, b"offset": yson.Uint64(self._end() - 1)}])
+        writer.insert_rows(UNLIMITED, CONSUMER, [{**key, b"offset": yson.Uint64(self._end() - 1)}])
 
     def _end(self) -> int:
         [info] = self.clusters.cluster(NAME).tables.tablet_infos(QUEUE, [0])
@@ -254,8 +255,8 @@ async def odd_world() -> AsyncIterator[OddWorld]:
         await world.user.create_consumer(CONSUMER, QUEUE)
         location = HistoryLocation(ClusterConfig(proxy=address, discover_proxies=False), HISTORY)
         await init_history(location, False, lambda line: None)
-        clusters.cluster(NAME).cypress.create("//tmp/odd", "map_node", {})
-        clusters.cluster(NAME).cypress.create("//tmp/exports", "map_node", {})
+        clusters.cluster(NAME).cypress.create(UNLIMITED, "//tmp/odd", "map_node", {})
+        clusters.cluster(NAME).cypress.create(UNLIMITED, "//tmp/exports", "map_node", {})
         get_attributes = YtCluster.get_attributes
 
         async def overlaid(cluster: YtCluster, path: str, names: Collection[str]) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from queue_agent.core.state.schema import INDEX_TABLE
 from queue_agent.core.values.refs import CrossClusterRef
 from tests.fuzz import odd_objects as odd
 from tests.fuzz.odd_world import NAME, QUEUE, OddWorld, no_traceback, odd_offsets, odd_world
+from yt_local.security.permissions import UNLIMITED
 from yt_wire import yson
 
 SECONDS: Final = float(os.environ.get("FUZZ_SECONDS", "0"))
@@ -56,10 +57,10 @@ def add_object(world: OddWorld, seed: str) -> None:
             world.add_consumer(path, {}, [odd_offsets(choices) for _ in range(choices.randint(1, 3))])
         case _:
             directory = f"//tmp/exports/{seed.replace('/', '-')}"
-            world.clusters.cluster(NAME).cypress.create(directory, "map_node", {})
+            world.clusters.cluster(NAME).cypress.create(UNLIMITED, directory, "map_node", {})
             config = {"default": {**odd.GOOD_EXPORT["default"], "export_directory": directory}}
             world.add_queue(path, {"static_export_config": config})
-            queue_id = world.clusters.cluster(NAME).cypress.get(f"{path}/@id")
+            queue_id = world.clusters.cluster(NAME).cypress.get(UNLIMITED, f"{path}/@id")
             world.set(f"{directory}/@queue_static_export_destination", {"originating_queue_id": queue_id})
             world.set(f"{directory}/@queue_static_export_progress", odd.odd_progress(choices))
     if world.paths[path] == "consumers":
@@ -136,7 +137,7 @@ async def test_documents_of_the_dynamic_configuration_stop_nothing_once_they_are
         async with odd_world() as world:
             with no_traceback():
                 async with world.agent() as agent:
-                    world.clusters.cluster(NAME).cypress.create(DOCUMENT, "document", {"value": {}})
+                    world.clusters.cluster(NAME).cypress.create(UNLIMITED, DOCUMENT, "document", {"value": {}})
                     await world.judge(agent)
                     for document in (NO_TIME, *(odd.odd_document(random.Random(seed)) for seed in seeds)):
                         before = await world.looked_at_document(agent)

@@ -17,6 +17,7 @@ from yt_local.commands.command import (
 from yt_local.security.acl import Level, Verdict, check_permission_name, decide, parse_acl, parse_known_acl
 from yt_local.security.permissions import Permissions
 from yt_local.security.subjects import ROOT
+from yt_local.session import Session
 from yt_wire.error import YtError
 
 
@@ -68,17 +69,17 @@ class _SetPassword(Parameters):
     new_password_sha256: str
 
 
-async def _add_member(cluster: Cluster, parameters: _Membership, _: Body) -> Any:
-    cluster.security.add_member(parameters.group, parameters.member)
+async def _add_member(cluster: Cluster, session: Session, parameters: _Membership, _: Body) -> Any:
+    cluster.security.add_member(session.access, parameters.group, parameters.member)
     return {}
 
 
-async def _remove_member(cluster: Cluster, parameters: _Membership, _: Body) -> Any:
-    cluster.security.remove_member(parameters.group, parameters.member)
+async def _remove_member(cluster: Cluster, session: Session, parameters: _Membership, _: Body) -> Any:
+    cluster.security.remove_member(session.access, parameters.group, parameters.member)
     return {}
 
 
-async def _check_permission(cluster: Cluster, parameters: _CheckPermission, _: Body) -> Any:
+async def _check_permission(cluster: Cluster, session: Session, parameters: _CheckPermission, _: Body) -> Any:
     permission = check_permission_name(parameters.permission)
     view = cluster.view(parameters.transaction_id)
     node = view.resolver.existing(parameters.path).node
@@ -91,7 +92,9 @@ async def _check_permission(cluster: Cluster, parameters: _CheckPermission, _: B
     return shown
 
 
-async def _check_permission_by_acl(cluster: Cluster, parameters: _CheckPermissionByAcl, _: Body) -> Any:
+async def _check_permission_by_acl(
+    cluster: Cluster, session: Session, parameters: _CheckPermissionByAcl, _: Body
+) -> Any:
     permission = check_permission_name(parameters.permission)
     missing: list[str] = []
     if parameters.ignore_missing_subjects:
@@ -107,27 +110,31 @@ async def _check_permission_by_acl(cluster: Cluster, parameters: _CheckPermissio
     return {**answer, "missing_subjects": missing} if missing else answer
 
 
-async def _get_current_user(cluster: Cluster, _: _None, __: Body) -> Any:
-    return {"user": cluster.access.user}
+async def _get_current_user(cluster: Cluster, session: Session, _: _None, __: Body) -> Any:
+    return {"user": session.access.user}
 
 
-async def _issue_token(cluster: Cluster, parameters: _IssueToken, _: Body) -> Any:
-    return cluster.tokens.issue(parameters.user, parameters.password_sha256, parameters.description)
+async def _issue_token(cluster: Cluster, session: Session, parameters: _IssueToken, _: Body) -> Any:
+    return cluster.tokens.issue(session.access, parameters.user, parameters.password_sha256, parameters.description)
 
 
-async def _revoke_token(cluster: Cluster, parameters: _RevokeToken, _: Body) -> Any:
-    cluster.tokens.revoke(parameters.user, parameters.password_sha256, parameters.token_sha256)
+async def _revoke_token(cluster: Cluster, session: Session, parameters: _RevokeToken, _: Body) -> Any:
+    cluster.tokens.revoke(session.access, parameters.user, parameters.password_sha256, parameters.token_sha256)
     return {}
 
 
-async def _list_user_tokens(cluster: Cluster, parameters: _ListTokens, _: Body) -> Any:
-    return cluster.tokens.list(parameters.user, parameters.password_sha256, with_metadata=parameters.with_metadata)
+async def _list_user_tokens(cluster: Cluster, session: Session, parameters: _ListTokens, _: Body) -> Any:
+    return cluster.tokens.list(
+        session.access, parameters.user, parameters.password_sha256, with_metadata=parameters.with_metadata
+    )
 
 
-async def _set_user_password(cluster: Cluster, parameters: _SetPassword, _: Body) -> Any:
+async def _set_user_password(cluster: Cluster, session: Session, parameters: _SetPassword, _: Body) -> Any:
     if not parameters.new_password_sha256:
         raise YtError("The new password must not be empty")
-    cluster.tokens.set_password(parameters.user, parameters.current_password_sha256, parameters.new_password_sha256)
+    cluster.tokens.set_password(
+        session.access, parameters.user, parameters.current_password_sha256, parameters.new_password_sha256
+    )
     return {}
 
 

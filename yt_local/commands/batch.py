@@ -8,6 +8,7 @@ from pydantic import Field
 
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body, Command, Parameters, volatile
+from yt_local.session import Session
 from yt_wire.error import YtError
 
 
@@ -22,7 +23,7 @@ class _Batch(Parameters):
     mutation_id: str | None = None
 
 
-async def _execute_batch(cluster: Cluster, parameters: _Batch, _: Body) -> Any:
+async def _execute_batch(cluster: Cluster, session: Session, parameters: _Batch, _: Body) -> Any:
     commands = [_light(cluster.command(request.command)) for request in parameters.requests]
     results = []
     for position, (command, request) in enumerate(zip(commands, parameters.requests, strict=True)):
@@ -31,7 +32,7 @@ async def _execute_batch(cluster: Cluster, parameters: _Batch, _: Body) -> Any:
             # Each change is known again by itself; answers of reads need not be kept for a repeat of the batch.
             request_parameters = {"mutation_id": f"{parameters.mutation_id}/{position}", **request_parameters}
         try:
-            output = await cluster.execute(command, request_parameters, Body(value=request.input))
+            output = await cluster.execute(session, command, request_parameters, Body(value=request.input))
         except YtError as error:
             results.append({"error": error.to_map()})
         else:

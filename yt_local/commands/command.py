@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Typ
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
 from yt_local.formats.formats import YSON_TEXT, Format
+from yt_local.session import Session
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.guid import NULL_GUID, Guid
@@ -89,7 +90,7 @@ class Prerequisites(Parameters):
     prerequisite_transaction_ids: list[str] = Field(default_factory=list)
     prerequisite_revisions: list[RevisionPrerequisite] = Field(default_factory=list)
 
-    def check(self, cluster: Cluster) -> None:
+    def check(self, cluster: Cluster, session: Session) -> None:
         """YtError 1000 unless the transactions are there, and the nodes as they are said to be."""
         cluster.transactions.check_prerequisites(self.prerequisite_transaction_ids)
         for wanted in self.prerequisite_revisions:
@@ -155,8 +156,8 @@ P = TypeVar("P", bound=Parameters)
 class Command:
     """One entry of the table.
 
-    `run` gets the cluster, the parsed parameters and the body; it returns a YSON value, or `Rows` if the output is
-    tabular, or a `Stream` if the output may be large.
+    `run` gets the cluster, who asks, the parsed parameters and the body. It returns a YSON value, or `Rows` if the
+    output is tabular, or a `Stream` if the output may be large.
     """
 
     name: str
@@ -165,7 +166,7 @@ class Command:
     is_volatile: bool
     is_heavy: bool
     parameters: type[Parameters]
-    run: Callable[[Cluster, Any, Body], Awaitable[Any]]
+    run: Callable[[Cluster, Session, Any, Body], Awaitable[Any]]
     changes: bool = False
     """Whether a repeat must not be done again; some commands are volatile and only read all the same."""
     transactions: TransactionUse = "refused"
@@ -189,7 +190,7 @@ class Command:
             "is_heavy": self.is_heavy,
         }
 
-    async def execute(self, cluster: Cluster, parameters: Mapping[str, Any], body: Body) -> Any:
+    async def execute(self, cluster: Cluster, session: Session, parameters: Mapping[str, Any], body: Body) -> Any:
         """Check the parameters and run.
 
         Raises:
@@ -200,8 +201,10 @@ class Command:
             raise YtError(f"No such transaction {transaction_id}", ErrorCode.NO_SUCH_TRANSACTION)
         parsed = self._parse(parameters)
         if isinstance(parsed, Prerequisites):
-            parsed.check(cluster)
-        answer = await self.run(cluster, parsed, body)
+            parsed.check(cluster, session)
+        if isinstance(parsed, Transactional) and parsed.transaction_id is not None:
+            session = cluster.session_of(session.access.user, parsed.transaction_id)
+        answer = await self.run(cluster, session, parsed, body)
         if isinstance(parsed, Transactional):
             parsed.touch(cluster)
         return answer
@@ -232,7 +235,7 @@ def tablet_transaction(cluster: Cluster, transaction_id: str | None) -> TabletTr
 def light(
     name: str,
     parameters: type[P],
-    run: Callable[[Cluster, P, Body], Awaitable[Any]],
+    run: Callable[[Cluster, Session, P, Body], Awaitable[Any]],
     *,
     transactions: TransactionUse = "refused",
 ) -> Command:
@@ -252,7 +255,7 @@ def light(
 def volatile(
     name: str,
     parameters: type[P],
-    run: Callable[[Cluster, P, Body], Awaitable[Any]],
+    run: Callable[[Cluster, Session, P, Body], Awaitable[Any]],
     *,
     input_type: Kind = "null",
     is_heavy: bool = False,
@@ -276,7 +279,7 @@ def volatile(
 def tabular(
     name: str,
     parameters: type[P],
-    run: Callable[[Cluster, P, Body], Awaitable[Any]],
+    run: Callable[[Cluster, Session, P, Body], Awaitable[Any]],
     *,
     input_type: Kind = "null",
     transactions: TransactionUse = "refused",

@@ -22,6 +22,7 @@ from yt_local.cypress.marked_tables import MARKED_TABLES, create_marked_table
 from yt_local.cypress.subtrees import CopyOptions
 from yt_local.cypress.transaction_objects import is_versioned
 from yt_local.security.security import OBJECT_TYPES
+from yt_local.session import Session
 from yt_local.store.model import Node
 from yt_local.store.replicated_types import TABLE_REPLICA
 from yt_wire.error import ErrorCode, YtError
@@ -110,30 +111,30 @@ class _Lock(_Path):
         return LockRequest(self.mode)
 
 
-async def _get(cluster: Cluster, parameters: _Read, _: Body) -> Any:
-    view = cluster.view(parameters.transaction_id)
-    value = await cluster.get(view, parameters.path, parameters.attributes, parameters.max_size)
+async def _get(cluster: Cluster, session: Session, parameters: _Read, _: Body) -> Any:
+    view = cluster.view(session.transaction_id)
+    value = await cluster.get(session, view, parameters.path, parameters.attributes, parameters.max_size)
     return value if parameters.return_only_value else {"value": value}
 
 
-async def _list(cluster: Cluster, parameters: _Read, _: Body) -> Any:
-    view = cluster.view(parameters.transaction_id)
-    names = await cluster.list(view, parameters.path, parameters.attributes, parameters.max_size)
+async def _list(cluster: Cluster, session: Session, parameters: _Read, _: Body) -> Any:
+    view = cluster.view(session.transaction_id)
+    names = await cluster.list(session, view, parameters.path, parameters.attributes, parameters.max_size)
     return names if parameters.return_only_value else {"value": names}
 
 
-async def _exists(cluster: Cluster, parameters: _Path, _: Body) -> Any:
-    return {"value": await cluster.exists(cluster.view(parameters.transaction_id), parameters.path)}
+async def _exists(cluster: Cluster, session: Session, parameters: _Path, _: Body) -> Any:
+    return {"value": await cluster.exists(session, cluster.view(session.transaction_id), parameters.path)}
 
 
-async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
+async def _create(cluster: Cluster, session: Session, parameters: _Create, _: Body) -> Any:
     if parameters.path is None and parameters.type in OBJECT_TYPES:
         object_id = cluster.security.create(
-            parameters.type, parameters.attributes, ignore_existing=parameters.ignore_existing
+            session.access, parameters.type, parameters.attributes, ignore_existing=parameters.ignore_existing
         )
         return {"object_id": object_id}
     if parameters.type == TABLE_REPLICA:
-        return {"object_id": cluster.replicas.create(parameters.attributes)}
+        return {"object_id": cluster.replicas.create(session.access, parameters.attributes)}
     if parameters.path is None:
         raise YtError(f'Cannot create an object of type "{parameters.type}" without a path')
     options = {
@@ -142,12 +143,13 @@ async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
         "lock_existing": parameters.lock_existing,
         "force": parameters.force,
     }
-    view = cluster.view(parameters.transaction_id)
+    view = cluster.view(session.transaction_id)
     if parameters.type in MARKED_TABLES:
         node_id = create_marked_table(
             view.state,
             view.cypress,
             view.tablets,
+            session.access,
             parameters.path,
             parameters.type,
             parameters.attributes,
@@ -155,6 +157,7 @@ async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
         )
         return {"node_id": node_id}
     node_id = view.cypress.create(
+        session.access,
         parameters.path,
         parameters.type,
         parameters.attributes,
@@ -164,35 +167,35 @@ async def _create(cluster: Cluster, parameters: _Create, _: Body) -> Any:
     return {"node_id": node_id}
 
 
-async def _set(cluster: Cluster, parameters: _Set, body: Body) -> Any:
-    cypress = cluster.view(parameters.transaction_id).cypress
-    cypress.set(parameters.path, body.value, recursive=parameters.recursive, force=parameters.force)
+async def _set(cluster: Cluster, session: Session, parameters: _Set, body: Body) -> Any:
+    cypress = cluster.view(session.transaction_id).cypress
+    cypress.set(session.access, parameters.path, body.value, recursive=parameters.recursive, force=parameters.force)
     return {}
 
 
-async def _multiset_attributes(cluster: Cluster, parameters: _SetAttributes, body: Body) -> Any:
+async def _multiset_attributes(cluster: Cluster, session: Session, parameters: _SetAttributes, body: Body) -> Any:
     if not isinstance(body.value, dict):
         raise YtError("multiset_attributes needs a map of attributes")
-    cypress = cluster.view(parameters.transaction_id).cypress
-    cypress.multiset_attributes(parameters.path, body.value, force=parameters.force)
+    cypress = cluster.view(session.transaction_id).cypress
+    cypress.multiset_attributes(session.access, parameters.path, body.value, force=parameters.force)
     return {}
 
 
-async def _remove(cluster: Cluster, parameters: _Remove, _: Body) -> Any:
-    cypress = cluster.view(parameters.transaction_id).cypress
-    cypress.remove(parameters.path, recursive=parameters.recursive, force=parameters.force)
+async def _remove(cluster: Cluster, session: Session, parameters: _Remove, _: Body) -> Any:
+    cypress = cluster.view(session.transaction_id).cypress
+    cypress.remove(session.access, parameters.path, recursive=parameters.recursive, force=parameters.force)
     return {}
 
 
-async def _copy(cluster: Cluster, parameters: _Copy, _: Body) -> Any:
-    return _copied(cluster, parameters, move=False)
+async def _copy(cluster: Cluster, session: Session, parameters: _Copy, _: Body) -> Any:
+    return _copied(cluster, session, parameters, move=False)
 
 
-async def _move(cluster: Cluster, parameters: _Copy, _: Body) -> Any:
-    return _copied(cluster, parameters, move=True)
+async def _move(cluster: Cluster, session: Session, parameters: _Copy, _: Body) -> Any:
+    return _copied(cluster, session, parameters, move=True)
 
 
-def _copied(cluster: Cluster, parameters: _Copy, *, move: bool) -> Any:
+def _copied(cluster: Cluster, session: Session, parameters: _Copy, *, move: bool) -> Any:
     kept = {
         "account": parameters.preserve_account,
         "owner": parameters.preserve_owner,
@@ -210,12 +213,15 @@ def _copied(cluster: Cluster, parameters: _Copy, *, move: bool) -> Any:
         lock_existing=parameters.lock_existing,
         keep={name for name, wanted in kept.items() if wanted},
     )
-    cypress = cluster.view(parameters.transaction_id).cypress
-    return {"node_id": cypress.copy(parameters.source_path, parameters.destination_path, options, move=move)}
+    cypress = cluster.view(session.transaction_id).cypress
+    return {
+        "node_id": cypress.copy(session.access, parameters.source_path, parameters.destination_path, options, move=move)
+    }
 
 
-async def _link(cluster: Cluster, parameters: _Link, _: Body) -> Any:
-    node_id = cluster.view(parameters.transaction_id).cypress.link(
+async def _link(cluster: Cluster, session: Session, parameters: _Link, _: Body) -> Any:
+    node_id = cluster.view(session.transaction_id).cypress.link(
+        session.access,
         parameters.target_path,
         parameters.link_path,
         recursive=parameters.recursive,
@@ -226,30 +232,32 @@ async def _link(cluster: Cluster, parameters: _Link, _: Body) -> Any:
     return {"node_id": node_id}
 
 
-async def _lock(cluster: Cluster, parameters: _Lock, _: Body) -> Any:
+async def _lock(cluster: Cluster, session: Session, parameters: _Lock, _: Body) -> Any:
     request = parameters.request
-    transaction_id, node = _to_lock(cluster, parameters, "read" if parameters.mode is LockMode.SNAPSHOT else "write")
+    transaction_id, node = _to_lock(
+        cluster, session, parameters, "read" if parameters.mode is LockMode.SNAPSHOT else "write"
+    )
     result = cluster.transactions.lock(transaction_id, node, request, waitable=parameters.waitable)
     return {"lock_id": result.lock.id, "node_id": node.id, "revision": unsigned(result.revision)}
 
 
-async def _unlock(cluster: Cluster, parameters: _Path, _: Body) -> Any:
-    transaction_id, node = _to_lock(cluster, parameters, "read")
+async def _unlock(cluster: Cluster, session: Session, parameters: _Path, _: Body) -> Any:
+    transaction_id, node = _to_lock(cluster, session, parameters, "read")
     cluster.transactions.unlock(transaction_id, node)
     return {}
 
 
-def _to_lock(cluster: Cluster, parameters: _Path, permission: str) -> tuple[str, Node]:
+def _to_lock(cluster: Cluster, session: Session, parameters: _Path, permission: str) -> tuple[str, Node]:
     """The transaction a lock is for, and the node; YtError unless the user has the permission there."""
     if parameters.transaction_id is None:
         raise YtError("A valid master transaction is required")
-    view = cluster.view(parameters.transaction_id)
+    view = cluster.view(session.transaction_id)
     target = view.resolver.existing(parameters.path)
     if target.attribute is not None or target.inside:
         raise YtError(f"Method is not supported: {parameters.path} is no node to lock", ErrorCode.NO_SUCH_METHOD)
     if not is_versioned(target.node.type):
         raise YtError(f'Cannot lock objects of type "{target.node.type}"')
-    view.access.check(target.node, permission)
+    session.access.check(target.node, permission)
     return parameters.transaction_id, target.node
 
 

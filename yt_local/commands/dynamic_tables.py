@@ -24,6 +24,7 @@ from yt_local.commands.command import (
 )
 from yt_local.formats.row_output import ValueRows
 from yt_local.schema.retention import Retention
+from yt_local.session import Session
 from yt_local.tables.dynamic.row_locks import LOCK_TYPES, LockName
 from yt_local.tables.dynamic.tablet_transaction import Atomicity
 from yt_local.tables.query import SelectOptions
@@ -90,8 +91,9 @@ class _Trim(Parameters):
     trimmed_row_count: Int64
 
 
-async def _insert_rows(cluster: Cluster, parameters: _Insert, body: Body) -> Any:
+async def _insert_rows(cluster: Cluster, session: Session, parameters: _Insert, body: Body) -> Any:
     cluster.writer.insert_rows(
+        session.access,
         parameters.path,
         body.rows,
         update=parameters.update,
@@ -104,8 +106,9 @@ async def _insert_rows(cluster: Cluster, parameters: _Insert, body: Body) -> Any
     return {}
 
 
-async def _delete_rows(cluster: Cluster, parameters: _Write, body: Body) -> Any:
+async def _delete_rows(cluster: Cluster, session: Session, parameters: _Write, body: Body) -> Any:
     cluster.writer.delete_rows(
+        session.access,
         parameters.path,
         body.rows,
         atomicity=parameters.atomicity,
@@ -115,15 +118,15 @@ async def _delete_rows(cluster: Cluster, parameters: _Write, body: Body) -> Any:
     return {}
 
 
-async def _lock_rows(cluster: Cluster, parameters: _Lock, body: Body) -> Any:
+async def _lock_rows(cluster: Cluster, session: Session, parameters: _Lock, body: Body) -> Any:
     transaction = cluster.tablet_transactions.get(parameters.transaction_id or str(NULL_GUID))
     cluster.writer.lock_rows(
-        parameters.path, body.rows, parameters.locks, LOCK_TYPES[parameters.lock_type], transaction
+        session.access, parameters.path, body.rows, parameters.locks, LOCK_TYPES[parameters.lock_type], transaction
     )
     return {}
 
 
-async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Rows:
+async def _lookup_rows(cluster: Cluster, session: Session, parameters: _Lookup, body: Body) -> Rows:
     selectors, attributes = parameters.path.columns_and_ranges, parameters.path.attributes
     if selectors.startswith("{") or "columns" in attributes:
         raise YtError('Columns cannot be specified with table path, use "column_names" instead')
@@ -135,6 +138,7 @@ async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Row
         retention = Retention.of(parameters.retention_config or {})
         return Rows(
             cluster.tables.lookup_versions(
+                session.access,
                 path,
                 body.rows,
                 column_names=column_names,
@@ -145,12 +149,17 @@ async def _lookup_rows(cluster: Cluster, parameters: _Lookup, body: Body) -> Row
         )
     return Rows(
         cluster.tables.lookup_rows(
-            path, body.rows, column_names=column_names, keep_missing_rows=keep_missing, timestamp=timestamp
+            session.access,
+            path,
+            body.rows,
+            column_names=column_names,
+            keep_missing_rows=keep_missing,
+            timestamp=timestamp,
         )
     )
 
 
-async def _select_rows(cluster: Cluster, parameters: _Select, _: Body) -> Rows:
+async def _select_rows(cluster: Cluster, session: Session, parameters: _Select, _: Body) -> Rows:
     options = SelectOptions(
         parameters.input_row_limit,
         parameters.output_row_limit,
@@ -162,20 +171,24 @@ async def _select_rows(cluster: Cluster, parameters: _Select, _: Body) -> Rows:
     timestamp = _read_timestamp(cluster, parameters)
     result = await cluster.turns.run(
         lambda: cluster.tables.select(
-            parameters.query, placeholder_values=parameters.placeholder_values, options=options, timestamp=timestamp
+            session.access,
+            parameters.query,
+            placeholder_values=parameters.placeholder_values,
+            options=options,
+            timestamp=timestamp,
         )
     )
     statistics = asdict(result.statistics) if parameters.enable_statistics else {}
     return Rows(ValueRows(result.columns, result.rows), statistics)
 
 
-async def _explain_query(cluster: Cluster, parameters: _Explain, _: Body) -> Any:
+async def _explain_query(cluster: Cluster, session: Session, parameters: _Explain, _: Body) -> Any:
     options = SelectOptions(
         allow_full_scan=parameters.allow_full_scan,
         allow_join_without_index=parameters.allow_join_without_index,
         syntax_version=parameters.syntax_version,
     )
-    plan = await cluster.turns.run(lambda: cluster.tables.explain(parameters.query, options))
+    plan = await cluster.turns.run(lambda: cluster.tables.explain(session.access, parameters.query, options))
     return {"udf_registry_path": "//sys/udfs", "query": plan}
 
 
@@ -187,8 +200,8 @@ def _read_timestamp(cluster: Cluster, parameters: _Lookup | _Select) -> int | No
     return transaction.read_timestamp
 
 
-async def _trim_rows(cluster: Cluster, parameters: _Trim, _: Body) -> Any:
-    cluster.tables.trim_rows(parameters.path, parameters.tablet_index, parameters.trimmed_row_count)
+async def _trim_rows(cluster: Cluster, session: Session, parameters: _Trim, _: Body) -> Any:
+    cluster.tables.trim_rows(session.access, parameters.path, parameters.tablet_index, parameters.trimmed_row_count)
     return {}
 
 

@@ -17,6 +17,7 @@ from yt_local.commands.command import (
     Transactional,
     volatile,
 )
+from yt_local.session import Session
 from yt_local.tables.static.files import FileCache, FileUpload, file_node, read_bytes
 
 _Size = Annotated[int, Field(ge=0, lt=2**63)]
@@ -44,9 +45,12 @@ class _PutToCache(_GetFromCache):
     path: PathParameter
 
 
-async def _write_file(cluster: Cluster, parameters: _WriteFile, body: Body) -> Any:
+async def _write_file(cluster: Cluster, session: Session, parameters: _WriteFile, body: Body) -> Any:
     file = FileUpload(
-        lambda: cluster.view(parameters.transaction_id), parameters.path, compute_md5=parameters.compute_md5
+        lambda: cluster.view(session.transaction_id),
+        session.access.user,
+        parameters.path,
+        compute_md5=parameters.compute_md5,
     )
     assert body.pieces is not None
     with file.upload:
@@ -57,21 +61,21 @@ async def _write_file(cluster: Cluster, parameters: _WriteFile, body: Body) -> A
     return {}
 
 
-async def _read_file(cluster: Cluster, parameters: _ReadFile, _: Body) -> Stream:
-    view = cluster.view(parameters.transaction_id)
+async def _read_file(cluster: Cluster, session: Session, parameters: _ReadFile, _: Body) -> Stream:
+    view = cluster.view(session.transaction_id)
     node = file_node(view, parameters.path.bare)
-    view.access.check(node, "read")
+    session.access.check(node, "read")
     pieces = read_bytes(cluster.state, node, parameters.offset or 0, parameters.length)
     return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces))
 
 
-async def _get_file_from_cache(cluster: Cluster, parameters: _GetFromCache, _: Body) -> Any:
-    return FileCache(cluster.view(parameters.transaction_id), parameters.cache_path).find(parameters.md5)
+async def _get_file_from_cache(cluster: Cluster, session: Session, parameters: _GetFromCache, _: Body) -> Any:
+    return FileCache(cluster.view(session.transaction_id), session.access, parameters.cache_path).find(parameters.md5)
 
 
-async def _put_file_to_cache(cluster: Cluster, parameters: _PutToCache, _: Body) -> Any:
+async def _put_file_to_cache(cluster: Cluster, session: Session, parameters: _PutToCache, _: Body) -> Any:
     with cluster.state.change():
-        cache = FileCache(cluster.view(parameters.transaction_id), parameters.cache_path)
+        cache = FileCache(cluster.view(session.transaction_id), session.access, parameters.cache_path)
         return cache.put(parameters.path, parameters.md5)
 
 

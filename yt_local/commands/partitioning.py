@@ -8,6 +8,7 @@ from pydantic import Field
 
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body, Command, RichPathParameter, Transactional, light
+from yt_local.session import Session
 from yt_local.tables.static.partitioning import Piece, partition_table
 from yt_wire.error import YtError
 
@@ -22,14 +23,14 @@ class _Partition(Transactional):
     adjust_data_weight_per_partition: bool = True
 
 
-async def _partition(cluster: Cluster, parameters: _Partition, _: Body) -> Any:
+async def _partition(cluster: Cluster, session: Session, parameters: _Partition, _: Body) -> Any:
     if parameters.partition_mode == "sorted":
         raise YtError("Sorted partitioning is not supported yet")
-    view = cluster.view(parameters.transaction_id)
+    view = cluster.view(session.transaction_id)
     pieces = [
         piece
         for path in parameters.paths
-        for piece in partition_table(view, path, parameters.data_weight_per_partition)
+        for piece in partition_table(view, session.access, path, parameters.data_weight_per_partition)
     ]
     step = 1
     if parameters.max_partition_count is not None and len(pieces) > parameters.max_partition_count:

@@ -19,6 +19,7 @@ from yt_local.commands.command import (
     volatile,
 )
 from yt_local.queues.queues import BatchLimits
+from yt_local.session import Session
 
 
 class _Registration(Parameters):
@@ -79,33 +80,38 @@ class _Push(_Session):
     transaction_id: TransactionId = None
 
 
-async def _register(cluster: Cluster, parameters: _Register, _: Body) -> Any:
+async def _register(cluster: Cluster, session: Session, parameters: _Register, _: Body) -> Any:
     cluster.registrations.register(
-        parameters.queue_path, parameters.consumer_path, vital=parameters.vital, partitions=parameters.partitions
+        session.access,
+        parameters.queue_path,
+        parameters.consumer_path,
+        vital=parameters.vital,
+        partitions=parameters.partitions,
     )
     return {}
 
 
-async def _unregister(cluster: Cluster, parameters: _Registration, _: Body) -> Any:
-    cluster.registrations.unregister(parameters.queue_path, parameters.consumer_path)
+async def _unregister(cluster: Cluster, session: Session, parameters: _Registration, _: Body) -> Any:
+    cluster.registrations.unregister(session.access, parameters.queue_path, parameters.consumer_path)
     return {}
 
 
-async def _list_registrations(cluster: Cluster, parameters: _ListRegistrations, _: Body) -> Any:
+async def _list_registrations(cluster: Cluster, session: Session, parameters: _ListRegistrations, _: Body) -> Any:
     return cluster.registrations.list(parameters.queue_path, parameters.consumer_path)
 
 
-async def _pull_queue(cluster: Cluster, parameters: _Pull, _: Body) -> Rows:
+async def _pull_queue(cluster: Cluster, session: Session, parameters: _Pull, _: Body) -> Rows:
     return Rows(
         cluster.queues.pull(
-            parameters.queue_path, parameters.partition_index, parameters.offset or 0, parameters.limits
+            session.access, parameters.queue_path, parameters.partition_index, parameters.offset or 0, parameters.limits
         )
     )
 
 
-async def _pull_queue_consumer(cluster: Cluster, parameters: _PullConsumer, _: Body) -> Rows:
+async def _pull_queue_consumer(cluster: Cluster, session: Session, parameters: _PullConsumer, _: Body) -> Rows:
     return Rows(
         cluster.queues.pull_for_consumer(
+            session.access,
             parameters.consumer_path,
             parameters.queue_path,
             parameters.partition_index,
@@ -115,8 +121,9 @@ async def _pull_queue_consumer(cluster: Cluster, parameters: _PullConsumer, _: B
     )
 
 
-async def _advance(cluster: Cluster, parameters: _Advance, _: Body) -> Any:
+async def _advance(cluster: Cluster, session: Session, parameters: _Advance, _: Body) -> Any:
     cluster.queues.advance(
+        session.access,
         parameters.consumer_path,
         parameters.queue_path,
         parameters.partition_index,
@@ -128,19 +135,22 @@ async def _advance(cluster: Cluster, parameters: _Advance, _: Body) -> Any:
     return {}
 
 
-async def _create_session(cluster: Cluster, parameters: _CreateSession, _: Body) -> Any:
+async def _create_session(cluster: Cluster, session: Session, parameters: _CreateSession, _: Body) -> Any:
     return cluster.producers.create_session(
-        parameters.producer_path, parameters.queue_path, parameters.session_id, parameters.user_meta
+        session.access, parameters.producer_path, parameters.queue_path, parameters.session_id, parameters.user_meta
     )
 
 
-async def _remove_session(cluster: Cluster, parameters: _Session, _: Body) -> Any:
-    cluster.producers.remove_session(parameters.producer_path, parameters.queue_path, parameters.session_id)
+async def _remove_session(cluster: Cluster, session: Session, parameters: _Session, _: Body) -> Any:
+    cluster.producers.remove_session(
+        session.access, parameters.producer_path, parameters.queue_path, parameters.session_id
+    )
     return {}
 
 
-async def _push(cluster: Cluster, parameters: _Push, body: Body) -> Any:
+async def _push(cluster: Cluster, session: Session, parameters: _Push, body: Body) -> Any:
     return cluster.producers.push(
+        session.access,
         parameters.producer_path,
         parameters.queue_path,
         parameters.session_id,

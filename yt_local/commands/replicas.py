@@ -6,6 +6,8 @@ from typing import Any, Final, Literal
 
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body, Command, Int64, Parameters, PathParameter, light, volatile
+from yt_local.security.permissions import UNCHECKED
+from yt_local.session import Session
 from yt_local.store.replicated_types import REPLICATED_TABLE
 from yt_local.tables.dynamic.tablet_keys import key_to_yson
 from yt_wire.error import YtError
@@ -30,8 +32,9 @@ class _PivotKeys(Parameters):
     path: PathParameter
 
 
-async def _alter_table_replica(cluster: Cluster, parameters: _Alter, _: Body) -> Any:
+async def _alter_table_replica(cluster: Cluster, session: Session, parameters: _Alter, _: Body) -> Any:
     cluster.replicas.alter(
+        session.access,
         parameters.replica_id,
         {
             "enabled": parameters.enabled,
@@ -44,8 +47,8 @@ async def _alter_table_replica(cluster: Cluster, parameters: _Alter, _: Body) ->
     return {}
 
 
-async def _get_in_sync_replicas(cluster: Cluster, parameters: _InSync, body: Body) -> Any:
-    table = cluster.tables.open(parameters.path)
+async def _get_in_sync_replicas(cluster: Cluster, session: Session, parameters: _InSync, body: Body) -> Any:
+    table = cluster.tables.open(parameters.path, UNCHECKED)
     if table.node.type != REPLICATED_TABLE:
         raise YtError(f"Table {parameters.path} is not replicated")
     if not parameters.all_keys:
@@ -59,8 +62,8 @@ async def _get_in_sync_replicas(cluster: Cluster, parameters: _InSync, body: Bod
     ]
 
 
-async def _get_table_pivot_keys(cluster: Cluster, parameters: _PivotKeys, _: Body) -> Any:
-    table = cluster.tables.open_sorted(parameters.path)
+async def _get_table_pivot_keys(cluster: Cluster, session: Session, parameters: _PivotKeys, _: Body) -> Any:
+    table = cluster.tables.open_sorted(parameters.path, UNCHECKED)
     return [key_to_yson(table.schema.key_columns, tablet.pivot_key) for tablet in cluster.state.tablets(table.node.id)]
 
 

@@ -13,6 +13,7 @@ from yt_local.commands.command import (
     light,
     unsigned,
 )
+from yt_local.session import Session
 from yt_local.tables.static.read_ranges import selection_attributes
 from yt_wire import yson
 
@@ -33,23 +34,23 @@ class _ParsePath(Parameters):
     path: RichPathParameter
 
 
-async def _generate_timestamp(cluster: Cluster, _: _None, __: Body) -> Any:
+async def _generate_timestamp(cluster: Cluster, session: Session, _: _None, __: Body) -> Any:
     with cluster.state.change():
         return {"timestamp": unsigned(cluster.state.timestamps.next())}
 
 
-async def _discover_proxies(cluster: Cluster, parameters: _DiscoverProxies, _: Body) -> Any:
+async def _discover_proxies(cluster: Cluster, session: Session, parameters: _DiscoverProxies, _: Body) -> Any:
     address = {"http": cluster.http_address, "rpc": cluster.rpc_address}.get(parameters.type)
     return {"proxies": [address] if address is not None and parameters.role == DEFAULT_ROLE else []}
 
 
-async def _parse_ypath(_: Cluster, parameters: _ParsePath, __: Body) -> Any:
+async def _parse_ypath(_: Cluster, session: Session, parameters: _ParsePath, __: Body) -> Any:
     path = parameters.path
     attributes = {**path.attributes, **selection_attributes(path)}
     return {"path": yson.with_attributes(path.bare, attributes) if attributes else path.bare}
 
 
-async def _get_supported_features(_: Cluster, __: _None, ___: Body) -> Any:
+async def _get_supported_features(_: Cluster, session: Session, __: _None, ___: Body) -> Any:
     return {"features": {}}
 
 

@@ -19,6 +19,7 @@ from yt_local.commands.command import (
     volatile,
 )
 from yt_local.formats.row_streams import InputRow, row_reader
+from yt_local.session import Session
 from yt_local.tables.static.chunk_writer import BLOCK_ROWS
 from yt_local.tables.static.concatenation import concatenate
 from yt_local.tables.static.read_ranges import parse_selection
@@ -69,11 +70,15 @@ class _Concatenate(Transactional):
     destination_path: RichPathParameter
 
 
-async def _write_table(cluster: Cluster, parameters: _WriteTable, body: Body) -> Any:
+async def _write_table(cluster: Cluster, session: Session, parameters: _WriteTable, body: Body) -> Any:
     writer = parameters.table_writer
     limits = WeightLimits(writer.max_row_weight, writer.max_key_weight)
     table = TableUpload(
-        lambda: cluster.view(parameters.transaction_id), parameters.path, limits, writer.desired_chunk_size
+        lambda: cluster.view(session.transaction_id),
+        session.access.user,
+        parameters.path,
+        limits,
+        writer.desired_chunk_size,
     )
     with table.upload:
         async for rows in _batches(body):
@@ -95,10 +100,10 @@ async def _batches(body: Body) -> AsyncIterator[Sequence[InputRow]]:
         yield held[start : start + BLOCK_ROWS]
 
 
-async def _read_table(cluster: Cluster, parameters: _ReadTable, _: Body) -> Stream:
-    view = cluster.view(parameters.transaction_id)
+async def _read_table(cluster: Cluster, session: Session, parameters: _ReadTable, _: Body) -> Stream:
+    view = cluster.view(session.transaction_id)
     node = view.resolver.node(parameters.path.bare)
-    view.access.check(node, "read")
+    session.access.check(node, "read")
     selection = parse_selection(parameters.path)
     source = open_source(cluster.state, node, parameters.path)
     ranges = source.locate(selection)
@@ -107,8 +112,14 @@ async def _read_table(cluster: Cluster, parameters: _ReadTable, _: Body) -> Stre
     return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces), response_parameters(ranges))
 
 
-async def _concatenate(cluster: Cluster, parameters: _Concatenate, _: Body) -> Any:
-    concatenate(cluster.view, parameters.transaction_id, parameters.source_paths, parameters.destination_path)
+async def _concatenate(cluster: Cluster, session: Session, parameters: _Concatenate, _: Body) -> Any:
+    concatenate(
+        cluster.view,
+        session.access.user,
+        parameters.transaction_id,
+        parameters.source_paths,
+        parameters.destination_path,
+    )
     return {}
 
 

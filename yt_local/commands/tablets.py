@@ -17,6 +17,8 @@ from yt_local.commands.command import (
     Transactional,
     volatile,
 )
+from yt_local.security.permissions import UNCHECKED, Access
+from yt_local.session import Session
 from yt_local.tables.dynamic.sorted_resharding import Sharding
 from yt_local.tables.dynamic.tablets import TabletRange
 from yt_wire.error import YtError
@@ -66,28 +68,31 @@ class _Path(Parameters):
     path: PathParameter
 
 
-async def _mount(cluster: Cluster, parameters: _Mount, _: Body) -> Any:
-    cluster.tablets.mount(parameters.path, parameters.chosen, freeze=parameters.freeze, cell_id=parameters.cell_id)
+async def _mount(cluster: Cluster, session: Session, parameters: _Mount, _: Body) -> Any:
+    cluster.tablets.mount(
+        session.access, parameters.path, parameters.chosen, freeze=parameters.freeze, cell_id=parameters.cell_id
+    )
     return {}
 
 
-async def _unmount(cluster: Cluster, parameters: _Unmount, _: Body) -> Any:
-    cluster.tablets.unmount(parameters.path, parameters.chosen, force=parameters.force)
+async def _unmount(cluster: Cluster, session: Session, parameters: _Unmount, _: Body) -> Any:
+    cluster.tablets.unmount(session.access, parameters.path, parameters.chosen, force=parameters.force)
     return {}
 
 
-def _simple(name: str, verb: Callable[[Cluster], Callable[[str, TabletRange], None]]) -> Command:
-    async def run(cluster: Cluster, parameters: _Range, _: Body) -> Any:
-        verb(cluster)(parameters.path, parameters.chosen)
+def _simple(name: str, verb: Callable[[Cluster], Callable[[Access, str, TabletRange], None]]) -> Command:
+    async def run(cluster: Cluster, session: Session, parameters: _Range, _: Body) -> Any:
+        verb(cluster)(session.access, parameters.path, parameters.chosen)
         return {}
 
     return volatile(name, _Range, run, transactions="ignored")
 
 
-async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
+async def _reshard(cluster: Cluster, session: Session, parameters: _Reshard, _: Body) -> Any:
     if (parameters.tablet_count is None) == (parameters.pivot_keys is None):
         raise YtError('Exactly one of "tablet_count" and "pivot_keys" must be given')
     cluster.tablets.reshard(
+        session.access,
         parameters.path,
         Sharding(parameters.pivot_keys, parameters.tablet_count, parameters.uniform),
         parameters.chosen,
@@ -97,13 +102,15 @@ async def _reshard(cluster: Cluster, parameters: _Reshard, _: Body) -> Any:
     return {}
 
 
-async def _alter(cluster: Cluster, parameters: _Alter, _: Body) -> Any:
-    tablets = cluster.view(parameters.transaction_id).tablets
-    tablets.alter(parameters.path, parameters.schema_, parameters.dynamic, parameters.upstream_replica_id)
+async def _alter(cluster: Cluster, session: Session, parameters: _Alter, _: Body) -> Any:
+    tablets = cluster.view(session.transaction_id).tablets
+    tablets.alter(
+        session.access, parameters.path, parameters.schema_, parameters.dynamic, parameters.upstream_replica_id
+    )
     return {}
 
 
-async def _get_tablet_infos(cluster: Cluster, parameters: _TabletInfos, _: Body) -> Any:
+async def _get_tablet_infos(cluster: Cluster, session: Session, parameters: _TabletInfos, _: Body) -> Any:
     infos = cluster.tables.tablet_infos(
         parameters.path, parameters.tablet_indexes, request_errors=parameters.request_errors
     )
@@ -111,8 +118,8 @@ async def _get_tablet_infos(cluster: Cluster, parameters: _TabletInfos, _: Body)
     return {"tablets": [{**info, **errors} for info in infos]}
 
 
-async def _get_tablet_errors(cluster: Cluster, parameters: _Path, _: Body) -> Any:
-    table = cluster.tables.open(parameters.path)
+async def _get_tablet_errors(cluster: Cluster, session: Session, parameters: _Path, _: Body) -> Any:
+    table = cluster.tables.open(parameters.path, UNCHECKED)
     errors = {
         replica.id: [error.to_map() for error in cluster.replication.errors(replica)]
         for replica in cluster.replication.replicas(table.node.id)

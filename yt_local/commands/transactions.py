@@ -18,6 +18,7 @@ from yt_local.commands.command import (
     unsigned,
     volatile,
 )
+from yt_local.session import Session
 from yt_local.tables.dynamic.tablet_transaction import Atomicity
 from yt_local.tables.dynamic.tablet_transactions import DEFAULT_TIMEOUT
 from yt_wire.error import YtError
@@ -62,16 +63,16 @@ class _Ping(_Transaction):
 
 
 class _Commit(Prerequisites, _Transaction):
-    def check(self, cluster: Cluster) -> None:
+    def check(self, cluster: Cluster, session: Session) -> None:
         """As for others; without its prerequisites the transaction is over."""
         try:
-            super().check(cluster)
+            super().check(cluster, session)
         except YtError:
-            _end(cluster, self.required_id)
+            _end(cluster, session, self.required_id)
             raise
 
 
-async def _start(cluster: Cluster, parameters: _Start, _: Body) -> Any:
+async def _start(cluster: Cluster, session: Session, parameters: _Start, _: Body) -> Any:
     deadline = None if parameters.deadline is None else parameters.deadline.timestamp()
     if parameters.type == "master":
         transaction_id = cluster.transactions.start(
@@ -80,7 +81,7 @@ async def _start(cluster: Cluster, parameters: _Start, _: Body) -> Any:
             parent_id=parameters.transaction_id,
             prerequisite_ids=parameters.prerequisite_transaction_ids,
             attributes=parameters.attributes,
-            owner=cluster.access.user,
+            owner=session.access.user,
         ).id
         return {"transaction_id": transaction_id}
     if parameters.transaction_id is not None:
@@ -95,7 +96,7 @@ async def _start(cluster: Cluster, parameters: _Start, _: Body) -> Any:
     return {"transaction_id": transaction.id}
 
 
-async def _ping(cluster: Cluster, parameters: _Ping, _: Body) -> Any:
+async def _ping(cluster: Cluster, session: Session, parameters: _Ping, _: Body) -> Any:
     if parameters.transaction_id is None:
         return {}
     if _is_of_tablets(parameters.transaction_id):
@@ -105,32 +106,32 @@ async def _ping(cluster: Cluster, parameters: _Ping, _: Body) -> Any:
     return {}
 
 
-async def _commit(cluster: Cluster, parameters: _Commit, _: Body) -> Any:
+async def _commit(cluster: Cluster, session: Session, parameters: _Commit, _: Body) -> Any:
     if _is_of_tablets(parameters.required_id):
         timestamp = cluster.tablet_transactions.commit(parameters.required_id)
     else:
-        _check_owner(cluster, parameters.required_id)
+        _check_owner(cluster, session, parameters.required_id)
         timestamp = cluster.transactions.commit(parameters.required_id)
     return {"primary_commit_timestamp": unsigned(timestamp), "commit_timestamps": {}}
 
 
-async def _abort(cluster: Cluster, parameters: _Transaction, _: Body) -> Any:
-    _end(cluster, parameters.required_id)
+async def _abort(cluster: Cluster, session: Session, parameters: _Transaction, _: Body) -> Any:
+    _end(cluster, session, parameters.required_id)
     return {}
 
 
-def _end(cluster: Cluster, transaction_id: str) -> None:
+def _end(cluster: Cluster, session: Session, transaction_id: str) -> None:
     if _is_of_tablets(transaction_id):
         cluster.tablet_transactions.abort(transaction_id)
     else:
-        _check_owner(cluster, transaction_id)
+        _check_owner(cluster, session, transaction_id)
         cluster.transactions.abort(transaction_id)
 
 
-def _check_owner(cluster: Cluster, transaction_id: str) -> None:
+def _check_owner(cluster: Cluster, session: Session, transaction_id: str) -> None:
     """YtError 11000 if there is no such master transaction, 901 if the user may not end it."""
     transaction = cluster.state.versions.transaction(transaction_id)
-    cluster.access.check(cluster.state.node(transaction.id), "write")
+    session.access.check(cluster.state.node(transaction.id), "write")
 
 
 def _is_of_tablets(transaction_id: str) -> bool:

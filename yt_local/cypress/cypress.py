@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 from yt_local.cypress.attributes import Attributes, instant
 from yt_local.cypress.cypress_reader import CypressReader
@@ -48,13 +48,9 @@ class Cypress(CypressReader):
         self._subjects = Subjects(state)
         self._places = NodePlaces(state, resolver, self._subtrees, self._subjects)
 
-    def acting_as(self, access: Access) -> Self:
-        view = super().acting_as(access)
-        view._places = self._places.acting_as(access)
-        return view
-
     def create(
         self,
+        access: Access,
         path: str,
         node_type: str,
         attributes: Mapping[str, Any],
@@ -70,6 +66,7 @@ class Cypress(CypressReader):
             raise YtError(f'Cannot create an object of type "{node_type}" at {path}: unknown or unsupported type')
         if node_type == "link":
             return self.link(
+                access,
                 target_path(attributes),
                 path,
                 recursive=recursive,
@@ -87,13 +84,13 @@ class Cypress(CypressReader):
                         " to be created",
                         ErrorCode.ALREADY_EXISTS,
                     )
-                return self._places.existing(found, lock_existing)
+                return self._places.existing(access, found, lock_existing)
             if found:
-                self._places.make_room(found, path, force)
-            parent, name = self._places.place(path, recursive)
+                self._places.make_room(access, found, path, force)
+            parent, name = self._places.place(access, path, recursive)
             if not ACCESS_CONTROL.isdisjoint(attributes):
-                self._access.check(parent, "administer")
-            node = self._places.owned(new_node(self._state, node_type, parent.id, name))
+                access.check(parent, "administer")
+            node = self._places.owned(access, new_node(self._state, node_type, parent.id, name))
             if node_type == ORCHID:
                 check_addresses(attributes)
             user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
@@ -108,40 +105,40 @@ class Cypress(CypressReader):
             if node.table and node.table.dynamic and node_type != CHAOS_REPLICATED_TABLE:
                 self._tablets.create(node, attributes)
             for key, value in user_attributes.items():
-                self._access.check_owner(key, value)
+                access.check_owner(key, value)
                 node = self._attributes.with_value(node, key, value)
             self._state.put_node(node)
             return node.id
 
-    def set(self, path: str, value: Any, *, recursive: bool = False, force: bool = False) -> None:
+    def set(self, access: Access, path: str, value: Any, *, recursive: bool = False, force: bool = False) -> None:
         """Give a node, an attribute or a place inside a document a value; a node that is not there is created."""
         with self._state.change():
             target = self._resolver.resolve(path, follow_last=False)
             if target.wildcard:
                 raise resolve_error(path, YtError("Unexpected wildcard in YPath", ErrorCode.RESOLVE))
             if target.attribute is not None:
-                self._set_attribute(target, path, value, force)
+                self._set_attribute(access, target, path, value, force)
             elif target.inside:
                 _check_writable(target.node)
-                self._access.check(target.node, "write")
+                access.check(target.node, "write")
                 where = self._resolver.path_of(target.node)
                 changed = set_inside(target.node.value, target.inside, value, where, recursive=recursive)
                 self._replace(replace(target.node, value=changed))
             elif target.missing:
-                parent, name = self._places.place(path, recursive)
-                self._create_from_value(parent.id, name, value)
+                parent, name = self._places.place(access, path, recursive)
+                self._create_from_value(access, parent.id, name, value)
             else:
-                self._replace_value(target.node, path, value, force)
+                self._replace_value(access, target.node, path, value, force)
 
-    def multiset_attributes(self, path: str, values: Mapping[str, Any], *, force: bool = False) -> None:
+    def multiset_attributes(self, access: Access, path: str, values: Mapping[str, Any], *, force: bool = False) -> None:
         """Set several attributes at once, others stay; `path` is that of the node, with or without `/@`."""
         with self._state.change():
             found = node = self._resolver.node(path.removesuffix("/@"))
             for name, value in values.items():
-                node = self._with_value(node, name, value)
-            self._change_attributes(found, node, force=force)
+                node = self._with_value(access, node, name, value)
+            self._change_attributes(access, found, node, force=force)
 
-    def remove(self, path: str, *, recursive: bool = False, force: bool = False) -> None:
+    def remove(self, access: Access, path: str, *, recursive: bool = False, force: bool = False) -> None:
         """Remove a node, an attribute, a key of a document, or, with `/*`, all children."""
         with self._state.change():
             target = self._resolver.resolve(path, follow_last=False)
@@ -149,43 +146,44 @@ class Cypress(CypressReader):
                 if not force:
                     raise missing_child(path, self._resolver.path_of(target.node), target.missing[0])
             elif target.wildcard:
-                self._remove_all(target, path)
+                self._remove_all(access, target, path)
             elif target.attribute is not None:
-                self._remove_attribute(target, path, force)
+                self._remove_attribute(access, target, path, force)
             elif target.inside:
                 _check_writable(target.node)
-                self._remove_inside(target, force)
+                self._remove_inside(access, target, force)
             else:
-                self._remove_node(target.node, recursive)
+                self._remove_node(access, target.node, recursive)
 
-    def copy(self, source: str, destination: str, options: CopyOptions, *, move: bool = False) -> str:
+    def copy(self, access: Access, source: str, destination: str, options: CopyOptions, *, move: bool = False) -> str:
         """Copy or move a subtree; returns the id of the node at the destination, a new one even after a move."""
         _check_options(options.ignore_existing, options.force, options.lock_existing)
         with self._state.change():
             node = self._resolver.node(source)
-            self._access.check_subtree(node, "full_read")
+            access.check_subtree(node, "full_read")
             if move:
-                self._places.check_removal(node)
+                self._places.check_removal(access, node)
             self._subtrees.check_can_travel(node, move)
             found = self._places.find(destination)
             if found and options.ignore_existing:
-                return self._places.existing(found, options.lock_existing)
+                return self._places.existing(access, found, options.lock_existing)
             if found and node.id in self._subtrees.lineage(found):
                 raise YtError("Cannot copy or move a node to itself or to its descendant")
             if found and found.id in self._subtrees.lineage(node):
                 raise YtError(f"Cannot copy or move {source} over {destination}, which it is part of")
             if found:
-                self._places.make_room(found, destination, options.force)
-            parent, name = self._places.place(destination, options.recursive)
+                self._places.make_room(access, found, destination, options.force)
+            parent, name = self._places.place(access, destination, options.recursive)
             if node.id in self._subtrees.lineage(parent):
                 raise YtError("Cannot copy or move a node to its descendant")
-            fresh = self._subtrees.copy(node, parent.id, name, options.keep, move, self._access.user)
+            fresh = self._subtrees.copy(node, parent.id, name, options.keep, move, access.user)
             if move:
                 self._subtrees.delete(node)
             return fresh
 
     def link(
         self,
+        access: Access,
         target_path: str,
         link_path: str,
         *,
@@ -201,11 +199,13 @@ class Cypress(CypressReader):
                 self._resolver.node(target_path)
             found = self._places.find(link_path)
             if found and ignore_existing and found.type == "link":
-                return self._places.existing(found, lock_existing)
+                return self._places.existing(access, found, lock_existing)
             if found:
-                self._places.make_room(found, link_path, force)
-            parent, name = self._places.place(link_path, recursive)
-            node = replace(self._places.owned(new_node(self._state, "link", parent.id, name)), value=target_path)
+                self._places.make_room(access, found, link_path, force)
+            parent, name = self._places.place(access, link_path, recursive)
+            node = replace(
+                self._places.owned(access, new_node(self._state, "link", parent.id, name)), value=target_path
+            )
             self._state.put_node(node)
             try:
                 self._resolver.resolve(link_path)
@@ -226,13 +226,13 @@ class Cypress(CypressReader):
             self._state.put_node(replace(node, name=name, attributes=dict(attributes)))
             return node.id
 
-    def _with_value(self, node: Node, name: str, value: Any) -> Node:
+    def _with_value(self, access: Access, node: Node, name: str, value: Any) -> Node:
         """The node, which is there, with an attribute set, once that is locked."""
-        self._access.check(node, attribute_permission(name))
+        access.check(node, attribute_permission(name))
         if name in (EXPIRATION_TIME, EXPIRATION_TIMEOUT):
             self._places.check_not_builtin(node)
-            self._access.check_subtree(node, "remove")
-        self._access.check_owner(name, value)
+            access.check_subtree(node, "remove")
+        access.check_owner(name, value)
         self._attributes.lock(node, name)
         return self._attributes.with_value(node, name, value)
 
@@ -243,13 +243,13 @@ class Cypress(CypressReader):
             self._attributes.lock(node, name)
         return bare
 
-    def _change_attributes(self, old: Node, new: Node, *, force: bool) -> None:
+    def _change_attributes(self, access: Access, old: Node, new: Node, *, force: bool) -> None:
         """Put a node with other attributes in place of what it was."""
         self._update(new, attributes=True)
         if new.name != old.name:
             self._subjects.rename(old.name, new.name)
         if not force and any(old.attributes.get(name) != new.attributes.get(name) for name in ACCESS_CONTROL):
-            self._access.check_reversible(self._state.node(new.id))
+            access.check_reversible(self._state.node(new.id))
 
     def _replace(self, node: Node) -> None:
         self._state.lock(node, EXCLUSIVE)
@@ -271,22 +271,22 @@ class Cypress(CypressReader):
             )
         )
 
-    def _create_from_value(self, parent_id: str, name: str, value: Any) -> None:
-        node = self._places.owned(new_node(self._state, node_type_of(value), parent_id, name))
+    def _create_from_value(self, access: Access, parent_id: str, name: str, value: Any) -> None:
+        node = self._places.owned(access, new_node(self._state, node_type_of(value), parent_id, name))
         for key, item in yson.attributes_of(value).items():
             if key in ACCESS_CONTROL:
-                self._access.check(self._state.node(parent_id), "administer")
-            self._access.check_owner(key, item)
+                access.check(self._state.node(parent_id), "administer")
+            access.check_owner(key, item)
             node = self._attributes.with_value(node, key, item)
         if node.type == "map_node":
             self._state.put_node(node)
             for key, item in value.items():
-                self._create_from_value(node.id, child_name(key), item)
+                self._create_from_value(access, node.id, child_name(key), item)
         else:
             self._state.put_node(replace(node, value=yson.plain(value)))
 
-    def _replace_value(self, node: Node, path: str, value: Any, force: bool) -> None:
-        self._access.check(node, "write")
+    def _replace_value(self, access: Access, node: Node, path: str, value: Any, force: bool) -> None:
+        access.check(node, "write")
         if node.type == "document":
             self._replace(replace(node, value=value))
             return
@@ -299,19 +299,19 @@ class Cypress(CypressReader):
         if self._state.root and node.id == self._state.root.id:
             raise YtError("Node / cannot be replaced")
         if node.type == "map_node":
-            self._access.check_below(node, "remove")
+            access.check_below(node, "remove")
             self._places.check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
             for key, item in value.items():
-                self._create_from_value(node.id, child_name(key), item)
+                self._create_from_value(access, node.id, child_name(key), item)
         else:
             self._state.lock(node, EXCLUSIVE)
             node = replace(node, value=yson.plain(value))
         for name, item in yson.attributes_of(value).items():
-            node = self._with_value(node, name, item)
+            node = self._with_value(access, node, name, item)
         self._update(node)
 
-    def _set_attribute(self, target: Target, path: str, value: Any, force: bool) -> None:
+    def _set_attribute(self, access: Access, target: Target, path: str, value: Any, force: bool) -> None:
         if target.missing:
             raise missing_child(path, self._resolver.path_of(target.node), target.missing[0])
         node = target.node
@@ -319,28 +319,28 @@ class Cypress(CypressReader):
         if not target.attribute:
             if not isinstance(value, dict):
                 raise YtError(f"Attributes of {path} must be given as a map")
-            self._access.check(node, "write")
+            access.check(node, "write")
             node = self._without_attributes(node)
             for name, item in value.items():
-                node = self._with_value(node, name, item)
+                node = self._with_value(access, node, name, item)
             if not value and node == target.node:
                 return  # nothing is locked
         else:
             name, *keys = target.attribute
             if keys:
                 value = set_inside(self._attributes.get(node, name, path), keys, value, f"@{name}")
-            node = self._with_value(node, name, value)
-        self._change_attributes(target.node, node, force=force)
+            node = self._with_value(access, node, name, value)
+        self._change_attributes(access, target.node, node, force=force)
 
-    def _remove_all(self, target: Target, path: str) -> None:
+    def _remove_all(self, access: Access, target: Target, path: str) -> None:
         node = target.node
-        self._access.check(node, *(CHANGE_CHILDREN if node.type == "map_node" else ("write",)))
+        access.check(node, *(CHANGE_CHILDREN if node.type == "map_node" else ("write",)))
         if target.attribute is not None:
             bare = self._without_attributes(node)
             if bare != node:
                 self._update(bare, attributes=True)
         elif node.type == "map_node":
-            self._access.check_below(node, "remove")
+            access.check_below(node, "remove")
             self._places.check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
         elif node.type in ("list_node", "document"):
@@ -349,8 +349,8 @@ class Cypress(CypressReader):
         else:
             raise resolve_error(path, YtError(f"Node {path} cannot have children", ErrorCode.RESOLVE))
 
-    def _remove_inside(self, target: Target, force: bool) -> None:
-        self._access.check(target.node, "write")
+    def _remove_inside(self, access: Access, target: Target, force: bool) -> None:
+        access.check(target.node, "write")
         where = self._resolver.path_of(target.node)
         try:
             value = remove_inside(target.node.value, target.inside, where)
@@ -360,12 +360,12 @@ class Cypress(CypressReader):
             raise
         self._replace(replace(target.node, value=value))
 
-    def _remove_attribute(self, target: Target, path: str, force: bool) -> None:
+    def _remove_attribute(self, access: Access, target: Target, path: str, force: bool) -> None:
         assert target.attribute is not None
         if not target.attribute:
             raise YtError(f"Cannot remove all attributes by {path}: put a wildcard behind it")
         name, *keys = target.attribute
-        self._access.check(target.node, attribute_permission(name))
+        access.check(target.node, attribute_permission(name))
         self._attributes.check_removable(target.node, name, inside=bool(keys))
         try:
             if keys:
@@ -378,14 +378,14 @@ class Cypress(CypressReader):
             if force and error.code == ErrorCode.RESOLVE:
                 return
             raise
-        self._change_attributes(target.node, node, force=force)
+        self._change_attributes(access, target.node, node, force=force)
 
-    def _remove_node(self, node: Node, recursive: bool) -> None:
+    def _remove_node(self, access: Access, node: Node, recursive: bool) -> None:
         if node.parent_id is None:
             raise YtError(f"Node {self._resolver.path_of(node)} cannot be removed")
         if node.type in SUBJECT_TYPES and node.name in BUILTIN:
             raise YtError(f'Cannot remove a built-in {node.type} "{node.name}"')
-        self._places.check_removal(node)
+        self._places.check_removal(access, node)
         if not recursive and node.type == "map_node" and self._state.children(node.id):
             raise YtError(f"Cannot remove non-empty composite node {self._resolver.path_of(node)}")
         self._subtrees.delete(node)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Self
-
 from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.tree_state import TreeState
-from yt_local.security.permissions import UNLIMITED, Access, Permissions
+from yt_local.security.permissions import Permissions
 from yt_local.tables.dynamic.tablets import Tablets
 from yt_local.tables.replication.replication import Replication
 from yt_local.tables.static.content_attributes import find_chunk_object
@@ -26,18 +23,9 @@ class CypressView:
 
     def __init__(self, state: TreeState, replication: Replication | None = None) -> None:
         self.state = state
-        self.access = UNLIMITED
         committed = state.committed
         self.resolver = Resolver(state, lambda object_id: find_chunk_object(committed, self.resolver, object_id))
         self.permissions = Permissions(state, self.resolver)
         self.attributes = Attributes(state, self.resolver, replication or Replication(committed, ClusterDirectory()))
         self.tablets = Tablets(state, self.resolver)
         self.cypress = Cypress(state, self.resolver, self.attributes, self.tablets)
-
-    def acting_as(self, access: Access) -> Self:
-        """The same view, for one user."""
-        view = copy.copy(self)
-        view.access = access
-        view.tablets = self.tablets.acting_as(access)
-        view.cypress = self.cypress.acting_as(access)
-        return view

@@ -10,6 +10,7 @@ from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.tree_state import TreeState
 from yt_local.queues.consumers import CONSUMER_SCHEMA
 from yt_local.queues.producers import PRODUCER_SCHEMA
+from yt_local.security.permissions import Access
 from yt_local.tables.dynamic.tablets import Tablets
 from yt_wire import yson
 
@@ -33,6 +34,7 @@ def create_marked_table(
     state: TreeState,
     cypress: Cypress,
     tablets: Tablets,
+    access: Access,
     path: str,
     kind: str,
     attributes: Mapping[str, Any],
@@ -42,6 +44,6 @@ def create_marked_table(
     marked = MARKED_TABLES[kind]
     all_attributes = {**attributes, "dynamic": True, "schema": marked.schema, marked.mark: True}
     with state.change():
-        table_id = cypress.create(path, "table", all_attributes, **options)
-        tablets.mount(f"#{table_id}")
+        table_id = cypress.create(access, path, "table", all_attributes, **options)
+        tablets.mount(access, f"#{table_id}")
     return table_id

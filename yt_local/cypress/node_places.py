@@ -10,13 +10,13 @@ from yt_local.cypress.resolver import Resolver, missing_child, resolve_error
 from yt_local.cypress.subtrees import Subtrees
 from yt_local.cypress.transaction_objects import MAP_KINDS
 from yt_local.cypress.tree_state import TreeState
-from yt_local.security.permissions import CHANGE_CHILDREN, SCHEMAS, Guarded
+from yt_local.security.permissions import CHANGE_CHILDREN, SCHEMAS, Access
 from yt_local.security.subjects import ROOT, Subjects
 from yt_local.store.model import Node
 from yt_wire.error import ErrorCode, YtError
 
 
-class NodePlaces(Guarded):
+class NodePlaces:
     """What commands that make and remove nodes have in common."""
 
     def __init__(self, state: TreeState, resolver: Resolver, subtrees: Subtrees, subjects: Subjects) -> None:
@@ -32,16 +32,16 @@ class NodePlaces(Guarded):
             raise resolve_error(path, YtError("A node is expected", ErrorCode.RESOLVE))
         return None if target.missing else target.node
 
-    def make_room(self, found: Node, path: str, force: bool) -> None:
+    def make_room(self, access: Access, found: Node, path: str, force: bool) -> None:
         """Remove what stands where a node is to be put; YtError 501 without `force`."""
         if not force:
             raise YtError(f"Node {path} already exists", ErrorCode.ALREADY_EXISTS)
         if found.parent_id is None:
             raise YtError(f"Node {self._resolver.path_of(found)} cannot be replaced")
-        self.check_removal(found)
+        self.check_removal(access, found)
         self._subtrees.delete(found)
 
-    def place(self, path: str, recursive: bool) -> tuple[Node, str]:
+    def place(self, access: Access, path: str, recursive: bool) -> tuple[Node, str]:
         """Parent and name for a node to be made at a path, where there is none."""
         target = self._resolver.resolve(path, follow_last=False)
         assert target.missing, "room has been made"
@@ -51,26 +51,26 @@ class NodePlaces(Guarded):
             raise YtError(f"Node {self._resolver.path_of(node)} cannot have other children than it has")
         if between and not recursive:
             raise missing_child(path, self._resolver.path_of(node), between[0])
-        self._access.check(node, *CHANGE_CHILDREN)
+        access.check(node, *CHANGE_CHILDREN)
         if self._subjects.is_map(node):
             raise YtError(f"Objects of {self._resolver.path_of(node)} are created by their name, without a path")
         for key in between:
-            child = self.owned(new_node(self._state, "map_node", node.id, key))
+            child = self.owned(access, new_node(self._state, "map_node", node.id, key))
             self._state.put_node(child)
             node = child
         return node, name
 
-    def owned(self, node: Node) -> Node:
+    def owned(self, access: Access, node: Node) -> Node:
         """A new node as that of the user who makes it; root's are not marked."""
-        user = self._access.user
+        user = access.user
         return node if user == ROOT else replace(node, attributes={**node.attributes, "owner": user})
 
-    def check_removal(self, node: Node) -> None:
+    def check_removal(self, access: Access, node: Node) -> None:
         """YtError unless the user may remove a node with all below it."""
         self.check_not_builtin(node)
-        self._access.check_subtree(node, "remove")
+        access.check_subtree(node, "remove")
         if node.parent_id is not None and node.type not in SCHEMAS:
-            self._access.check(self._state.node(node.parent_id), *CHANGE_CHILDREN)
+            access.check(self._state.node(node.parent_id), *CHANGE_CHILDREN)
 
     def check_not_builtin(self, *nodes: Node) -> None:
         """YtError if a cluster cannot be without one of the nodes."""
@@ -79,9 +79,9 @@ class NodePlaces(Guarded):
             if path in BUILTIN_NODES:
                 raise YtError(f"Cannot remove built-in node {path}")
 
-    def existing(self, node: Node, lock: bool) -> str:
+    def existing(self, access: Access, node: Node, lock: bool) -> str:
         """Id of a node that stays, locked if that is wanted."""
         if lock:
-            self._access.check(node, "write")
+            access.check(node, "write")
             self._state.lock(node, EXCLUSIVE)
         return node.id

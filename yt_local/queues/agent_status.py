@@ -9,6 +9,7 @@ from yt_local.cypress.attributes import AgentAttribute, Attributes
 from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.resolver import Resolver
 from yt_local.queues.orchid_gateway import OrchidGateway
+from yt_local.security.permissions import UNLIMITED
 from yt_local.store.model import Node
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.ypath import escape_literal
@@ -48,12 +49,12 @@ class AgentStatus:
         """From the own cluster's connection; if it has no such stage, from any other's."""
         for cluster in self._clusters():
             path = f"{_CLUSTERS}/{escape_literal(cluster)}/queue_agent/stages/{escape_literal(stage)}/addresses"
-            if self._cypress.exists(path):
-                addresses: Sequence[str] = self._cypress.get(path)
+            if self._cypress.exists(UNLIMITED, path):
+                addresses: Sequence[str] = self._cypress.get(UNLIMITED, path)
                 return addresses
         raise YtError(f'Queue agent stage "{stage}" is not found', ErrorCode.GENERIC)
 
     def _clusters(self) -> Iterator[str]:
         yield self._cluster_name
-        if self._cypress.exists(_CLUSTERS):
-            yield from (name for name in self._cypress.list(_CLUSTERS) if name != self._cluster_name)
+        if self._cypress.exists(UNLIMITED, _CLUSTERS):
+            yield from (name for name in self._cypress.list(UNLIMITED, _CLUSTERS) if name != self._cluster_name)

@@ -9,6 +9,7 @@ from yt_local.base.clock import NULL_TIMESTAMP
 from yt_local.queues.registrations import Reference
 from yt_local.schema.keys import Row
 from yt_local.schema.schema import parse_schema
+from yt_local.security.permissions import Check
 from yt_local.tables.dynamic.open_tables import Table
 from yt_local.tables.dynamic.tables import DynamicTables
 from yt_wire import yson
@@ -77,14 +78,14 @@ class Consumer:
         return offset, written
 
 
-def open_consumer(tables: DynamicTables, consumer: Reference, permission: str) -> Consumer:
+def open_consumer(tables: DynamicTables, consumer: Reference, check: Check) -> Consumer:
     """Open a consumer's table.
 
     Raises:
         YtError: its schema is not a consumer's, or goes with a name where there is none, or the other way round; the
             user lacks the permission.
     """
-    table = tables.open(consumer.path, permission)
+    table = tables.open(consumer.path, check)
     is_multi = table.schema in _variants(MULTI_CONSUMER_SCHEMA)
     if not is_multi and table.schema not in _variants(CONSUMER_SCHEMA):
         raise YtError(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from yt_local.cypress.resolver import Resolver
 from yt_local.queues.consumers import key_column
 from yt_local.schema.keys import Row
 from yt_local.schema.row_errors import parse_rows
 from yt_local.schema.schema import parse_schema
-from yt_local.security.permissions import Access, Guarded
+from yt_local.security.permissions import Access, Check
 from yt_local.tables.dynamic.open_tables import Table
 from yt_local.tables.dynamic.table_writer import TableWriter
 from yt_local.tables.dynamic.tables import DynamicTables
@@ -46,7 +46,7 @@ class Session:
     user_meta: yson.Yson
 
 
-class Producers(Guarded):
+class Producers:
     """Producer commands of one cluster; they work on its own tables only."""
 
     def __init__(self, cluster_name: str, resolver: Resolver, tables: DynamicTables, writer: TableWriter) -> None:
@@ -55,17 +55,11 @@ class Producers(Guarded):
         self._tables = tables
         self._writer = writer
 
-    def acting_as(self, access: Access) -> Self:
-        view = super().acting_as(access)
-        view._tables = self._tables.acting_as(access)
-        view._writer = self._writer.acting_as(access)
-        return view
-
     def create_session(
-        self, producer_path: RichPath, queue_path: RichPath, session_id: str, user_meta: yson.Yson
+        self, access: Access, producer_path: RichPath, queue_path: RichPath, session_id: str, user_meta: yson.Yson
     ) -> dict[str, Any]:
         """Begin a session, or fence off whoever had it before by raising its epoch."""
-        table = self._open_producer(producer_path.bare, "write")
+        table = self._open_producer(producer_path.bare, access.to("write"))
         found = self._find_session(table, queue_path, session_id)
         session = Session(
             epoch=found.epoch + 1 if found else 0,
@@ -80,14 +74,15 @@ class Producers(Guarded):
             "user_meta": session.user_meta,
         }
 
-    def remove_session(self, producer_path: RichPath, queue_path: RichPath, session_id: str) -> None:
+    def remove_session(self, access: Access, producer_path: RichPath, queue_path: RichPath, session_id: str) -> None:
         """Forget a session; it may never have been."""
-        table = self._open_producer(producer_path.bare, "write")
+        table = self._open_producer(producer_path.bare, access.to("write"))
         key = zip(table.schema.key_columns, self._key(queue_path, session_id), strict=True)
-        self._writer.delete_rows(table.path, [{column.name.encode(): value for column, value in key}])
+        self._writer.delete_rows(access, table.path, [{column.name.encode(): value for column, value in key}])
 
     def push(
         self,
+        access: Access,
         producer_path: RichPath,
         queue_path: RichPath,
         session_id: str,
@@ -115,8 +110,8 @@ class Producers(Guarded):
         Raises:
             YtError: 3101 and 3102 for a wrong epoch, 3103 for sequence numbers that do not grow.
         """
-        producer = self._valid("producer", producer_path, self._open_producer)
-        queue = self._valid("queue", queue_path, self._tables.open_ordered)
+        producer = self._valid("producer", producer_path, self._open_producer, access)
+        queue = self._valid("queue", queue_path, self._tables.open_ordered, access)
         timestamp = transaction.read_timestamp if transaction else None
         session = self._find_session(producer, queue_path, session_id, timestamp)
         if session is None:
@@ -146,16 +141,15 @@ class Producers(Guarded):
             "skipped_row_count": len(rows) - len(new),
         }
 
-    def _valid(self, role: str, path: RichPath, opened: Any) -> Table:
+    def _valid(self, role: str, path: RichPath, opened: Callable[[str, Check], Table], access: Access) -> Table:
         try:
             self._resolver.node(path.bare)
         except YtError as error:
             raise YtError(f"Path {path.bare} does not point to a valid {role}", inner_errors=[error]) from error
-        table: Table = opened(path.bare, "write")
-        return table
+        return opened(path.bare, access.to("write"))
 
-    def _open_producer(self, path: str, permission: str) -> Table:
-        table = self._tables.open_sorted(path, permission)
+    def _open_producer(self, path: str, check: Check) -> Table:
+        table = self._tables.open_sorted(path, check)
         if table.schema != parse_schema(PRODUCER_SCHEMA):
             raise YtError(
                 "Table schema is not recognized as a valid producer schema",

@@ -10,7 +10,7 @@ from yt_local.formats.row_output import ValueRows
 from yt_local.queues.consumers import open_consumer
 from yt_local.queues.registrations import Reference, Registrations
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP
-from yt_local.security.permissions import Guarded
+from yt_local.security.permissions import UNCHECKED, Access
 from yt_local.tables.dynamic.tables import DynamicTables
 from yt_local.tables.dynamic.tablet_transaction import Insertion, TabletTransaction
 from yt_wire import yson
@@ -50,7 +50,7 @@ class PulledRows(ValueRows):
     """Index of the first; if there is none, where to go on."""
 
 
-class Queues(Guarded):
+class Queues:
     """Queue commands of one cluster."""
 
     def __init__(self, cluster_name: str, registrations: Registrations, directory: ClusterDirectory) -> None:
@@ -58,15 +58,19 @@ class Queues(Guarded):
         self._registrations = registrations
         self._directory = directory
 
-    def pull(self, queue_path: RichPath, partition_index: int, offset: int, limits: BatchLimits) -> PulledRows:
+    def pull(
+        self, access: Access, queue_path: RichPath, partition_index: int, offset: int, limits: BatchLimits
+    ) -> PulledRows:
         """Rows of one partition from an offset on, or from the first row that is left behind it."""
         queue = self._registrations.reference(queue_path)
-        tables = self._cluster_of(queue, "Queue").tables
-        tables.open_ordered(queue.path, "read")
+        cluster = self._cluster_of(queue, "Queue")
+        tables = cluster.tables
+        tables.open_ordered(queue.path, self._access_at(cluster, access).to("read"))
         return pull_rows(tables, queue.path, partition_index, offset, limits)
 
     def pull_for_consumer(
         self,
+        access: Access,
         consumer_path: RichPath,
         queue_path: RichPath,
         partition_index: int,
@@ -76,8 +80,9 @@ class Queues(Guarded):
         """Like `pull` for a registered consumer; without an offset, from where the consumer stands."""
         reference = self._registrations.reference(consumer_path)
         queue = self._registrations.reference(queue_path)
-        consumer_tables = self._cluster_of(reference, "Consumer").tables
-        consumer = open_consumer(consumer_tables, reference, "read")
+        cluster = self._cluster_of(reference, "Consumer")
+        consumer_tables = cluster.tables
+        consumer = open_consumer(consumer_tables, reference, self._access_at(cluster, access).to("read"))
         self._registrations.check(queue, reference, queue_path, consumer_path)
         queue_tables = self._cluster_of(queue, "Queue").tables
         if offset is None:
@@ -86,6 +91,7 @@ class Queues(Guarded):
 
     def advance(
         self,
+        access: Access,
         consumer_path: RichPath,
         queue_path: RichPath,
         partition_index: int,
@@ -116,7 +122,8 @@ class Queues(Guarded):
         cluster = self._cluster_of(reference, "Consumer")
         if transaction is not None and cluster.name != self._cluster_name:
             raise YtError(f"Consumer {reference} is not of the cluster {self._cluster_name}, where the transaction is")
-        consumer = open_consumer(cluster.tables, reference, "write" if client_side else "read")
+        here = self._access_at(cluster, access)
+        consumer = open_consumer(cluster.tables, reference, here.to("write" if client_side else "read"))
         if not client_side:
             self._registrations.check(queue, reference, queue_path, consumer_path)
         if old_offset is not None:
@@ -138,7 +145,7 @@ class Queues(Guarded):
         row = consumer.row(queue, partition_index, new_offset)
         if not client_side and consumer.has_meta:
             row[b"meta"] = self._offset_meta(queue, partition_index, new_offset)
-        table = cluster.tables.open_sorted(reference.path, "write")
+        table = cluster.tables.open_sorted(reference.path, here.to("write"))
         cluster.writer.write([Insertion(table, [row])], transaction)
 
     def _offset_meta(self, queue: Reference, partition_index: int, offset: int) -> dict[str, Any] | None:
@@ -146,7 +153,7 @@ class Queues(Guarded):
         meta: dict[str, Any] = {}
         try:
             tables = self._cluster_of(queue, "Queue").tables
-            table = tables.open_ordered(queue.path)
+            table = tables.open_ordered(queue.path, UNCHECKED)
             names = [column.name for column in table.schema.query_columns()]
             rows = tables.read_ordered(table, partition_index, max(offset - 1, 0), offset + 1)
             by_index = {row[1]: dict(zip(names, row, strict=True)) for row in rows}
@@ -159,11 +166,15 @@ class Queues(Guarded):
             meta["offset_timestamp"] = yson.Uint64(by_index[offset][TIMESTAMP])
         return meta or None
 
+    def _access_at(self, cluster: Cluster, access: Access) -> Access:
+        """What the same user may do on a cluster."""
+        return access if cluster.name == self._cluster_name else cluster.permissions.access(access.user)
+
     def _cluster_of(self, reference: Reference, role: str) -> Cluster:
         cluster = self._directory.find(reference.cluster)
         if cluster is None:
             raise YtError(f'{role} cluster "{reference.cluster}" was not found for path {reference.path}')
-        return cluster.acting_as(self._access.user)
+        return cluster
 
 
 def pull_rows(tables: DynamicTables, path: str, partition_index: int, offset: int, limits: BatchLimits) -> PulledRows:
@@ -173,7 +184,7 @@ def pull_rows(tables: DynamicTables, path: str, partition_index: int, offset: in
     """
     if offset < 0:
         raise YtError(f"Cannot read table {path} at a negative offset {offset}")
-    table = tables.open_ordered(path)
+    table = tables.open_ordered(path, UNCHECKED)
     end = tables.store_end(table, partition_index, offset)
     rows = tables.read_ordered_batch(table, partition_index, offset, end, limits.row_count, limits.data_weight)
     start_offset = rows[0][1] if rows else tables.first_available(table, partition_index, offset)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.resolver import Resolver
 from yt_local.schema.column_types import text_of
-from yt_local.security.permissions import Access, Guarded
+from yt_local.security.permissions import UNLIMITED, Access
 from yt_local.store.model import Node
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
@@ -40,7 +40,7 @@ class Reference:
         return yson.with_attributes(self.path, {"cluster": self.cluster, **name})
 
 
-class Registrations(Guarded):
+class Registrations:
     """What the proxies of one cluster do with registrations; the rows live in a table of the home cluster."""
 
     def __init__(self, cluster_name: str, resolver: Resolver, directory: ClusterDirectory) -> None:
@@ -49,7 +49,13 @@ class Registrations(Guarded):
         self._directory = directory
 
     def register(
-        self, queue_path: RichPath, consumer_path: RichPath, *, vital: bool, partitions: Sequence[int] | None
+        self,
+        access: Access,
+        queue_path: RichPath,
+        consumer_path: RichPath,
+        *,
+        vital: bool,
+        partitions: Sequence[int] | None,
     ) -> None:
         """Add a registration, or replace the one there is.
 
@@ -57,18 +63,18 @@ class Registrations(Guarded):
             YtError: one of the paths leads to no table; 901 if the queue is not the user's to register with.
         """
         queue, consumer = self.existing_table(queue_path), self.existing_table(consumer_path)
-        access, node = self._access_to(queue)
+        access, node = self._access_to(access, queue)
         access.check(node, "register_queue_consumer", vital=vital)
         row = _key(queue, consumer)
         row[b"vital"] = vital
         row[b"partitions"] = None if partitions is None else list(partitions)
-        self._directory.home.writer.insert_rows(TABLE_PATH, [row])
+        self._directory.home.writer.insert_rows(UNLIMITED, TABLE_PATH, [row])
 
-    def unregister(self, queue_path: RichPath, consumer_path: RichPath) -> None:
+    def unregister(self, access: Access, queue_path: RichPath, consumer_path: RichPath) -> None:
         """Remove a registration; objects may be gone, and so may the registration."""
         queue, consumer = self.reference(queue_path), self.reference(consumer_path)
-        self._check_removable(queue, consumer)
-        self._directory.home.writer.delete_rows(TABLE_PATH, [_key(queue, consumer)])
+        self._check_removable(access, queue, consumer)
+        self._directory.home.writer.delete_rows(UNLIMITED, TABLE_PATH, [_key(queue, consumer)])
 
     def list(self, queue_path: RichPath | None, consumer_path: RichPath | None) -> list[dict[str, Any]]:
         """Registrations of a queue, of a consumer, of both, or all of them."""
@@ -82,7 +88,7 @@ class Registrations(Guarded):
                 if role == "consumer" and reference.consumer_name is not None:
                     conditions.append(f"[consumer_name] = {_literal(reference.consumer_name)}")
         where = f" where {' and '.join(conditions)}" if conditions else ""
-        rows = self._directory.home.tables.select_rows(f"* from [{TABLE_PATH}]{where}")
+        rows = self._directory.home.tables.select_rows(UNLIMITED, f"* from [{TABLE_PATH}]{where}")
         return [
             {
                 "queue_path": _reference_of(row, "queue").rich_path,
@@ -95,7 +101,7 @@ class Registrations(Guarded):
 
     def check(self, queue: Reference, consumer: Reference, queue_path: RichPath, consumer_path: RichPath) -> None:
         """YtError 901 unless the consumer is registered with the queue."""
-        found = self._directory.home.tables.lookup_rows(TABLE_PATH, [_key(queue, consumer)])
+        found = self._directory.home.tables.lookup_rows(UNLIMITED, TABLE_PATH, [_key(queue, consumer)])
         if not found.rows:
             raise YtError(
                 f"Consumer {consumer} is not registered for queue {queue}",
@@ -103,10 +109,10 @@ class Registrations(Guarded):
                 {"raw_queue": queue_path.path, "raw_consumer": consumer_path.path},
             )
 
-    def _check_removable(self, queue: Reference, consumer: Reference) -> None:
+    def _check_removable(self, access: Access, queue: Reference, consumer: Reference) -> None:
         """YtError 901 if both tables are there, and the user may remove neither."""
         try:
-            found = [self._access_to(reference) for reference in (queue, consumer)]
+            found = [self._access_to(access, reference) for reference in (queue, consumer)]
         except YtError as error:
             if error.code != ErrorCode.RESOLVE:
                 raise
@@ -115,12 +121,12 @@ class Registrations(Guarded):
             access, node = found[0]
             access.check(node, "remove")
 
-    def _access_to(self, reference: Reference) -> tuple[Access, Node]:
+    def _access_to(self, access: Access, reference: Reference) -> tuple[Access, Node]:
         """What the user may do on a table's cluster, and the table; YtError 500 if it is not there."""
         cluster = self._directory.find(reference.cluster)
         if cluster is None:
-            return self._access, self._resolver.node(reference.path)
-        return cluster.acting_as(self._access.user).access, cluster.resolver.node(reference.path)
+            return access, self._resolver.node(reference.path)
+        return cluster.permissions.access(access.user), cluster.resolver.node(reference.path)
 
     def reference(self, path: RichPath) -> Reference:
         """The table a path means; a path that leads nowhere is taken as it is."""

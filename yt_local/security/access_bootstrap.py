@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from yt_local.cypress.cypress import Cypress
 from yt_local.security.acl import OWNER
-from yt_local.security.permissions import SCHEMAS
+from yt_local.security.permissions import SCHEMAS, UNLIMITED
 from yt_local.security.security import Security
 from yt_local.security.subjects import EVERYONE, GUEST, ROOT, SUPERUSERS, USERS, Subjects
 from yt_local.store.state import ClusterState
@@ -53,15 +53,15 @@ _WITHOUT_INHERITANCE: Final = ("//sys", TOKENS_PATH)
 
 def create_access_control(state: ClusterState, cypress: Cypress, security: Security) -> None:
     """Make what access control needs, as far as a cluster does not have it yet; part of a change."""
-    if cypress.exists(TOKENS_PATH):
+    if cypress.exists(UNLIMITED, TOKENS_PATH):
         return
     subjects = Subjects(state)
     for path in ("//sys/schemas", TOKENS_PATH):
-        cypress.create(path, "map_node", {})
+        cypress.create(UNLIMITED, path, "map_node", {})
     for kind, schema in SCHEMAS.items():
         cypress.create_object("//sys/schemas", schema, {"name": kind})
     for group in (EVERYONE, USERS, SUPERUSERS, ADMINS):
-        security.create("group", {"name": group})
+        security.create(UNLIMITED, "group", {"name": group})
     for user in (ROOT, GUEST, OWNER, QUEUE_AGENT):
         if subjects.find_user(user) is None:
             cypress.create_object("//sys/users", "user", {"name": user})
@@ -70,7 +70,7 @@ def create_access_control(state: ClusterState, cypress: Cypress, security: Secur
         assert member is not None, "it has been made above"
         state.put_node(subjects.with_member(subjects.group(group), member))
     for path, acl in _ACLS.items():
-        if cypress.exists(path) and not cypress.get(f"{path}/@acl"):
-            cypress.set(f"{path}/@acl", list(acl))
+        if cypress.exists(UNLIMITED, path) and not cypress.get(UNLIMITED, f"{path}/@acl"):
+            cypress.set(UNLIMITED, f"{path}/@acl", list(acl))
     for path in _WITHOUT_INHERITANCE:
-        cypress.set(f"{path}/@inherit_acl", False)
+        cypress.set(UNLIMITED, f"{path}/@inherit_acl", False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.transaction_objects import OBJECT_TYPES as TRANSACTION_OBJECTS
@@ -137,6 +136,14 @@ class Permissions:
         return known[1]
 
 
+Check: TypeAlias = Callable[[Node], None]
+"""Raises YtError 901 if a node is not to be used."""
+
+
+def UNCHECKED(node: Node) -> None:  # noqa: N802 - it is used like a constant
+    """For nodes that have been checked before, or that are read for the cluster itself."""
+
+
 class Access:
     """What one user may do with the nodes of one cluster.
 
@@ -153,6 +160,10 @@ class Access:
     @property
     def user(self) -> str:
         return self.principal.name
+
+    def to(self, permission: str) -> Check:
+        """What `OpenTables.open` needs to know: raises YtError 901 for nodes without the permission."""
+        return lambda node: self.check(node, permission)
 
     def allows(self, node: Node, *permissions: str, vital: bool = False) -> bool:
         """Whether the user has one of the permissions on a node."""
@@ -211,15 +222,3 @@ def attribute_permission(name: str) -> str:
 
 UNLIMITED: Final = Access(Principal(ROOT, frozenset(), is_superuser=True))
 """What is done without anybody asking for it is done as root."""
-
-
-class Guarded:
-    """A part of a cluster that checks permissions; made by `acting_as` it does so for one user, else for root."""
-
-    _access: Access = UNLIMITED
-
-    def acting_as(self, access: Access) -> Self:
-        """The same part, for one user."""
-        view = copy.copy(self)
-        view._access = access
-        return view

@@ -12,7 +12,7 @@ from typing import Any, Final
 from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.resolver import Resolver
 from yt_local.security.access_bootstrap import TOKENS_PATH
-from yt_local.security.permissions import Guarded
+from yt_local.security.permissions import UNLIMITED, Access
 from yt_local.security.subjects import Subjects
 from yt_local.store.model import Node
 from yt_local.store.state import ClusterState
@@ -24,14 +24,13 @@ _PREFIX_LENGTH: Final = len("ytct-0000-")
 _SALT_BYTES: Final = 16
 
 
-class Tokens(Guarded):
+class Tokens:
     """Commands on tokens and passwords; tokens are kept as their hashes, under `//sys/cypress_tokens`."""
 
     def __init__(self, state: ClusterState, resolver: Resolver, cypress: Cypress) -> None:
         self._state = state
         self._resolver = resolver
         self._cypress = cypress
-        """Acts as root: nobody else needs to see the hashes."""
         self._subjects = Subjects(state)
 
     def find_user(self, token: str) -> str | None:
@@ -44,23 +43,25 @@ class Tokens(Guarded):
         if self.find_user(token) != user:
             self._keep(user, token, None)
 
-    def issue(self, user: str, password_sha256: str, description: str | None) -> str:
+    def issue(self, access: Access, user: str, password_sha256: str, description: str | None) -> str:
         """A new token of a user, which is shown this once."""
-        self._check_entitled("Token issuance", user, password_sha256)
+        self._check_entitled(access, "Token issuance", user, password_sha256)
         token = f"ytct-{secrets.token_hex(2)}-{secrets.token_hex(16)}"
         self._keep(user, token, description)
         return token
 
-    def revoke(self, user: str, password_sha256: str, token_sha256: str) -> None:
+    def revoke(self, access: Access, user: str, password_sha256: str, token_sha256: str) -> None:
         node = self._find(token_sha256)
         if node is None or self._user_of(node) != user:
             raise YtError(f'Provided token is not recognized as a valid token for user "{user}"')
-        self._check_entitled("Token revocation", user, password_sha256)
-        self._cypress.remove(_path(token_sha256))
+        self._check_entitled(access, "Token revocation", user, password_sha256)
+        self._cypress.remove(UNLIMITED, _path(token_sha256))
 
-    def list(self, user: str, password_sha256: str, *, with_metadata: bool) -> Sequence[str] | dict[str, Any]:
+    def list(
+        self, access: Access, user: str, password_sha256: str, *, with_metadata: bool
+    ) -> Sequence[str] | dict[str, Any]:
         """Hashes of a user's tokens; with metadata, a map from them."""
-        self._check_entitled("Tokens listing", user, password_sha256)
+        self._check_entitled(access, "Tokens listing", user, password_sha256)
         found = [
             node for node in self._state.children(self._resolver.node(TOKENS_PATH).id) if self._user_of(node) == user
         ]
@@ -71,8 +72,8 @@ class Tokens(Guarded):
             for node in found
         }
 
-    def set_password(self, user: str, current_password_sha256: str, new_password_sha256: str) -> None:
-        self._check_entitled("Password change", user, current_password_sha256)
+    def set_password(self, access: Access, user: str, current_password_sha256: str, new_password_sha256: str) -> None:
+        self._check_entitled(access, "Password change", user, current_password_sha256)
         node = self._user(user)
         salt = secrets.token_hex(_SALT_BYTES)
         with self._state.change():
@@ -85,7 +86,7 @@ class Tokens(Guarded):
         attributes = {"user": user, "user_id": self._user(user).id, "token_prefix": prefix}
         if description is not None:
             attributes["description"] = description
-        self._cypress.create(_path(name), "map_node", attributes, force=True)
+        self._cypress.create(UNLIMITED, _path(name), "map_node", attributes, force=True)
 
     def _user_of(self, token: Node) -> str | None:
         """By the id, which outlives a change of the name; tokens put there by hand may have the name alone."""
@@ -96,16 +97,16 @@ class Tokens(Guarded):
         name = token.attributes.get("user")
         return str(name) if isinstance(name, str) else None
 
-    def _check_entitled(self, action: str, user: str, password_sha256: str) -> None:
+    def _check_entitled(self, access: Access, action: str, user: str, password_sha256: str) -> None:
         """YtError unless the caller may administer the user, or is the user and knows the password."""
         node = self._user(user)
-        if self._access.allows(node, "administer"):
+        if access.allows(node, "administer"):
             return
-        if self._access.user != user:
+        if access.user != user:
             raise YtError(
                 f'{action} can be performed either by user theirselves or by a user having "administer" permission on'
                 " the user",
-                attributes={"user": user, "authenticated_user": self._access.user},
+                attributes={"user": user, "authenticated_user": access.user},
             )
         password = node.value or {"salt": "", "hash": ""}
         if not compare_digest(_salted(password["salt"], password_sha256), password["hash"]):

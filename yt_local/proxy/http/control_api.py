@@ -11,6 +11,7 @@ from yt_local.base.clock import format_instant
 from yt_local.cluster import Cluster
 from yt_local.proxy.faults import Cut, Delay, Drop, Effect, Fault, Hang, HttpStatus, Refuse, Scope
 from yt_local.proxy.request_log import LoggedRequest
+from yt_local.security.permissions import UNLIMITED, Access
 from yt_local.tables.dynamic.tablets import TabletRange
 from yt_wire.error import YtError
 
@@ -178,13 +179,13 @@ class ControlApi:
 
     def _switch_tablet(self, wanted: _Tablet) -> Any:
         tablets = self._cluster.tablets
-        switch: Mapping[str, Callable[[str, TabletRange], None]] = {
+        switch: Mapping[str, Callable[[Access, str, TabletRange], None]] = {
             "mount": tablets.mount,
             "unmount": tablets.unmount,
             "freeze": tablets.freeze,
             "unfreeze": tablets.unfreeze,
         }
-        switch[wanted.action](wanted.path, TabletRange(wanted.tablet_index, wanted.tablet_index))
+        switch[wanted.action](UNLIMITED, wanted.path, TabletRange(wanted.tablet_index, wanted.tablet_index))
         return {}
 
 

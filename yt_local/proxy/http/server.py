@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import socket
-import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any, Final
@@ -19,6 +18,7 @@ from yt_local.cluster import Cluster
 from yt_local.commands.command import Body, Command, Rows, Stream
 from yt_local.formats.formats import JSON_FORMAT
 from yt_local.formats.row_output import blocks_of
+from yt_local.proxy.envelope import enveloped
 from yt_local.proxy.http.browsers import AllowedBrowsers
 from yt_local.proxy.http.connection import ConnectionServer, error_response
 from yt_local.proxy.http.connection_faults import ConnectionDropped, answer_faultily, hang_up
@@ -39,6 +39,8 @@ from yt_local.proxy.http.request import (
 )
 from yt_local.proxy.http.streaming import encoded_rows, send_pieces
 from yt_local.security.authentication import Unauthenticated, UserRefused
+from yt_local.security.permissions import UNLIMITED
+from yt_local.session import Session
 from yt_wire import http
 from yt_wire.address import reachable_address
 from yt_wire.error import ErrorCode, YtError
@@ -148,7 +150,7 @@ class _Handling:
                 return await self._execute(command, request, lease)
         if self._control_api and path.startswith(CONTROL_PREFIX):
             user = self._cluster.authenticator.identify(request.headers).user
-            if not self._cluster.acting_as(user).access.unlimited:
+            if not self._cluster.session_of(user).access.unlimited:
                 raise YtError(f'User "{user}" may not control this cluster', ErrorCode.AUTHORIZATION)
             with self._budget.lease() as lease:
                 body = await read_body(request.content, "", "null", lease)
@@ -173,10 +175,10 @@ class _Handling:
 
     async def _execute(self, command: Command, request: web.BaseRequest, lease: Lease) -> web.StreamResponse:
         headers = request.headers
-        cluster = self._cluster
+        cluster, session = self._cluster, Session(UNLIMITED)
         # Clients that do not know yet where to go may ask for that much.
         if command.name != "discover_proxies":
-            cluster = cluster.acting_as(cluster.authenticator.identify(headers).user)
+            session = cluster.session_of(cluster.authenticator.identify(headers).user)
         encoding = headers.get("Content-Encoding", "").lower()
         data = b""
         if command.takes_pieces:
@@ -194,31 +196,24 @@ class _Handling:
 
         async def answer(*, whole: bool = True) -> web.StreamResponse:
             try:
-                return await self._answer(cluster, command, parameters, body, request, whole=whole)
+                return await self._answer(session, command, parameters, body, request, whole=whole)
             except BodyCut as error:
                 raise ConnectionDropped from error
             except YtError as error:
                 return self._refusal(error)
 
-        logged = self._cluster.requests.add(cluster.access.user, command.name, parameters)
-        fault = self._cluster.faults.take_connection_fault(command.name, parameters)
-        try:
-            if fault is None:
+        with enveloped(cluster, session, command.name, parameters, ConnectionDropped) as envelope:
+            if envelope.fault is None:
                 response = await answer(whole=False)
             else:
-                logged.fault = fault.effect.kind
-                response = await answer_faultily(fault, request, answer)
-        finally:
-            logged.finished = time.monotonic()
-        if self._cluster.faults.is_off:
-            raise ConnectionDropped
-        logged.status = response.status
-        logged.error_code = int(response.headers.get(http.RESPONSE_CODE, 0))
+                response = await answer_faultily(envelope.fault, request, answer)
+        envelope.logged.status = response.status
+        envelope.logged.error_code = int(response.headers.get(http.RESPONSE_CODE, 0))
         return response
 
     async def _answer(
         self,
-        cluster: Cluster,
+        session: Session,
         command: Command,
         parameters: Mapping[str, Any],
         body: Callable[[], Body],
@@ -227,7 +222,7 @@ class _Handling:
         whole: bool,
     ) -> web.StreamResponse:
         answer_format = output_format(command, parameters, request.headers)
-        answer = await cluster.execute(command, parameters, body())
+        answer = await self._cluster.execute(session, command, parameters, body())
         headers = {http.PROXY: self._cluster.http_address, "Cache-Control": "no-store"}
         headers |= self._browsers.answer_headers(request)
         told = answer.response_parameters if isinstance(answer, (Rows, Stream)) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, assert_never
@@ -11,7 +10,9 @@ from google.protobuf.message import Message
 
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body
+from yt_local.proxy.envelope import enveloped
 from yt_local.proxy.faults import Cut, Drop, Fault, Hang, HttpStatus, OnConnection
+from yt_local.session import Session
 from yt_wire import rpc
 from yt_wire.bus import Part
 from yt_wire.connection import HangUp, Reply
@@ -32,7 +33,7 @@ class Call:
     """What a method works with."""
 
     cluster: Cluster
-    """As the caller sees it."""
+    session: Session
 
     attachments: Sequence[Part]
     request_streams: Streams | None
@@ -51,27 +52,13 @@ class Call:
             YtError: what the command raises.
             HangUp: the connection is to be closed.
         """
-        cluster = self.cluster
-        logged = cluster.requests.add(cluster.access.user, name, parameters)
-        fault = cluster.faults.take_connection_fault(name, parameters)
+        cluster, session = self.cluster, self.session
 
         async def run() -> Any:
-            return await cluster.execute(cluster.command(name), parameters, body)
+            return await cluster.execute(session, cluster.command(name), parameters, body)
 
-        try:
-            if fault is None:
-                answer = await run()
-            else:
-                logged.fault = fault.effect.kind
-                answer = await _faultily(fault, run)
-        except YtError as error:
-            logged.error_code = error.code
-            raise
-        finally:
-            logged.finished = time.monotonic()
-        if cluster.faults.is_off:
-            raise HangUp
-        return answer
+        with enveloped(cluster, session, name, parameters, HangUp) as envelope:
+            return await run() if envelope.fault is None else await _faultily(envelope.fault, run)
 
 
 async def _faultily(fault: Fault, run: Callable[[], Awaitable[Any]]) -> Any:

@@ -19,6 +19,7 @@ from yt_local.proxy.rpc.rowsets import (
     encode_rows,
     encode_versioned_rows,
 )
+from yt_local.security.permissions import UNCHECKED
 from yt_local.tables.dynamic.open_tables import Table
 from yt_local.tables.dynamic.row_locks import LockName
 from yt_wire import rpc, yson
@@ -109,7 +110,7 @@ async def _modify_rows(call: Call, request: api.TReqModifyRows, attachments: Seq
     kinds = request.row_modification_types
     if len(kinds) != len(rows):
         raise YtError(f"There are {len(rows)} rows and {len(kinds)} modification types", ErrorCode.PROTOCOL)
-    table = call.cluster.tables.open(parse_rich(request.path).path, "write")
+    table = call.cluster.tables.open(parse_rich(request.path).path, call.session.access.to("write"))
     common = {
         "path": rich_path(request.path),
         "transaction_id": str(rpc.from_proto_guid(request.transaction_id)),
@@ -263,7 +264,7 @@ async def _lookup_versions(call: Call, request: api.TReqVersionedLookupRows) -> 
             "max_data_ttl": retention.max_data_ttl // _MICROSECONDS,
         }
     rows = await _looked_up(call, request, request.timestamp, call.attachments, **options)
-    schema = call.cluster.tables.open(parse_rich(request.path).path).schema
+    schema = call.cluster.tables.open(parse_rich(request.path).path, UNCHECKED).schema
     wanted = list(map(text, request.columns))
     columns = [column for column in schema.columns if not wanted or column.name in wanted]
     message = api.TRspVersionedLookupRows(rowset_descriptor=descriptor(columns, versioned=True))

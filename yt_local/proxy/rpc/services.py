@@ -8,6 +8,8 @@ from yt_local.cluster import Cluster
 from yt_local.proxy.rpc import access, cypress, queues, rows, streams, tablets, transactions
 from yt_local.proxy.rpc.call import Call, Method, reply
 from yt_local.proxy.rpc.parameters import parameters, text
+from yt_local.security.permissions import UNLIMITED
+from yt_local.session import Session
 from yt_wire import rpc
 from yt_wire.connection import Handler, Reply
 from yt_wire.error import YtError
@@ -44,7 +46,7 @@ def _handler(cluster: Cluster, method: Method) -> Handler:
         user = text(request.header.user) if request.header.HasField("user") else None
         token = text(credentials.token) if credentials.HasField("token") else None
         identity = cluster.authenticator.identify_caller(user, token)
-        call = Call(cluster.acting_as(identity.user), request.attachments, request.streams)
+        call = Call(cluster, cluster.session_of(identity.user), request.attachments, request.streams)
         try:
             return await method.run(call, rpc.parse(method.request_type, request.body))
         except RecursionError as error:
@@ -57,7 +59,7 @@ def _discovery(cluster: Cluster) -> Handler:
     async def handle(request: rpc.Request) -> Reply:
         # Clients that do not know yet where to go may ask for that much, whoever they are.
         message = rpc.parse(api.TReqDiscoverProxies, request.body)
-        call = Call(cluster, request.attachments, request.streams)
+        call = Call(cluster, Session(UNLIMITED), request.attachments, request.streams)
         found = {"type": "rpc", **parameters(message, {"address_type": "", "network_name": ""})}
         answer = await call.execute("discover_proxies", found)
         return reply(api.TRspDiscoverProxies(addresses=answer["proxies"]))

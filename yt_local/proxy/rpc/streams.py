@@ -136,10 +136,11 @@ async def _write_file(call: Call, request: api.TReqWriteFile) -> Reply:
 
 def _node(call: Call, found: dict[str, Any], *permissions: str) -> Node:
     """The node a request is about, as its transaction sees it; YtError 901 if the user has none of the permissions."""
-    view = call.cluster.view(found.get("transaction_id"))
+    transaction_id = found.get("transaction_id")
+    view = call.cluster.view(transaction_id)
     node = view.resolver.node(parse_rich(found["path"]).bare)
     if permissions:
-        view.access.check(node, *permissions)
+        call.cluster.session_of(call.session.access.user, transaction_id).access.check(node, *permissions)
     return node
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from yt_local.cypress.resolver import Resolver
 from yt_local.schema.row_codec import RowCodec
 from yt_local.schema.schema import TableSchema
-from yt_local.security.permissions import Guarded
+from yt_local.security.permissions import UNCHECKED, Check
 from yt_local.store.model import Node, Tablet
 from yt_local.store.replicated_types import refuse_chaos
 from yt_local.store.state import ClusterState
@@ -31,7 +31,7 @@ class Table:
         return self.path_of(self.node)
 
 
-class OpenTables(Guarded):
+class OpenTables:
     """Finds dynamic tables and tablets, fit for what is to be done with them."""
 
     def __init__(self, state: ClusterState, resolver: Resolver) -> None:
@@ -39,8 +39,12 @@ class OpenTables(Guarded):
         self._resolver = resolver
         self._codecs: dict[str, tuple[TableSchema, RowCodec]] = {}
 
-    def open(self, path: str, permission: str | None = None) -> Table:
+    def open(self, path: str, check: Check) -> Table:
         """A dynamic table by its path.
+
+        Args:
+            path: where it is.
+            check: whether it may be used for what it is opened for.
 
         Raises:
             YtError: there is nothing, or no dynamic table, or the user lacks the permission for it.
@@ -51,22 +55,21 @@ class OpenTables(Guarded):
             raise YtError(f"{path} is not a table but a {node.type}")
         if not node.table.dynamic:
             raise YtError(f"Table {path} is not dynamic")
-        if permission is not None:
-            self._access.check(node, permission)
+        check(node)
         schema = node.table.schema
         known = self._codecs.get(node.id)
         if known is None or known[0] is not schema:
             known = self._codecs[node.id] = schema, RowCodec(schema)
         return Table(node, schema, known[1], self._resolver.path_of)
 
-    def open_ordered(self, path: str, permission: str | None = None) -> Table:
-        table = self.open(path, permission)
+    def open_ordered(self, path: str, check: Check) -> Table:
+        table = self.open(path, check)
         if table.schema.is_sorted:
             raise YtError(f"Table {path} is not ordered")
         return table
 
-    def open_sorted(self, path: str, permission: str | None = None) -> Table:
-        table = self.open(path, permission)
+    def open_sorted(self, path: str, check: Check) -> Table:
+        table = self.open(path, check)
         if not table.schema.is_sorted:
             raise YtError(f"Table {path} is not sorted", ErrorCode.TABLE_MUST_BE_SORTED)
         return table
@@ -76,7 +79,7 @@ class OpenTables(Guarded):
         node = self._state.find_node(table.node.id)
         if node is table.node:
             return table
-        return self.open(f"#{table.node.id}")
+        return self.open(f"#{table.node.id}", UNCHECKED)
 
     def sorted_tablets(self, table: Table) -> SortedTablets:
         """Tablets of a sorted table by key."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import accumulate, count, islice, repeat
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from yt_local.base.clock import COUNTER_BITS, LATEST_TIMESTAMP
 from yt_local.schema.keys import Row
@@ -15,7 +15,7 @@ from yt_local.schema.retention import Retention
 from yt_local.schema.row_errors import parse_rows
 from yt_local.schema.rows import data_weight, encode_values
 from yt_local.schema.schema import TableSchema, system_positions
-from yt_local.security.permissions import Access, Guarded
+from yt_local.security.permissions import Access
 from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import NO_REPLICA, REPLICATED_TABLE, UPSTREAM_REPLICA_ID, TableReplica
 from yt_local.store.state import ClusterState
@@ -44,7 +44,7 @@ _VERSIONS_KEPT_SECONDS: Final = 60
 _SYSTEM_VALUE_WEIGHT: Final = 8
 
 
-class TableWriter(Guarded):
+class TableWriter:
     """Commands that write rows; each is a transaction of its own, or part of the one it is given."""
 
     def __init__(
@@ -61,13 +61,9 @@ class TableWriter(Guarded):
         self._history = history
         self._choices = choices
 
-    def acting_as(self, access: Access) -> Self:
-        view = super().acting_as(access)
-        view._tables = self._tables.acting_as(access)
-        return view
-
     def insert_rows(
         self,
+        access: Access,
         path: str,
         rows: Sequence[Mapping[bytes, Any]],
         *,
@@ -90,7 +86,7 @@ class TableWriter(Guarded):
             require_sync_replica: refuse to write to a replicated table of which no replica is synchronous.
             transaction: to be committed with; None commits at once.
         """
-        table = self._tables.open(path, "write")
+        table = self._tables.open(path, access.to("write"))
         if update and not table.schema.is_sorted:
             raise YtError('Cannot use "update" mode for ordered tables')
         if aggregate and not table.schema.is_sorted:
@@ -100,6 +96,7 @@ class TableWriter(Guarded):
 
     def delete_rows(
         self,
+        access: Access,
         path: str,
         keys: Sequence[Mapping[bytes, Any]],
         *,
@@ -108,11 +105,12 @@ class TableWriter(Guarded):
         transaction: TabletTransaction | None = None,
     ) -> None:
         """Delete rows of a sorted table by their whole keys; absent ones are no error."""
-        table = self._tables.open_sorted(path, "write")
+        table = self._tables.open_sorted(path, access.to("write"))
         self.write([Deletion(table, keys, require_sync_replica)], transaction, atomicity)
 
     def lock_rows(
         self,
+        access: Access,
         path: str,
         keys: Sequence[Mapping[bytes, Any]],
         groups: Sequence[str],
@@ -124,7 +122,7 @@ class TableWriter(Guarded):
         Raises:
             YtError: the table has no such group.
         """
-        table = self._tables.open_sorted(path, "write")
+        table = self._tables.open_sorted(path, access.to("write"))
         table.codec.lock_groups.named(groups, lock)
         self.write([Locking(table, keys, groups, lock)], transaction)
 

@@ -17,6 +17,7 @@ from yt_local.schema.retention import Retention
 from yt_local.schema.row_errors import parse_rows
 from yt_local.schema.rows import data_weight, decode_values, row_mapper
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, TableSchema
+from yt_local.security.permissions import UNCHECKED, Access
 from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE
 from yt_local.store.state import ClusterState
@@ -50,6 +51,7 @@ class DynamicTables(OpenTables):
 
     def lookup_rows(
         self,
+        access: Access,
         path: str,
         keys: Sequence[Mapping[bytes, Any]],
         *,
@@ -58,7 +60,7 @@ class DynamicTables(OpenTables):
         timestamp: int | None = None,
     ) -> ValueRows:
         """Rows of a sorted table by whole keys, in the order of the keys; None for missing ones, if wanted."""
-        tables, table, positions = self._open_for_lookup(path, column_names)
+        tables, table, positions = self._open_for_lookup(access, path, column_names)
         located = tables._located(table, keys)
         by_tablet: defaultdict[int, list[bytes]] = defaultdict(list)
         for tablet, key, _ in located:
@@ -79,6 +81,7 @@ class DynamicTables(OpenTables):
 
     def lookup_versions(
         self,
+        access: Access,
         path: str,
         keys: Sequence[Mapping[bytes, Any]],
         *,
@@ -93,7 +96,7 @@ class DynamicTables(OpenTables):
         (attribute `timestamp`) for every value column; a row that is deleted is one too. `retention` says which
         versions not to show.
         """
-        tables, table, _ = self._open_for_lookup(path, column_names)
+        tables, table, _ = self._open_for_lookup(access, path, column_names)
         read_timestamp, now = checked_timestamp(timestamp), tables._state.timestamps.present
         result: list[dict[str, Any] | None] = []
         for tablet, key, values in tables._located(table, keys):
@@ -111,13 +114,13 @@ class DynamicTables(OpenTables):
         return result
 
     def _open_for_lookup(
-        self, path: str, column_names: Sequence[str] | None
+        self, access: Access, path: str, column_names: Sequence[str] | None
     ) -> tuple[DynamicTables, Table, Sequence[int]]:
         """The table that serves, where it is, and where the columns asked for stand in it."""
-        table = self.open_sorted(path, "read")
+        table = self.open_sorted(path, access.to("read"))
         if (serving := self._replication.serving(table)) is not None:
             tables, copy = serving
-            return tables._open_for_lookup(copy.path, column_names)
+            return tables._open_for_lookup(access, copy.path, column_names)
         known = {column.name: position for position, column in enumerate(table.schema.columns)}
         for name in column_names or ():
             if name not in known:
@@ -147,13 +150,14 @@ class DynamicTables(OpenTables):
         found = self._state.storage.find_version(tablet.number, encoded, timestamp or LATEST_TIMESTAMP)
         return None if found is None else (decode_values(found.value), found.timestamp)
 
-    def select_rows(self, query: str) -> list[dict[str, Any]]:
+    def select_rows(self, access: Access, query: str) -> list[dict[str, Any]]:
         """Rows a query selects, as maps."""
-        result = self.select(query)
+        result = self.select(access, query)
         return list(map(row_mapper(result.columns), result.rows))
 
     def select(
         self,
+        access: Access,
         query: str,
         *,
         placeholder_values: Mapping[str, Any] | None = None,
@@ -161,17 +165,17 @@ class DynamicTables(OpenTables):
         timestamp: int | None = None,
     ) -> QueryResult:
         """Run a query."""
-        return select(query, self._query_source(timestamp), placeholder_values, options)
+        return select(query, self._query_source(access, timestamp), placeholder_values, options)
 
-    def explain(self, query: str, options: SelectOptions) -> dict[str, Any]:
+    def explain(self, access: Access, query: str, options: SelectOptions) -> dict[str, Any]:
         """What `select` would read for a query."""
-        return explain(query, self._query_source(None), options)
+        return explain(query, self._query_source(access, None), options)
 
-    def _query_source(self, timestamp: int | None) -> Callable[[str], QuerySource]:
+    def _query_source(self, access: Access, timestamp: int | None) -> Callable[[str], QuerySource]:
         read_timestamp = checked_timestamp(timestamp)
 
         def source(path: str) -> QuerySource:
-            table = self.open(path, "read")
+            table = self.open(path, access.to("read"))
             tables, copy = self._replication.serving(table) or (self, table)
             # What is committed while the query goes on by turns is not for it.
             return QuerySource(tables, copy, min(read_timestamp, tables._state.timestamps.last))
@@ -180,7 +184,7 @@ class DynamicTables(OpenTables):
 
     def tablet_infos(self, path: str, indexes: Sequence[int], *, request_errors: bool = False) -> list[dict[str, Any]]:
         """Row counts and write times of tablets, in the order asked; of replicated tables those of the log."""
-        table = self.open(path)
+        table = self.open(path, UNCHECKED)
         infos = []
         for index in indexes:
             tablet = self.readable_tablet(table, index)
@@ -215,9 +219,9 @@ class DynamicTables(OpenTables):
             infos.append(info)
         return {"replica_infos": infos}
 
-    def trim_rows(self, path: str, tablet_index: int, trimmed_row_count: int) -> None:
+    def trim_rows(self, access: Access, path: str, tablet_index: int, trimmed_row_count: int) -> None:
         """Hide the rows below an index, and free what can be freed; nothing happens if they are hidden already."""
-        table = self.open_ordered(path, "write")
+        table = self.open_ordered(path, access.to("write"))
         with self._state.change():
             tablet = self.writable_tablet(table, tablet_index)
             if trimmed_row_count > tablet.total_row_count:

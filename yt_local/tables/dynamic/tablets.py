@@ -19,7 +19,7 @@ from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.tree_state import TreeState
 from yt_local.schema.rows import decode_values, encode_values
 from yt_local.schema.schema import TableSchema
-from yt_local.security.permissions import Guarded
+from yt_local.security.permissions import Access
 from yt_local.store.model import NO_CONTENT, Node, Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID, refuse_chaos
 from yt_local.tables.dynamic.mode_changes import check_becomes_dynamic, make_dynamic, make_static
@@ -43,7 +43,7 @@ ALL_TABLETS = TabletRange()
 DEFAULT_CODEC: Final = "lz4"
 
 
-class Tablets(Guarded):
+class Tablets:
     """Lifecycle commands; transitions are instant, so the states in between never show."""
 
     def __init__(self, state: TreeState, resolver: Resolver) -> None:
@@ -94,12 +94,18 @@ class Tablets(Guarded):
             self._state.move_tablet(tablet, tablet.moved_to(table_id, tablet.number, self._state.ids.next("tablet")))
 
     def mount(
-        self, path: str, chosen: TabletRange = ALL_TABLETS, *, freeze: bool = False, cell_id: str | None = None
+        self,
+        access: Access,
+        path: str,
+        chosen: TabletRange = ALL_TABLETS,
+        *,
+        freeze: bool = False,
+        cell_id: str | None = None,
     ) -> None:
         """Make tablets serve, in the bundle's cell or the one named; mounted ones stay as they are."""
         state = "frozen" if freeze else "mounted"
         with self._state.change():
-            for tablet in self._chosen(path, chosen):
+            for tablet in self._chosen(access, path, chosen):
                 if tablet.state == "unmounted":
                     cell = cell_id or self._choose_cell(tablet)
                     if self._state.find_node(cell) is None:
@@ -110,28 +116,33 @@ class Tablets(Guarded):
                     verb = "unfreeze" if state == "mounted" else "freeze"
                     raise self._wrong_state(tablet, f"mount, {verb} it instead")
 
-    def unmount(self, path: str, chosen: TabletRange = ALL_TABLETS, *, force: bool = False) -> None:
+    def unmount(self, access: Access, path: str, chosen: TabletRange = ALL_TABLETS, *, force: bool = False) -> None:
         """Stop serving; rows stay, but those of ordered tables that have not been flushed are lost by force."""
         with self._state.change():
-            for tablet in self._chosen(path, chosen):
+            for tablet in self._chosen(access, path, chosen):
                 if tablet.state != "unmounted":
                     tablet = drop_unflushed(self._state, tablet) if force else flush(self._state, tablet)
                     self._state.put_tablet(replace(tablet, state="unmounted", cell_id=None))
 
-    def freeze(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
+    def freeze(self, access: Access, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
         """Serve reads only."""
-        self._switch(path, chosen, "frozen", "freeze")
+        self._switch(access, path, chosen, "frozen", "freeze")
 
-    def unfreeze(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
+    def unfreeze(self, access: Access, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
         """Serve writes again."""
-        self._switch(path, chosen, "mounted", "unfreeze")
+        self._switch(access, path, chosen, "mounted", "unfreeze")
 
-    def remount(self, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
+    def remount(self, access: Access, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
         """Apply changed attributes; they are always applied here, so only the request is checked."""
-        self._chosen(path, chosen)
+        self._chosen(access, path, chosen)
 
     def alter(
-        self, path: str, schema: Yson | None = None, dynamic: bool | None = None, upstream_replica_id: str | None = None
+        self,
+        access: Access,
+        path: str,
+        schema: Yson | None = None,
+        dynamic: bool | None = None,
+        upstream_replica_id: str | None = None,
     ) -> None:
         """Give a table another schema, make it dynamic or static, or a replica; None leaves each as it is.
 
@@ -144,7 +155,7 @@ class Tablets(Guarded):
             refuse_chaos(node, path)
             if old is None:
                 raise YtError(f"{path} is not a table but a {node.type}")
-            self._access.check(node, "write")
+            access.check(node, "write")
             if self._tree.transaction_id is not None and (old.dynamic or dynamic):
                 raise YtError("Operation cannot be performed in transaction")
             self._tree.lock(node, EXCLUSIVE)
@@ -205,6 +216,7 @@ class Tablets(Guarded):
 
     def reshard(
         self,
+        access: Access,
         path: str,
         sharding: Sharding,
         chosen: TabletRange = ALL_TABLETS,
@@ -225,8 +237,8 @@ class Tablets(Guarded):
             YtError: a tablet is mounted, or a tablet to be merged away has lost only some of its rows.
         """
         with self._state.change():
-            table = self._table(path)
-            tablets = self._chosen(path, chosen)
+            table = self._table(access, path)
+            tablets = self._chosen(access, path, chosen)
             if any(tablet.state != "unmounted" for tablet in self._state.tablets(table.id)):
                 raise YtError(
                     'Cannot reshard table since not all of its tablets are in "unmounted" state',
@@ -255,17 +267,17 @@ class Tablets(Guarded):
                 first, kept_count = tablets[0].index, min(sharding.tablet_count, len(tablets))
                 self._resharding.renew_ids(self._state.tablets(table.id)[first : first + kept_count])
 
-    def _switch(self, path: str, chosen: TabletRange, state: str, verb: str) -> None:
+    def _switch(self, access: Access, path: str, chosen: TabletRange, state: str, verb: str) -> None:
         with self._state.change():
-            for tablet in self._chosen(path, chosen):
+            for tablet in self._chosen(access, path, chosen):
                 if tablet.state == "unmounted":
                     raise self._wrong_state(tablet, verb)
                 if tablet.state != state:
                     flushed = flush(self._state, tablet) if state == "frozen" else tablet
                     self._state.put_tablet(replace(flushed, state=state))
 
-    def _chosen(self, path: str, chosen: TabletRange) -> Sequence[Tablet]:
-        table = self._table(path)
+    def _chosen(self, access: Access, path: str, chosen: TabletRange) -> Sequence[Tablet]:
+        table = self._table(access, path)
         tablets = self._state.tablets(table.id)
         first = 0 if chosen.first is None else chosen.first
         last = len(tablets) - 1 if chosen.last is None else chosen.last
@@ -273,7 +285,7 @@ class Tablets(Guarded):
             raise YtError(f"Invalid tablet range [{first},{last}]: table {path} has {len(tablets)} tablet(s)")
         return tablets[first : last + 1]
 
-    def _table(self, path: str) -> Node:
+    def _table(self, access: Access, path: str) -> Node:
         """A table whose tablets are to be changed."""
         node = self._resolver.node(path)
         if self._tree.transaction_id is not None:
@@ -283,7 +295,7 @@ class Tablets(Guarded):
             raise YtError(f"{path} is not a table but a {node.type}")
         if not node.table.dynamic:
             raise YtError(f"Table {path} is not dynamic")
-        self._access.check(node, "mount")
+        access.check(node, "mount")
         self._tree.lock(node, EXCLUSIVE)
         return node
 

@@ -11,6 +11,7 @@ from yt_local.base.clock import COUNTER_BITS
 from yt_local.base.directory import ClusterDirectory
 from yt_local.schema.keys import Row
 from yt_local.schema.rows import decode_values
+from yt_local.security.permissions import UNCHECKED
 from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, TableReplica
 from yt_local.store.state import ClusterState
@@ -102,7 +103,7 @@ class Replication:
                 continue
             try:
                 cluster = self._cluster_of(replica)
-                copy = cluster.tables.open(replica.replica_path)
+                copy = cluster.tables.open(replica.replica_path, UNCHECKED)
             except YtError:
                 banned.append(replica.id)
                 continue
@@ -209,7 +210,7 @@ class Replication:
     ) -> None:
         table = self._state.node(replica.table_id).table
         assert table is not None
-        copy = cluster.tables.open(replica.replica_path)
+        copy = cluster.tables.open(replica.replica_path, UNCHECKED)
         for timestamp, rows in transactions:
             cluster.state.timestamps.advance(timestamp)
             kept = timestamp if replica.preserve_timestamps else cluster.state.timestamps.next()

@@ -11,6 +11,7 @@ import structlog
 from yt_local.base.clock import COUNTER_BITS
 from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.settable_attributes import DEFAULT_MIN_REPLICATION_LOG_TTL
+from yt_local.security.permissions import UNCHECKED, UNLIMITED
 from yt_local.store.model import Node, Tablet
 from yt_local.store.replicated_types import TableReplica
 from yt_local.store.state import ClusterState
@@ -89,7 +90,7 @@ class Replicator:
             candidates = [self._candidate(table, replica) for replica in self._replication.replicas(table_id)]
             for replica_id, mode in choose_modes(options, candidates).items():
                 log.info("replica mode switched", replica_id=replica_id, mode=mode)
-                self._replicas.alter(replica_id, {"mode": mode})
+                self._replicas.alter(UNLIMITED, replica_id, {"mode": mode})
 
     def trim_logs(self) -> None:
         """Forget the rows of logs that all replicas have, once they are old enough."""
@@ -133,7 +134,7 @@ class Replicator:
             cluster = self._directory.find(replica.cluster_name)
             if cluster is None:
                 return False
-            copy = cluster.tables.open(replica.replica_path)
+            copy = cluster.tables.open(replica.replica_path, UNCHECKED)
         except YtError:
             return False
         tablets = cluster.state.tablets(copy.node.id)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from yt_local.base.clock import MIN_TIMESTAMP
 from yt_local.cypress.nodes import new_node
 from yt_local.cypress.resolver import Resolver
-from yt_local.security.permissions import Guarded
+from yt_local.security.permissions import Access
 from yt_local.store.replicated_types import REPLICATED_TABLE, TABLE_REPLICA, TableReplica
 from yt_local.store.state import ClusterState
 from yt_wire import yson
@@ -19,14 +19,14 @@ _MODES: Final = ("sync", "async")
 _ATOMICITIES: Final = ("full", "none")
 
 
-class TableReplicas(Guarded):
+class TableReplicas:
     """Commands on replicas; whoever may write to a replicated table may change its replicas."""
 
     def __init__(self, state: ClusterState, resolver: Resolver) -> None:
         self._state = state
         self._resolver = resolver
 
-    def create(self, attributes: Mapping[str, Any]) -> str:
+    def create(self, access: Access, attributes: Mapping[str, Any]) -> str:
         """Make a replica and return its id; the table it stands for need not be there yet.
 
         Raises:
@@ -35,7 +35,7 @@ class TableReplicas(Guarded):
         table = self._resolver.node(_text(attributes, "table_path"))
         if table.type != REPLICATED_TABLE:
             raise YtError(f"{self._resolver.path_of(table)} is not a replicated table but a {table.type}")
-        self._access.check(table, "write")
+        access.check(table, "write")
         replica = TableReplica(
             id="",
             table_id=table.id,
@@ -61,7 +61,7 @@ class TableReplicas(Guarded):
             self._state.put_node(replace(node, name=node.id, value=replica.value))
             return node.id
 
-    def alter(self, replica_id: str, changes: Mapping[str, Any]) -> None:
+    def alter(self, access: Access, replica_id: str, changes: Mapping[str, Any]) -> None:
         """Change members of a replica; those that are None stay as they are.
 
         Raises:
@@ -71,7 +71,7 @@ class TableReplicas(Guarded):
         if node.type != TABLE_REPLICA:
             raise YtError(f"#{replica_id} is not a table replica but a {node.type}")
         assert node.parent_id is not None
-        self._access.check(self._state.node(node.parent_id), "write")
+        access.check(self._state.node(node.parent_id), "write")
         given = {name: value for name, value in changes.items() if value is not None}
         replica = replace(TableReplica.of(node), **given)
         _check(replica)

@@ -27,6 +27,7 @@ _TYPES: Final = ("table", "file")
 
 def concatenate(
     find_view: Callable[[str | None], CypressView],
+    user: str,
     transaction_id: str | None,
     sources: Sequence[RichPath],
     destination: RichPath,
@@ -35,6 +36,7 @@ def concatenate(
 
     Args:
         find_view: gives the tree as a transaction sees it.
+        user: who asks.
         transaction_id: what the command is part of; a source may name another one to be seen from.
         sources: in their order; a sorted destination takes their chunks in the order of keys.
         destination: it is to be there.
@@ -45,9 +47,9 @@ def concatenate(
     view = find_view(transaction_id)
     committed = view.state.committed
     with view.state.change():
-        nodes = [_source(find_view, transaction_id, path) for path in sources]
+        nodes = [_source(find_view, user, transaction_id, path) for path in sources]
         node = view.resolver.node(destination.bare)
-        view.access.check(node, "write")
+        view.permissions.access(user).check(node, "write")
         _check_types([*zip(sources, nodes, strict=True), (destination, node)])
         append = is_append(destination.attributes)
         chunks = [chunk for source in nodes for chunk in committed.chunks.of(source.content)]
@@ -63,12 +65,14 @@ def concatenate(
         put_content(view, node, [chunk.id for chunk in chunks], append=append, table=table)
 
 
-def _source(find_view: Callable[[str | None], CypressView], transaction_id: str | None, path: RichPath) -> Node:
+def _source(
+    find_view: Callable[[str | None], CypressView], user: str, transaction_id: str | None, path: RichPath
+) -> Node:
     if path.columns_and_ranges or "ranges" in path.attributes or "columns" in path.attributes:
         raise YtError(f"Columns and ranges cannot be specified for source path {path.path}")
     view = find_view(path.attributes.get("transaction_id", transaction_id))
     node = view.resolver.node(path.bare)
-    view.access.check(node, "read")
+    view.permissions.access(user).check(node, "read")
     return node
 
 

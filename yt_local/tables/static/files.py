@@ -8,6 +8,7 @@ from typing import Final
 
 from yt_local.cypress.cypress_view import CypressView
 from yt_local.cypress.subtrees import CopyOptions
+from yt_local.security.permissions import Access
 from yt_local.store.model import Node
 from yt_local.store.state import ClusterState
 from yt_local.tables.static.chunk_writer import FinishedChunk
@@ -27,6 +28,7 @@ class FileUpload:
 
     Args:
         find_view: see `Upload`.
+        user: who writes.
         path: of the file, with attributes that say how to write.
         compute_md5: let the file tell the hash of all its bytes.
 
@@ -34,7 +36,7 @@ class FileUpload:
         YtError: there is no file, or it cannot be written to like this.
     """
 
-    def __init__(self, find_view: Callable[[], CypressView], path: RichPath, *, compute_md5: bool) -> None:
+    def __init__(self, find_view: Callable[[], CypressView], user: str, path: RichPath, *, compute_md5: bool) -> None:
         view = find_view()
         node = file_node(view, path.bare)
         append = is_append(path.attributes)
@@ -45,7 +47,7 @@ class FileUpload:
             )
         codec = self._attributes.get("compression_codec", view.attributes.find(node, "compression_codec")[1])
         self._codec = str(codec)
-        self.upload = Upload(find_view, node, append=append, exclusive=not append or compute_md5)
+        self.upload = Upload(find_view, user, node, append=append, exclusive=not append or compute_md5)
         self._hash = hashlib.md5(usedforsecurity=False) if compute_md5 else None
         self._blocks: list[bytes] = []
         self._rest = bytearray()
@@ -119,14 +121,15 @@ def read_bytes(state: ClusterState, node: Node, offset: int, length: int | None)
 class FileCache:
     """Files found by the hash of their content, below one directory."""
 
-    def __init__(self, view: CypressView, cache_path: str) -> None:
+    def __init__(self, view: CypressView, access: Access, cache_path: str) -> None:
         self._view = view
+        self._access = access
         self._cache_path = cache_path
 
     def find(self, md5: str) -> str:
         """Path of the file with the hash; an empty string if there is none."""
         path = self._path(md5)
-        if path is None or not self._view.cypress.exists(path):
+        if path is None or not self._view.cypress.exists(self._access, path):
             return ""
         node = self._view.resolver.node(path)
         if node.content.md5 != md5:
@@ -145,13 +148,13 @@ class FileCache:
             known = "is not computed" if node.content.md5 is None else f'is "{node.content.md5}"'
             raise YtError(f'Failed to check MD5 of file {path}: expected "{md5}", hash of the file {known}')
         cache = self._view.resolver.node(self._cache_path)
-        self._view.access.check(cache, "use", "write")
+        self._access.check(cache, "use", "write")
         found = self.find(md5)
         if found:
             return found
         destination = self._path(md5)
         assert destination is not None, "the hash is one of a file"
-        self._view.cypress.copy(path, destination, CopyOptions(recursive=True, force=True))
+        self._view.cypress.copy(self._access, path, destination, CopyOptions(recursive=True, force=True))
         self._touch(destination)
         return destination
 
@@ -162,7 +165,7 @@ class FileCache:
     def _touch(self, path: str) -> None:
         """Show that the file is wanted; who may only read cannot, and need not."""
         try:
-            self._view.cypress.set(f"{path}/@touched", True)
+            self._view.cypress.set(self._access, f"{path}/@touched", True)
         except YtError as error:
             if error.find(ErrorCode.AUTHORIZATION, ErrorCode.CYPRESS_LOCK_CONFLICT) is None:
                 raise

@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any, Final
 
 from yt_local.cypress.cypress_view import CypressView
+from yt_local.security.permissions import Access
 from yt_local.store.model import Node
 from yt_local.tables.dynamic.tablet_keys import key_to_yson
 from yt_local.tables.static.chunks import measure_chunks
@@ -35,7 +36,7 @@ class Piece:
     row_count: int
 
 
-def partition_table(view: CypressView, path: RichPath, data_weight_per_piece: int) -> Iterator[Piece]:
+def partition_table(view: CypressView, access: Access, path: RichPath, data_weight_per_piece: int) -> Iterator[Piece]:
     """Divide what a path selects; what is empty has no pieces.
 
     Static tables are cut between any two rows, dynamic ones between tablets, unless ranges were given for them.
@@ -44,7 +45,7 @@ def partition_table(view: CypressView, path: RichPath, data_weight_per_piece: in
         YtError: there is no table, or the user may not read it.
     """
     node = view.resolver.node(path.bare)
-    view.access.check(node, "read")
+    access.check(node, "read")
     source = open_source(view.state.committed, node, path)
     if isinstance(source, StaticSource):
         yield from _static_pieces(view, node, path, source.locate(parse_selection(path)), data_weight_per_piece)

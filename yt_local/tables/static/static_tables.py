@@ -26,6 +26,7 @@ class TableUpload:
 
     Args:
         find_view: see `Upload`.
+        user: who writes.
         path: of the table, with attributes that say how to write.
         limits: of the weights of rows.
         chunk_size: bytes of a chunk.
@@ -35,7 +36,12 @@ class TableUpload:
     """
 
     def __init__(
-        self, find_view: Callable[[], CypressView], path: RichPath, limits: WeightLimits, chunk_size: int | None
+        self,
+        find_view: Callable[[], CypressView],
+        user: str,
+        path: RichPath,
+        limits: WeightLimits,
+        chunk_size: int | None,
     ) -> None:
         view = find_view()
         node = view.resolver.node(path.bare)
@@ -49,7 +55,7 @@ class TableUpload:
         options = ChunkOptions(sort_columns, schema.unique_keys, str(codec))
         if chunk_size is not None:
             options = ChunkOptions(sort_columns, schema.unique_keys, str(codec), chunk_size)
-        self.upload = Upload(find_view, node, append=self._plan.append, exclusive=self._plan.exclusive)
+        self.upload = Upload(find_view, user, node, append=self._plan.append, exclusive=self._plan.exclusive)
         last_key = _last_key(chunks, sort_columns) if self._plan.append and sort_columns else None
         self._writer = ChunkWriter(options, self.upload.next_chunk_id, last_key)
         self._reader = BatchReader(schema, limits)

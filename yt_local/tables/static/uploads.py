@@ -23,6 +23,7 @@ class Upload:
     Args:
         find_view: gives the tree as whoever writes sees it, at the moment of asking; YtError 11000 if that was a
             transaction that is gone.
+        user: who writes.
         node: what is written to, as it is now.
         append: behind what is there, not in its place.
         exclusive: nobody else may be at it.
@@ -31,8 +32,11 @@ class Upload:
         YtError: 402 if somebody else is at it, 901 if the user may not write.
     """
 
-    def __init__(self, find_view: Callable[[], CypressView], node: Node, *, append: bool, exclusive: bool) -> None:
+    def __init__(
+        self, find_view: Callable[[], CypressView], user: str, node: Node, *, append: bool, exclusive: bool
+    ) -> None:
         self._find_view = find_view
+        self._user = user
         self._node = node
         self._append = append
         self._request = EXCLUSIVE if exclusive else SHARED
@@ -93,7 +97,7 @@ class Upload:
             put_content(view, node, self._chunk_ids, append=self._append, table=table, md5=md5, attributes=attributes)
 
     def _check(self, view: CypressView, node: Node) -> None:
-        view.access.check(node, "write")
+        view.permissions.access(self._user).check(node, "write")
         view.state.committed.versions.check(
             node.id, self._request, view.state.transaction_id, lambda: view.resolver.path_of(node)
         )

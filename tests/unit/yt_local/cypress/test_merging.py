@@ -10,6 +10,7 @@ from yt_local.cypress.locks import EXCLUSIVE, SHARED
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.transaction_view import TransactionView
 from yt_local.cypress.tree_state import TreeState
+from yt_local.security.permissions import UNLIMITED
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
 from yt_local.tables.static.uploads import put_content
@@ -27,7 +28,7 @@ class World:
         cypress = CypressView(self.state).cypress
         with self.state.change():
             cypress.create_root()
-            cypress.create(TABLE, "table", {})
+            cypress.create(UNLIMITED, TABLE, "table", {})
 
     def start(self, parent: str | None = None) -> str:
         return self.transactions.start(parent_id=parent).id
@@ -114,12 +115,12 @@ def test_an_overwrite_replaces_what_was_appended_before(world: World) -> None:
 
 def test_attributes_alone_leave_what_others_append(world: World) -> None:
     transaction = world.start()
-    CypressView(world.seen_by(transaction)).cypress.set(f"{TABLE}/@x", 1)
+    CypressView(world.seen_by(transaction)).cypress.set(UNLIMITED, f"{TABLE}/@x", 1)
     world.append(None, "a")
     assert world.chunks(transaction) == ("a",)
     world.transactions.commit(transaction)
     assert world.chunks() == ("a",)
-    assert CypressView(world.state).cypress.get(f"{TABLE}/@x") == 1
+    assert CypressView(world.state).cypress.get(UNLIMITED, f"{TABLE}/@x") == 1
 
 
 def test_nobody_appends_to_what_is_being_overwritten(world: World) -> None:
@@ -134,10 +135,10 @@ def test_nobody_appends_to_what_is_being_overwritten(world: World) -> None:
 
 def test_values_that_are_equal_to_python_are_not_the_same(world: World) -> None:
     cypress = CypressView(world.state).cypress
-    cypress.set("//@x", 1)
+    cypress.set(UNLIMITED, "//@x", 1)
     transaction = world.start()
     inside = CypressView(world.seen_by(transaction)).cypress
-    inside.set("//@x", True)
-    assert inside.get("//@x") is True
+    inside.set(UNLIMITED, "//@x", True)
+    assert inside.get(UNLIMITED, "//@x") is True
     world.transactions.commit(transaction)
-    assert cypress.get("//@x") is True
+    assert cypress.get(UNLIMITED, "//@x") is True

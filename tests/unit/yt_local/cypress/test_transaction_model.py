@@ -16,6 +16,7 @@ from yt_local.cypress.cypress_view import CypressView
 from yt_local.cypress.locks import SNAPSHOT
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.transaction_view import TransactionView
+from yt_local.security.permissions import UNLIMITED
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
 from yt_wire.error import ErrorCode, YtError
@@ -185,7 +186,7 @@ class Transactions(RuleBasedStateMachine):
         for transaction in self.known:
             cypress = self.view(transaction).cypress
             for node_id, value in transaction.snapshots.items():
-                assert cypress.get(f"#{node_id}") == value
+                assert cypress.get(UNLIMITED, f"#{node_id}") == value
 
     @invariant()
     def nothing_is_left_when_no_transaction_is(self) -> None:
@@ -225,11 +226,11 @@ class Transactions(RuleBasedStateMachine):
         cypress = self.view(transaction).cypress
         path = "//" + step.path
         if step.value is None:
-            cypress.remove(path, recursive=True)
+            cypress.remove(UNLIMITED, path, recursive=True)
         elif "/" in step.path:
-            cypress.set(path, step.value)
+            cypress.set(UNLIMITED, path, step.value)
         else:
-            cypress.create(path, "map_node", {})
+            cypress.create(UNLIMITED, path, "map_node", {})
 
     def view(self, transaction: Open | None) -> CypressView:
         return CypressView(TransactionView(self.state, transaction.id) if transaction else self.state)
@@ -244,10 +245,10 @@ class Transactions(RuleBasedStateMachine):
     def look(self, transaction: Open | None) -> Tree:
         cypress = self.view(transaction).cypress
         tree: Tree = {}
-        for directory, inside in cypress.get("/").items():
+        for directory, inside in cypress.get(UNLIMITED, "/").items():
             tree[directory] = None
             tree.update({f"{directory}/{name}": value for name, value in inside.items()})
-            own = cypress.get(f"//{directory}/@user_attributes")
+            own = cypress.get(UNLIMITED, f"//{directory}/@user_attributes")
             tree.update({f"{directory}/@{name}": value for name, value in own.items()})
         return tree
 

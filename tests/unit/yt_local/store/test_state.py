@@ -25,6 +25,7 @@ from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.subtrees import CopyOptions
 from yt_local.cypress.transaction_view import TransactionView
 from yt_local.queues.producers import Producers
+from yt_local.security.permissions import UNLIMITED
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
 from yt_local.tables.dynamic.row_locks import LockHistory
@@ -73,7 +74,7 @@ class World:
         self.transactions = MasterTransactions(self.state)
         with self.state.change():
             self.cypress.create_root()
-            self.cypress.create("//sys/tablet_cells", "map_node", {}, recursive=True)
+            self.cypress.create(UNLIMITED, "//sys/tablet_cells", "map_node", {}, recursive=True)
             self.cypress.create_object("//sys/tablet_cells", "tablet_cell", {"peers": [{"address": "x"}]})
 
     def transaction(self, number: int) -> str:
@@ -137,72 +138,76 @@ numbers = st.integers(-1, 4)
 
 def _create(path: str, kind: str, recursive: bool, force: bool, name: str) -> Step:
     attributes = {name: 1} if name else {}
-    return lambda world: world.cypress.create(path, kind, attributes, recursive=recursive, force=force)
+    return lambda world: world.cypress.create(UNLIMITED, path, kind, attributes, recursive=recursive, force=force)
 
 
 def _create_table(path: str, sorted_: bool, count: int, force: bool) -> Step:
     attributes = {"dynamic": True, "schema": SORTED if sorted_ else QUEUE, "tablet_count": count}
-    return lambda world: world.cypress.create(path, "table", attributes, force=force, recursive=True)
+    return lambda world: world.cypress.create(UNLIMITED, path, "table", attributes, force=force, recursive=True)
 
 
 def _create_producer(path: str) -> Step:
-    return lambda world: create_marked_table(world.state, world.cypress, world.tablets, path, "queue_producer", {})
+    return lambda world: create_marked_table(
+        world.state, world.cypress, world.tablets, UNLIMITED, path, "queue_producer", {}
+    )
 
 
 def _copy(source: str, destination: str, force: bool, move: bool) -> Step:
     options = CopyOptions(force=force, recursive=True)
-    return lambda world: world.cypress.copy(source, destination, options, move=move)
+    return lambda world: world.cypress.copy(UNLIMITED, source, destination, options, move=move)
 
 
 def _link(target: str, path: str, force: bool) -> Step:
-    return lambda world: world.cypress.link(target, path, recursive=True, force=force, ignore_existing=False)
+    return lambda world: world.cypress.link(UNLIMITED, target, path, recursive=True, force=force, ignore_existing=False)
 
 
 def _set(path: str, value: Any, force: bool) -> Step:
-    return lambda world: world.cypress.set(path, value, recursive=True, force=force)
+    return lambda world: world.cypress.set(UNLIMITED, path, value, recursive=True, force=force)
 
 
 def _set_attribute(path: str, name: str, value: Any) -> Step:
-    return lambda world: world.cypress.set(f"{path}/@{name}", value)
+    return lambda world: world.cypress.set(UNLIMITED, f"{path}/@{name}", value)
 
 
 def _remove(path: str, suffix: str, force: bool) -> Step:
-    return lambda world: world.cypress.remove(path + suffix, recursive=True, force=force)
+    return lambda world: world.cypress.remove(UNLIMITED, path + suffix, recursive=True, force=force)
 
 
 def _tablets(path: str, verb: str, first: int | None) -> Step:
-    return lambda world: getattr(world.tablets, verb)(path, TabletRange(first))
+    return lambda world: getattr(world.tablets, verb)(UNLIMITED, path, TabletRange(first))
 
 
 def _reshard(path: str, count: int) -> Step:
-    return lambda world: world.tablets.reshard(path, Sharding(tablet_count=count))
+    return lambda world: world.tablets.reshard(UNLIMITED, path, Sharding(tablet_count=count))
 
 
 def _insert(path: str, keys: Sequence[int], tablet: int | None, update: bool) -> Step:
     def run(world: World) -> None:
         ordered = [{b"data": b"%d" % key, b"$tablet_index": tablet} for key in keys]
         rows: list[dict[bytes, Any]] = [{b"key": key, b"value": b"v"} for key in keys] if update else ordered
-        world.writer.insert_rows(path, rows, update=update)
+        world.writer.insert_rows(UNLIMITED, path, rows, update=update)
 
     return run
 
 
 def _delete_rows(path: str, key: int) -> Step:
-    return lambda world: world.writer.delete_rows(path, [{b"key": key}])
+    return lambda world: world.writer.delete_rows(UNLIMITED, path, [{b"key": key}])
 
 
 def _trim(path: str, tablet: int, count: int) -> Step:
-    return lambda world: world.tables.trim_rows(path, tablet, count)
+    return lambda world: world.tables.trim_rows(UNLIMITED, path, tablet, count)
 
 
 def _begin() -> Step:
-    return lambda world: world.producers.create_session(PRODUCER, QUEUE_PATH, "s", None)
+    return lambda world: world.producers.create_session(UNLIMITED, PRODUCER, QUEUE_PATH, "s", None)
 
 
 def _push(number: int, epoch: int, bad: bool) -> Step:
     def run(world: World) -> None:
         rows: list[dict[bytes, Any]] = [{b"data": 5 if bad else b"x", b"$sequence_number": number}]
-        world.producers.push(PRODUCER, QUEUE_PATH, "s", epoch, rows, first_sequence_number=None, user_meta=None)
+        world.producers.push(
+            UNLIMITED, PRODUCER, QUEUE_PATH, "s", epoch, rows, first_sequence_number=None, user_meta=None
+        )
 
     return run
 
@@ -396,6 +401,6 @@ def test_nothing_is_left_of_transactions_that_are_over(chosen: list[Step]) -> No
 def test_numbers_handed_out_by_an_undone_change_are_not_used_again() -> None:
     world = World()
     with pytest.raises(Abandoned), world.state.change():
-        first = world.cypress.create("//a", "map_node", {})
+        first = world.cypress.create(UNLIMITED, "//a", "map_node", {})
         raise Abandoned
-    assert world.cypress.create("//a", "map_node", {}) != first
+    assert world.cypress.create(UNLIMITED, "//a", "map_node", {}) != first

@@ -15,6 +15,7 @@ from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.resolver import Resolver
+from yt_local.security.permissions import UNCHECKED, UNLIMITED
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
 from yt_local.tables.dynamic.row_locks import LOCK_TYPES, LockHistory, LockName
@@ -113,13 +114,13 @@ class World:
         cypress = Cypress(self.state, resolver, Attributes(self.state, resolver, replication), self.tablets)
         with self.state.change():
             cypress.create_root()
-            cypress.create("//sys/tablet_cells", "map_node", {}, recursive=True)
+            cypress.create(UNLIMITED, "//sys/tablet_cells", "map_node", {}, recursive=True)
             cypress.create_object("//sys/tablet_cells", "tablet_cell", {"peers": [{"address": "x"}]})
             shared = {"enable_shared_write_locks": True}
-            cypress.create(TABLE, "table", {"dynamic": True, "schema": SCHEMA, **shared})
-            cypress.create(QUEUE, "table", {"dynamic": True, "schema": [{"name": "data", "type": "int64"}]})
-        self.tablets.mount(TABLE)
-        self.tablets.mount(QUEUE)
+            cypress.create(UNLIMITED, TABLE, "table", {"dynamic": True, "schema": SCHEMA, **shared})
+            cypress.create(UNLIMITED, QUEUE, "table", {"dynamic": True, "schema": [{"name": "data", "type": "int64"}]})
+        self.tablets.mount(UNLIMITED, TABLE)
+        self.tablets.mount(UNLIMITED, QUEUE)
         self.model = Model()
         self.transactions: list[Open] = []
         self.steps: list[str] = []
@@ -145,7 +146,7 @@ class World:
         self.steps.append(chosen.__name__)
         chosen()
         self.check_rows(self.model.moments[-1], LATEST_TIMESTAMP)
-        queue = self.tables.open(QUEUE)
+        queue = self.tables.open(QUEUE, UNCHECKED)
         assert [row[2] for row in self.tables.read_ordered(queue, 0, 0)] == self.model.journal
 
     def start(self) -> None:
@@ -160,7 +161,7 @@ class World:
     def delete(self) -> None:
         transaction, key = self.transaction(), self.key()
         self.touch(transaction)
-        self.writer.delete_rows(TABLE, [{b"key": key}], transaction=transaction.real)
+        self.writer.delete_rows(UNLIMITED, TABLE, [{b"key": key}], transaction=transaction.real)
 
         def step(rows: Rows, _: list[int]) -> None:
             rows.pop(key, None)
@@ -174,17 +175,19 @@ class World:
         lock = self.random.choice(list(kinds))
         self.touch(transaction)
         name = "la" if group == 1 else "lb"
-        self.writer.lock_rows(TABLE, [{b"key": key}], [name], LOCK_TYPES[kinds[lock]], transaction.real)
+        self.writer.lock_rows(UNLIMITED, TABLE, [{b"key": key}], [name], LOCK_TYPES[kinds[lock]], transaction.real)
         transaction.lock(key, {group}, lock)
 
     def append(self) -> None:
         transaction, number = self.transaction(), self.random.randrange(100)
-        self.writer.insert_rows(QUEUE, [{b"data": number}], transaction=transaction.real)
+        self.writer.insert_rows(UNLIMITED, QUEUE, [{b"data": number}], transaction=transaction.real)
         transaction.steps.append(lambda _, journal: journal.append(number))
 
     def read(self) -> None:
         transaction, key = self.transaction(), self.key()
-        rows = list(self.tables.lookup_rows(TABLE, [{b"key": key}], timestamp=transaction.real.read_timestamp))
+        rows = list(
+            self.tables.lookup_rows(UNLIMITED, TABLE, [{b"key": key}], timestamp=transaction.real.read_timestamp)
+        )
         then = self.model.moments[transaction.start].get(key)
         assert rows == ([] if then is None else [{"key": key, **then}])
         self.check_rows(self.model.moments[transaction.start], transaction.real.start_timestamp)
@@ -212,13 +215,13 @@ class World:
         planned = Open(self.open.start(), 0)
         self.insert_into(planned, key, row, update, aggregate=False, lock="exclusive")
         self.open.abort(planned.real.id)
-        self.writer.insert_rows(TABLE, [encoded(key, row)], update=update)
+        self.writer.insert_rows(UNLIMITED, TABLE, [encoded(key, row)], update=update)
         self.committed(planned)
 
     def reshard(self) -> None:
-        self.tablets.unmount(TABLE)
-        self.tablets.reshard(TABLE, Sharding(self.random.choice(([[]], [[], [1]], [[], [1], [3]]))))
-        self.tablets.mount(TABLE)
+        self.tablets.unmount(UNLIMITED, TABLE)
+        self.tablets.reshard(UNLIMITED, TABLE, Sharding(self.random.choice(([[]], [[], [1]], [[], [1], [3]]))))
+        self.tablets.mount(UNLIMITED, TABLE)
         self.model.layout += 1
 
     def transaction(self) -> Open:
@@ -232,7 +235,7 @@ class World:
         return {name: self.random.choice((None, -1, 1, 2)) for name in names}
 
     def check_rows(self, expected: Rows, timestamp: int) -> None:
-        rows = self.tables.read_sorted(self.tables.open(TABLE), b"", None, timestamp)
+        rows = self.tables.read_sorted(self.tables.open(TABLE, UNCHECKED), b"", None, timestamp)
         assert list(rows) == [(key, *(expected[key][name] for name in "abc")) for key in sorted(expected)]
 
     def insert_into(
@@ -241,6 +244,7 @@ class World:
         self.touch(transaction)
         kind: LockName = "shared_write" if lock == "shared" else "exclusive"
         self.writer.insert_rows(
+            UNLIMITED,
             TABLE,
             [encoded(key, row)],
             update=update,
