@@ -39,7 +39,7 @@ async def test_rows_of_a_merged_tablet_are_exported_again_with_an_alert(world: E
     world.to_next_tick()
     await eventually(lambda: exported_rows(world), lambda rows: rows == list("abccd"))
     found = await eventually(lambda: alerts(agent), lambda found: EXPORT_RECOUNTED in found)
-    assert "partitions 1" in str(found)
+    assert "partitions 0, 1" in str(found)
 
 
 async def test_a_last_chunk_that_is_edited_makes_copies_with_an_alert(world: ExportWorld) -> None:
