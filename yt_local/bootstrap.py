@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from yt_local.cypress.cypress import Cypress
-from yt_local.cypress.transaction_objects import OBJECT_MAPS
+from yt_local.identity.access_bootstrap import create_access_control
+from yt_local.identity.objects import Security
 from yt_local.queues.registrations import TABLE_PATH as REGISTRATIONS_PATH
-from yt_local.security.access_bootstrap import create_access_control
 from yt_local.security.permissions import UNLIMITED
-from yt_local.security.security import Security
 from yt_local.store.state import ClusterState
+from yt_local.store.transaction_objects import OBJECT_MAPS
 from yt_local.tables.dynamic.tablets import Tablets
 from yt_wire import yson
 

@@ -5,48 +5,70 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from yt_local.base.clock import Clock
-from yt_local.base.directory import ClusterDirectory
+from yt_local.base.faults import Faults
 from yt_local.base.mutations import Mutations
+from yt_local.base.request_log import RequestLog
 from yt_local.base.turns import Turns
 from yt_local.bootstrap import create_system_nodes
-from yt_local.cypress.cypress_view import CypressView
 from yt_local.cypress.documents import get_inside
 from yt_local.cypress.expiration import Expiration
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.subtrees import Subtrees
 from yt_local.cypress.transaction_view import TransactionView
 from yt_local.housekeeping import Housekeeping
-from yt_local.proxy.faults import Faults
-from yt_local.proxy.request_log import RequestLog
+from yt_local.identity.authentication import Authenticator
+from yt_local.identity.objects import Security
+from yt_local.identity.tokens import Tokens
 from yt_local.queues.agent_status import AgentStatus
 from yt_local.queues.orchid_gateway import OrchidGateway
 from yt_local.queues.orchid_nodes import OrchidNodes, leads_elsewhere
 from yt_local.queues.producers import Producers
 from yt_local.queues.queues import Queues
 from yt_local.queues.registrations import Registrations
-from yt_local.security.authentication import Authenticator
-from yt_local.security.security import Security
+from yt_local.rows.row_locks import LockHistory
 from yt_local.security.subjects import Subjects
-from yt_local.security.tokens import Tokens
 from yt_local.session import Session
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
-from yt_local.tables.dynamic.row_locks import LockHistory
 from yt_local.tables.dynamic.table_writer import TableWriter
 from yt_local.tables.dynamic.tables import DynamicTables
 from yt_local.tables.dynamic.tablet_transactions import TabletTransactions
+from yt_local.tables.replication.directory import ClusterDirectory
 from yt_local.tables.replication.replication import Replication
 from yt_local.tables.replication.replicator import Replicator
 from yt_local.tables.replication.table_replicas import TableReplicas
+from yt_local.tables.view import TableView
 from yt_wire.error import ErrorCode, YtError
 
-if TYPE_CHECKING:
-    from yt_local.commands.command import Body, Command
-
 _FIRST_CELL_TAG = 1001
+
+
+class RunnableCommand(Protocol):
+    """A command, as far as a cluster has to do with it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def input_type(self) -> str: ...
+
+    @property
+    def output_type(self) -> str: ...
+
+    @property
+    def is_heavy(self) -> bool: ...
+
+    @property
+    def changes(self) -> bool:
+        """Whether a repeat must not be done again."""
+        ...
+
+    async def execute(self, cluster: Cluster, session: Session, parameters: Mapping[str, Any], body: Any) -> Any:
+        """Check the parameters and run."""
+        ...
 
 
 class Cluster:
@@ -70,7 +92,7 @@ class Cluster:
         address: str,
         rpc_address: str,
         file: Path | None,
-        commands: Mapping[str, Command],
+        commands: Mapping[str, RunnableCommand],
         directory: ClusterDirectory,
         gateway: OrchidGateway,
         clock: Clock,
@@ -87,7 +109,7 @@ class Cluster:
         self._storage = Storage(file)
         self.state = ClusterState(self._storage, clock, _FIRST_CELL_TAG + len(list(directory)))
         self.replication = Replication(self.state, directory)
-        self._view = CypressView(self.state, self.replication)
+        self._view = TableView(self.state, self.replication)
         self.resolver = self._view.resolver
         self.tablets = self._view.tablets
         self.cypress = self._view.cypress
@@ -114,6 +136,11 @@ class Cluster:
         directory.add(self)
         create_system_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
 
+    @property
+    def is_off(self) -> bool:
+        """Whether it answers nobody now: a test has turned it off."""
+        return self.faults.is_off
+
     def close(self) -> None:
         self._storage.close()
 
@@ -121,12 +148,12 @@ class Cluster:
         """A session of this user; YtError 900 if there is no such user, and 11000 if there is no such transaction."""
         return Session(self.view(transaction_id).permissions.access(user), transaction_id)
 
-    def view(self, transaction_id: str | None) -> CypressView:
+    def view(self, transaction_id: str | None) -> TableView:
         """The tree as a master transaction sees it, or as it is outside of all; YtError 11000 if it is not there."""
         if transaction_id is None:
             return self._view
         self.state.versions.transaction(transaction_id)
-        return CypressView(TransactionView(self.state, transaction_id), self.replication)
+        return TableView(TransactionView(self.state, transaction_id), self.replication)
 
     def check_revision(self, path: str, revision: int, transaction_id: str | None) -> None:
         """YtError 1000 unless the node a transaction sees at a path is, as it has been committed, of this revision."""
@@ -144,14 +171,16 @@ class Cluster:
                 ErrorCode.PREREQUISITE_CHECK_FAILED,
             )
 
-    def command(self, name: str) -> Command:
+    def command(self, name: str) -> RunnableCommand:
         """A command by its name; YtError if there is none."""
         command = self.commands.get(name)
         if command is None:
             raise YtError(f'Unknown command "{name}"')
         return command
 
-    async def execute(self, session: Session, command: Command, parameters: Mapping[str, Any], body: Body) -> Any:
+    async def execute(
+        self, session: Session, command: RunnableCommand, parameters: Mapping[str, Any], body: Any
+    ) -> Any:
         """Run a command; one that is repeated with its mutation id gets the answer of its first time."""
         await self.faults.before(command.name, parameters)
         self.housekeeping.look()
@@ -169,7 +198,7 @@ class Cluster:
         return answer
 
     async def get(
-        self, session: Session, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None
+        self, session: Session, view: TableView, path: str, names: Sequence[str] | None, max_size: int | None = None
     ) -> Any:
         """Value at a path, as `Cypress.get`, asking a queue agent for the attributes that are its own."""
         target = view.resolver.resolve(path)
@@ -186,7 +215,7 @@ class Cluster:
         return view.cypress.get(session.access, path, names, max_size)
 
     async def list(
-        self, session: Session, view: CypressView, path: str, names: Sequence[str] | None, max_size: int | None = None
+        self, session: Session, view: TableView, path: str, names: Sequence[str] | None, max_size: int | None = None
     ) -> Any:
         """Names at a path, as `Cypress.list`, asking the server behind an orchid node for those below it."""
         target = view.resolver.resolve(path)
@@ -195,7 +224,7 @@ class Cluster:
             return await self._orchids.list(target)
         return view.cypress.list(session.access, path, names, max_size)
 
-    async def exists(self, session: Session, view: CypressView, path: str) -> bool:
+    async def exists(self, session: Session, view: TableView, path: str) -> bool:
         """As `Cypress.exists`, asking the server behind an orchid node for what is below it."""
         try:
             target = view.resolver.existing(path)

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Final, Self
 
 from yt_local.base.clock import Clock
-from yt_local.base.directory import ClusterDirectory
 from yt_local.bootstrap import Connection, publish_connection
 from yt_local.cluster import Cluster
 from yt_local.commands import COMMANDS
@@ -21,6 +20,7 @@ from yt_local.proxy.http.browsers import AllowedBrowsers
 from yt_local.proxy.http.server import HttpProxy
 from yt_local.proxy.rpc.proxy import RpcProxy
 from yt_local.queues.orchid_gateway import OrchidGateway
+from yt_local.tables.replication.directory import ClusterDirectory
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -76,6 +76,7 @@ class LocalClusters:
         # A page that had a name resolved to this address has no token.
         self._browsers = replace(browsers, hosts=None) if require_token else browsers
         self._directory = ClusterDirectory()
+        self._clusters: dict[str, Cluster] = {}
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -103,6 +104,7 @@ class LocalClusters:
                     self._clock,
                     require_token=self._require_token,
                 )
+                self._clusters[name] = cluster
                 stack.callback(cluster.close)
                 for token, user in self._tokens.items():
                     cluster.tokens.add(user, token)
@@ -112,7 +114,7 @@ class LocalClusters:
                 {name: proxy.address for name, proxy in rpc_proxies.items()},
                 self._agents,
             )
-            for cluster in self._directory:
+            for cluster in self._clusters.values():
                 if self._test_controls:
                     cluster.requests.start()
                 publish_connection(cluster.state, cluster.cypress, cluster.name, connection)
@@ -131,16 +133,16 @@ class LocalClusters:
     @property
     def rpc_addresses(self) -> Mapping[str, str]:
         """`host:port` of each cluster's RPC proxy."""
-        return {cluster.name: cluster.rpc_address for cluster in self._directory}
+        return {cluster.name: cluster.rpc_address for cluster in self._clusters.values()}
 
     @property
     def addresses(self) -> Mapping[str, str]:
         """`host:port` of each cluster's HTTP proxy."""
-        return {cluster.name: cluster.http_address for cluster in self._directory}
+        return {cluster.name: cluster.http_address for cluster in self._clusters.values()}
 
     def cluster(self, name: str) -> Cluster:
         """One of the clusters; KeyError if there is none of this name."""
-        return {cluster.name: cluster for cluster in self._directory}[name]
+        return self._clusters[name]
 
     async def _keep_house(self) -> Callable[[], Awaitable[None]]:
         """Let every cluster look after itself; returns what ends that."""
@@ -148,7 +150,7 @@ class LocalClusters:
         await group.__aenter__()
         tasks = [
             group.create_task(run())
-            for cluster in self._directory
+            for cluster in self._clusters.values()
             for run in (cluster.housekeeping.run, cluster.replicator.run)
         ]
 

@@ -15,8 +15,8 @@ import yt.wrapper
 from yt.wrapper import YtClient
 
 from yt_local.base.clock import Clock
-from yt_local.proxy.faults import Cut, Delay, Drop, Effect, Hang, HttpStatus, Refuse, Scope
-from yt_local.proxy.request_log import LoggedRequest
+from yt_local.base.faults import Cut, Delay, Drop, Effect, Hang, HttpStatus, Refuse, Scope
+from yt_local.base.request_log import LoggedRequest
 from yt_local.security.permissions import UNLIMITED
 from yt_local.tables.dynamic.tablets import TabletRange
 from yt_local.thread import ClusterThread

@@ -129,7 +129,7 @@ async def _serve_clusters(
     await stack.enter_async_context(clusters.serving([agent.rpc_address for agent in agents], known))
     if agents:
         # Their first questions are queries; what answers those may as well be imported before they are asked.
-        import yt_local.tables.query.plan  # noqa: F401 - imported for the time it takes
+        import yt_local.query.plan  # noqa: F401 - imported for the time it takes
 
 
 async def _serve_files(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from yt_local.proxy.faults import Scope
+from yt_local.base.faults import Scope
 from yt_local.proxy.http.browsers import AllowedBrowsers
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED

@@ -14,10 +14,10 @@ import pytest_asyncio
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body
 from yt_local.formats.formats import Format
+from yt_local.query import SelectOptions
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
 from yt_local.session import Session
-from yt_local.tables.query import SelectOptions
 from yt_wire import yson
 from yt_wire.error import YtError
 

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf.message import Message
 
 from tests.component.rpc_calls import Caller, calling
-from yt_local.proxy.faults import Cut, Drop, Hang, HttpStatus, Refuse, Scope
+from yt_local.base.faults import Cut, Drop, Hang, HttpStatus, Refuse, Scope
 from yt_local.proxy.rpc.services import API_METHODS
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED

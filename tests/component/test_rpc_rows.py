@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tests.component.rpc_calls import Caller, calling
-from yt_local.proxy.faults import Delay, Scope
+from yt_local.base.faults import Delay, Scope
 from yt_local.proxy.rpc.rowsets import decode_rows
 from yt_local.runner import LocalClusters
 from yt_wire import rpc

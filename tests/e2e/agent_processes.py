@@ -21,7 +21,7 @@ from yarl import URL
 from tests.component.running_agent import User, eventually
 from tests.e2e.cut_wire import CutWire
 from tests.e2e.playground import environment, free_ports
-from yt_local.proxy.request_log import LoggedRequest
+from yt_local.base.request_log import LoggedRequest
 from yt_local.runner import LocalClusters
 
 CLUSTER: Final = "pythia"

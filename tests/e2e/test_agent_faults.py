@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from tests.e2e.agent_processes import END_SECONDS, LEASE, AgentProcess, Stage, running_stage
-from yt_local.proxy.request_log import LoggedRequest
+from yt_local.base.request_log import LoggedRequest
 from yt_local.security.permissions import UNLIMITED
 
 SEED: Final = int(os.environ.get("AGENT_FAULTS_SEED", "20251"))

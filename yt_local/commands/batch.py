@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from yt_local.cluster import Cluster
+from yt_local.cluster import Cluster, RunnableCommand
 from yt_local.commands.command import Body, Command, Parameters, volatile
 from yt_local.session import Session
 from yt_wire.error import YtError
@@ -40,7 +40,7 @@ async def _execute_batch(cluster: Cluster, session: Session, parameters: _Batch,
     return {"results": results}
 
 
-def _light(command: Command) -> Command:
+def _light(command: RunnableCommand) -> RunnableCommand:
     if command.is_heavy or "tabular" in (command.input_type, command.output_type) or command.name == "execute_batch":
         raise YtError(f'Command "{command.name}" cannot be part of a batch')
     return command

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
+from yt_local.cluster import Cluster
 from yt_local.formats.formats import YSON_TEXT, Format
 from yt_local.session import Session
+from yt_local.tables.dynamic.tablet_transaction import TabletTransaction
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.guid import NULL_GUID, Guid
 from yt_wire.ypath import RichPath, parse_rich
-
-if TYPE_CHECKING:
-    from yt_local.cluster import Cluster
-    from yt_local.tables.dynamic.tablet_transaction import TabletTransaction
 
 _SHOWN_LENGTH: Final = 200
 """Characters of a wrong value in an error."""

@@ -17,14 +17,14 @@ from yt_local.commands.command import (
     unsigned,
     volatile,
 )
-from yt_local.cypress.locks import LockMode, LockRequest
-from yt_local.cypress.marked_tables import MARKED_TABLES, create_marked_table
 from yt_local.cypress.subtrees import CopyOptions
-from yt_local.cypress.transaction_objects import is_versioned
-from yt_local.security.security import OBJECT_TYPES
+from yt_local.identity.objects import OBJECT_TYPES
+from yt_local.queues.marked_tables import MARKED_TABLES, create_marked_table
 from yt_local.session import Session
+from yt_local.store.locks import LockMode, LockRequest
 from yt_local.store.model import Node
 from yt_local.store.replicated_types import TABLE_REPLICA
+from yt_local.store.transaction_objects import is_versioned
 from yt_wire.error import ErrorCode, YtError
 
 

@@ -23,11 +23,11 @@ from yt_local.commands.command import (
     volatile,
 )
 from yt_local.formats.row_output import ValueRows
+from yt_local.query import SelectOptions
+from yt_local.rows.row_locks import LOCK_TYPES, LockName
 from yt_local.schema.retention import Retention
 from yt_local.session import Session
-from yt_local.tables.dynamic.row_locks import LOCK_TYPES, LockName
 from yt_local.tables.dynamic.tablet_transaction import Atomicity
-from yt_local.tables.query import SelectOptions
 from yt_wire.error import YtError
 from yt_wire.guid import NULL_GUID
 

@@ -9,7 +9,7 @@ from yt_local.commands.command import Body, Command, Int64, Parameters, PathPara
 from yt_local.security.permissions import UNCHECKED
 from yt_local.session import Session
 from yt_local.store.replicated_types import REPLICATED_TABLE
-from yt_local.tables.dynamic.tablet_keys import key_to_yson
+from yt_local.tables.tablet_keys import key_to_yson
 from yt_wire.error import YtError
 
 

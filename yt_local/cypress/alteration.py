@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from yt_local.rows.computed_columns import validate_computed_columns
 from yt_local.schema.aggregates import validate_aggregates
-from yt_local.schema.computed_columns import validate_computed_columns
 from yt_local.schema.keys import KeyEncoder, Row
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, TableSchema, parse_schema
 from yt_local.schema.schema_compatibility import check_compatible

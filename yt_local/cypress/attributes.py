@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from yt_local.base.clock import format_instant
+from yt_local.cypress.kinds import Kinds
 from yt_local.cypress.lifetimes import checked_lifetime, effective_expiration, touch_time
-from yt_local.cypress.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.settable_attributes import (
     PERMANENT,
@@ -24,18 +24,15 @@ from yt_local.cypress.settable_attributes import (
     is_user,
 )
 from yt_local.cypress.transaction_attributes import OPAQUE_OF_TRANSACTIONS, Computed, TransactionAttributes
-from yt_local.cypress.transaction_objects import MAPS, OBJECT_TYPES, is_versioned
-from yt_local.cypress.tree_state import TreeState
 from yt_local.security.permissions import Permissions
 from yt_local.security.subjects import BUILTIN, MEMBERS, ROOT, Subjects, members
+from yt_local.store.chunks import CHUNK_LIST_TYPE, CHUNK_TYPES, OPAQUE_OF_CHUNK_LISTS
+from yt_local.store.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
+from yt_local.store.replica_tracking import checked_options
 from yt_local.store.replicated_types import TABLE_REPLICA, UPSTREAM_REPLICA_ID
-from yt_local.tables.replication.replica_attributes import OF_ALL_OBJECTS, replica_attributes
-from yt_local.tables.replication.replica_tracking import checked_options
-from yt_local.tables.replication.replication import Replication
-from yt_local.tables.static.chunk_lists import CHUNK_LIST_TYPE
-from yt_local.tables.static.content_attributes import CHUNK_TYPES, OPAQUE_OF_CHUNK_LISTS
-from yt_local.tables.static.table_attributes import table_attributes
+from yt_local.store.transaction_objects import MAPS, OBJECT_TYPES, is_versioned
+from yt_local.store.tree_state import TreeState
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.guid import Guid
@@ -92,6 +89,8 @@ def _lock_mode(state: TreeState, node: Node) -> str:
     return "none"
 
 
+_OF_ALL_OBJECTS: Final = ("id", "type", "revision", "ref_counter", "native_cell_tag", "effective_acl")
+
 _NOT_OF_TABLES: Final = frozenset({"md5", "replicas"})
 """Told with those of tables, but of files and replicated tables."""
 
@@ -99,14 +98,14 @@ _NOT_OF_TABLES: Final = frozenset({"md5", "replicas"})
 class Attributes:
     """Attributes of the nodes of one cluster."""
 
-    def __init__(self, state: TreeState, resolver: Resolver, replication: Replication) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver, kinds: Kinds) -> None:
         self._state = state
         self._committed = committed = state.committed
         self._resolver = resolver
         self._subjects = Subjects(state)
         self._of_transactions = TransactionAttributes(state.versions)
         permissions = Permissions(state, resolver)
-        of_tables = table_attributes(state, replication)
+        of_tables = kinds.table_attributes(state)
         self._reserved_of_tables = frozenset(of_tables) - _NOT_OF_TABLES
         self._of_nodes: Mapping[str, Computed] = {
             "id": (anything, lambda node: node.id),
@@ -149,8 +148,8 @@ class Attributes:
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
             **of_tables,
         }
-        replicas = replica_attributes(committed, replication, resolver)
-        self._of_replicas = {**{name: self._of_nodes[name] for name in OF_ALL_OBJECTS}, **replicas}
+        of_all = {name: self._of_nodes[name] for name in _OF_ALL_OBJECTS}
+        self._of_replicas = {**of_all, **kinds.replica_attributes(state, resolver)}
 
     def names(self, node: Node) -> list[str]:
         """All names the node has, opaque ones included."""

@@ -9,7 +9,7 @@ from typing import Any
 from yt_local.cypress.attributes import Attributes, instant
 from yt_local.cypress.cypress_reader import CypressReader
 from yt_local.cypress.documents import clear_inside, remove_inside, set_inside
-from yt_local.cypress.locks import EXCLUSIVE
+from yt_local.cypress.kinds import NodeTablets
 from yt_local.cypress.node_places import NodePlaces
 from yt_local.cypress.nodes import (
     CREATABLE,
@@ -27,13 +27,13 @@ from yt_local.cypress.nodes import (
 from yt_local.cypress.resolver import Resolver, Target, missing_child, resolve_error
 from yt_local.cypress.subtrees import CopyOptions, Subtrees
 from yt_local.cypress.transaction_attributes import TransactionAttributes
-from yt_local.cypress.transaction_objects import TRANSACTION_TYPES
-from yt_local.cypress.tree_state import TreeState
 from yt_local.security.permissions import ACCESS_CONTROL, CHANGE_CHILDREN, Access, attribute_permission
 from yt_local.security.subjects import BUILTIN, SUBJECT_TYPES, Subjects
+from yt_local.store.locks import EXCLUSIVE
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from yt_local.store.replicated_types import CHAOS_REPLICATED_TABLE, REPLICATED_TABLE, UPSTREAM_REPLICA_ID
-from yt_local.tables.dynamic.tablets import Tablets
+from yt_local.store.transaction_objects import TRANSACTION_TYPES
+from yt_local.store.tree_state import TreeState
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 
@@ -41,7 +41,7 @@ from yt_wire.error import ErrorCode, YtError
 class Cypress(CypressReader):
     """Commands on nodes; every change is one `TreeState.change`."""
 
-    def __init__(self, state: TreeState, resolver: Resolver, attributes: Attributes, tablets: Tablets) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver, attributes: Attributes, tablets: NodeTablets) -> None:
         super().__init__(state, resolver, attributes)
         self._tablets = tablets
         self._subtrees = Subtrees(state, resolver, tablets)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from yt_local.cypress.attributes import instant
-from yt_local.cypress.locks import Lock, LockMode, LockRequest, is_redundant
 from yt_local.cypress.merging import merge_into_parent, merge_into_tree
 from yt_local.cypress.transaction_attributes import MAX_TIMEOUT
 from yt_local.cypress.transaction_view import TransactionView
+from yt_local.store.locks import Lock, LockMode, LockRequest, is_redundant
 from yt_local.store.model import Node, Transaction
 from yt_local.store.state import ClusterState
 from yt_wire.error import ErrorCode, YtError

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yt_local.cypress.locks import EXCLUSIVE
 from yt_local.cypress.nodes import BUILTIN_NODES, new_node
 from yt_local.cypress.resolver import Resolver, missing_child, resolve_error
 from yt_local.cypress.subtrees import Subtrees
-from yt_local.cypress.transaction_objects import MAP_KINDS
-from yt_local.cypress.tree_state import TreeState
 from yt_local.security.permissions import CHANGE_CHILDREN, SCHEMAS, Access
 from yt_local.security.subjects import ROOT, Subjects
+from yt_local.store.locks import EXCLUSIVE
 from yt_local.store.model import Node
+from yt_local.store.transaction_objects import MAP_KINDS
+from yt_local.store.tree_state import TreeState
 from yt_wire.error import ErrorCode, YtError
 
 

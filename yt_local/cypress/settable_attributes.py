@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 from yt_local.schema.retention import RETENTION_ATTRIBUTES
 from yt_local.security.subjects import SUBJECT_TYPES
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
+from yt_local.store.replica_tracking import DEFAULT_OPTIONS
 from yt_local.store.replicated_types import REPLICATED_TABLE
-from yt_local.tables.replication.replica_tracking import DEFAULT_OPTIONS
 
 DEFAULT_QUEUE_AGENT_STAGE: Final = "production"
 DEFAULT_MIN_REPLICATION_LOG_TTL: Final = 5 * 60 * 1000

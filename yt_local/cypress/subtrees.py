@@ -7,14 +7,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from yt_local.cypress.locks import SHARED, LockRequest
+from yt_local.cypress.kinds import NodeTablets
 from yt_local.cypress.nodes import new_node
 from yt_local.cypress.resolver import Resolver
-from yt_local.cypress.tree_state import TreeState
 from yt_local.security.subjects import ROOT, SUBJECT_TYPES, Subjects
+from yt_local.store.locks import SHARED, LockRequest
 from yt_local.store.model import Node
 from yt_local.store.replicated_types import REPLICATED_TABLE, TABLE_REPLICA
-from yt_local.tables.dynamic.tablets import Tablets
+from yt_local.store.tree_state import TreeState
 from yt_wire.error import ErrorCode, YtError
 
 
@@ -45,7 +45,7 @@ PERSONAL: Final = frozenset({"account", "owner", "acl", "inherit_acl", "expirati
 class Subtrees:
     """Steps of changes; the change around them is the caller's."""
 
-    def __init__(self, state: TreeState, resolver: Resolver, tablets: Tablets) -> None:
+    def __init__(self, state: TreeState, resolver: Resolver, tablets: NodeTablets) -> None:
         self._state = state
         self._resolver = resolver
         self._tablets = tablets

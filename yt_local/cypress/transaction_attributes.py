@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from yt_local.base.clock import format_instant
-from yt_local.cypress.locks import Lock
-from yt_local.cypress.versions import Versions
+from yt_local.store.locks import Lock
 from yt_local.store.model import Node, Transaction
+from yt_local.store.versions import Versions
 from yt_wire import yson
 from yt_wire.error import YtError
 from yt_wire.guid import NULL_GUID, Guid

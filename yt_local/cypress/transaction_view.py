@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from yt_local.cypress.attributes import instant
-from yt_local.cypress.locks import EXCLUSIVE, Lock, LockMode, LockRequest, is_redundant
-from yt_local.cypress.transaction_objects import is_versioned
-from yt_local.cypress.tree_state import TreeState
+from yt_local.store.locks import EXCLUSIVE, Lock, LockMode, LockRequest, is_redundant
 from yt_local.store.model import Branch, Node
 from yt_local.store.state import ClusterState
+from yt_local.store.transaction_objects import is_versioned
+from yt_local.store.tree_state import TreeState
 
 _VERSIONED_APART: Final = frozenset(
     {

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from yt_local.base.faults import Fault
+from yt_local.base.request_log import LoggedRequest
 from yt_local.cluster import Cluster
-from yt_local.proxy.faults import Fault
-from yt_local.proxy.request_log import LoggedRequest
 from yt_local.session import Session
 from yt_wire.error import YtError
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from yt_local.base.directory import ClusterDirectory
 from yt_local.formats.row_output import ValueRows
 from yt_local.queues.consumers import open_consumer
 from yt_local.queues.registrations import Reference, Registrations
@@ -13,12 +12,10 @@ from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP
 from yt_local.security.permissions import UNCHECKED, Access
 from yt_local.tables.dynamic.tables import DynamicTables
 from yt_local.tables.dynamic.tablet_transaction import Insertion, TabletTransaction
+from yt_local.tables.replication.directory import ClusterDirectory, KnownCluster
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.ypath import RichPath
-
-if TYPE_CHECKING:
-    from yt_local.cluster import Cluster
 
 _DEFAULT_ROW_COUNT: Final = 1000
 _DEFAULT_DATA_WEIGHT: Final = 16 * 2**20
@@ -166,11 +163,11 @@ class Queues:
             meta["offset_timestamp"] = yson.Uint64(by_index[offset][TIMESTAMP])
         return meta or None
 
-    def _access_at(self, cluster: Cluster, access: Access) -> Access:
+    def _access_at(self, cluster: KnownCluster, access: Access) -> Access:
         """What the same user may do on a cluster."""
         return access if cluster.name == self._cluster_name else cluster.permissions.access(access.user)
 
-    def _cluster_of(self, reference: Reference, role: str) -> Cluster:
+    def _cluster_of(self, reference: Reference, role: str) -> KnownCluster:
         cluster = self._directory.find(reference.cluster)
         if cluster is None:
             raise YtError(f'{role} cluster "{reference.cluster}" was not found for path {reference.path}')

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.resolver import Resolver
 from yt_local.schema.column_types import text_of
 from yt_local.security.permissions import UNLIMITED, Access
 from yt_local.store.model import Node
+from yt_local.tables.replication.directory import ClusterDirectory
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.ypath import RichPath

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from yt_local.cypress.resolver import Resolver
-from yt_local.cypress.transaction_objects import OBJECT_TYPES as TRANSACTION_OBJECTS
-from yt_local.cypress.tree_state import TreeState
 from yt_local.security.acl import OWNER, Ace, Level, Principal, Verdict, decide, effective
 from yt_local.security.subjects import EVERYONE, ROOT, Subjects, entries_of
 from yt_local.store.model import Node
+from yt_local.store.transaction_objects import OBJECT_TYPES as TRANSACTION_OBJECTS
+from yt_local.store.tree_state import TreeState
 from yt_wire.error import ErrorCode, YtError
 
 CHANGE_CHILDREN: Final = ("write", "modify_children")
@@ -30,12 +29,24 @@ _OUTSIDE: Final = (Ace("allow", (EVERYONE,), ("read",)),)
 """Of what has an id and no place in the tree, such as a chunk."""
 
 
+class Paths(Protocol):
+    """Which paths nodes have."""
+
+    def node(self, path: str) -> Node:
+        """The node at a path; YtError 500 if there is none."""
+        ...
+
+    def path_of(self, node: Node) -> str:
+        """Where a node is."""
+        ...
+
+
 class Permissions:
     """Access control of one cluster, or of one view of it."""
 
-    def __init__(self, state: TreeState, resolver: Resolver) -> None:
+    def __init__(self, state: TreeState, paths: Paths) -> None:
         self._state = state
-        self._resolver = resolver
+        self._paths = paths
         self._subjects = Subjects(state)
         self._entries: dict[str, tuple[object, Sequence[Ace]]] = {}
 
@@ -55,7 +66,7 @@ class Permissions:
 
     def schema_of(self, kind: str) -> Node:
         """The schema of a type of objects, whose access control says who may create them."""
-        return self._resolver.node(f"//sys/schemas/{kind}")
+        return self._paths.node(f"//sys/schemas/{kind}")
 
     def children(self, node: Node) -> Sequence[Node]:
         return self._state.children(node.id)
@@ -68,7 +79,7 @@ class Permissions:
             return f'"{node.name}" schema'
         if node.type in TRANSACTION_OBJECTS:
             return f"{node.type} {node.id}"
-        return f"node {self._resolver.path_of(node)}"
+        return f"node {self._paths.path_of(node)}"
 
     def found_by(self, verdict: Verdict) -> tuple[Node, Node] | None:
         """The object and the subject of the entry that decided; None if no entry did."""

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from yt_local.store.chunks import Chunk
 from yt_local.store.model import Content
 from yt_local.store.storage import Storage
-from yt_local.tables.static.chunks import Chunk
 
 T = TypeVar("T")
 

@@ -13,14 +13,14 @@ from typing import Final
 
 from yt_local.base.clock import COUNTER_BITS, Clock, TimestampGenerator
 from yt_local.base.ids import IdGenerator
-from yt_local.cypress.locks import LockRequest
-from yt_local.cypress.transaction_objects import MAP_KINDS, TransactionObjects
-from yt_local.cypress.tree_state import TreeState
-from yt_local.cypress.versions import Versions
 from yt_local.store.chunk_table import ChunkTable
+from yt_local.store.locks import LockRequest
 from yt_local.store.model import NO_CONTENT, Branch, Node, Segment, Tablet
 from yt_local.store.replicated_types import TABLE_REPLICA
 from yt_local.store.storage import Storage
+from yt_local.store.transaction_objects import MAP_KINDS, TransactionObjects
+from yt_local.store.tree_state import TreeState
+from yt_local.store.versions import Versions
 
 _REPLICATED: Final = "replicated "
 """Counters of this prefix say how many rows replicas have got."""

@@ -11,8 +11,8 @@ from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_server import Server
 
+from yt_local.base.faults import Faults
 from yt_local.base.memory_budget import MemoryBudget
-from yt_local.proxy.faults import Faults
 from yt_wire import http
 from yt_wire.error import YtError
 

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from aiohttp import web
 
-from yt_local.proxy.faults import Cut, Drop, Fault, Hang, HttpStatus, OnConnection
+from yt_local.base.faults import Cut, Drop, Fault, Hang, HttpStatus, OnConnection
 
 
 class ConnectionDropped(Exception):

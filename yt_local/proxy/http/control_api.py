@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from yt_local.base.clock import format_instant
+from yt_local.base.faults import Cut, Delay, Drop, Effect, Fault, Hang, HttpStatus, Refuse, Scope
+from yt_local.base.request_log import LoggedRequest
 from yt_local.cluster import Cluster
-from yt_local.proxy.faults import Cut, Delay, Drop, Effect, Fault, Hang, HttpStatus, Refuse, Scope
-from yt_local.proxy.request_log import LoggedRequest
 from yt_local.security.permissions import UNLIMITED, Access
 from yt_local.tables.dynamic.tablets import TabletRange
 from yt_wire.error import YtError

@@ -15,9 +15,11 @@ from aiohttp import web
 
 from yt_local.base.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, Lease, MemoryBudget
 from yt_local.cluster import Cluster
+from yt_local.commands import COMMANDS
 from yt_local.commands.command import Body, Command, Rows, Stream
 from yt_local.formats.formats import JSON_FORMAT
 from yt_local.formats.row_output import blocks_of
+from yt_local.identity.authentication import Unauthenticated, UserRefused
 from yt_local.proxy.envelope import enveloped
 from yt_local.proxy.http.browsers import AllowedBrowsers
 from yt_local.proxy.http.connection import ConnectionServer, error_response
@@ -38,7 +40,6 @@ from yt_local.proxy.http.request import (
     read_parameters,
 )
 from yt_local.proxy.http.streaming import encoded_rows, send_pieces
-from yt_local.security.authentication import Unauthenticated, UserRefused
 from yt_local.security.permissions import UNLIMITED
 from yt_local.session import Session
 from yt_wire import http
@@ -141,7 +142,7 @@ class _Handling:
         path = request.path.rstrip("/")
         if path.startswith(http.COMMAND_PREFIX):
             name = path.removeprefix(http.COMMAND_PREFIX).lower()
-            command = self._cluster.commands.get(name) if _COMMAND_NAME.fullmatch(name) else None
+            command = COMMANDS.get(name) if _COMMAND_NAME.fullmatch(name) else None
             if command is None:
                 return error_response(YtError(f'Unknown command "{name}"'), status=404)
             if request.method != command.method and (command.name, request.method) not in _OTHER_METHODS:
@@ -160,7 +161,7 @@ class _Handling:
             case "/api":
                 return _json(["v3", "v4"])
             case "/api/v4":
-                return _json([command.describe() for command in self._cluster.commands.values()])
+                return _json([command.describe() for command in COMMANDS.values()])
             case "/hosts":
                 # Others may know this machine by another name than it does itself.
                 return _json([request.headers.get("Host", self._cluster.http_address)])

@@ -8,10 +8,10 @@ from typing import Any, Final, TypeVar, assert_never
 
 from google.protobuf.message import Message
 
+from yt_local.base.faults import Cut, Drop, Fault, Hang, HttpStatus, OnConnection
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body
 from yt_local.proxy.envelope import enveloped
-from yt_local.proxy.faults import Cut, Drop, Fault, Hang, HttpStatus, OnConnection
 from yt_local.session import Session
 from yt_wire import rpc
 from yt_wire.bus import Part

@@ -19,9 +19,9 @@ from yt_local.proxy.rpc.rowsets import (
     encode_rows,
     encode_versioned_rows,
 )
+from yt_local.rows.row_locks import LockName
 from yt_local.security.permissions import UNCHECKED
 from yt_local.tables.dynamic.open_tables import Table
-from yt_local.tables.dynamic.row_locks import LockName
 from yt_wire import rpc, yson
 from yt_wire.bus import Part
 from yt_wire.connection import Reply

@@ -11,12 +11,12 @@ from yt_local.base.clock import LATEST_TIMESTAMP
 from yt_local.schema.keys import KeyEncoder, Row
 from yt_local.schema.rows import data_weight, encode_values, value_parser
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, TableSchema, is_system_column
+from yt_local.store.chunks import Chunk
 from yt_local.store.model import Content, Segment, Tablet
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import OrderedRow
 from yt_local.tables.dynamic.segments import flush
 from yt_local.tables.static.chunk_writer import BLOCK_ROWS, ChunkOptions, ChunkWriter, FinishedChunk
-from yt_local.tables.static.chunks import Chunk
 from yt_local.tables.static.dynamic_sources import ordered_row_reader, row_reader
 from yt_local.tables.static.row_batches import BatchReader, WeightLimits
 from yt_local.tables.static.table_content import TableContent, key_parts

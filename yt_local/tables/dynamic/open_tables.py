@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from yt_local.cypress.resolver import Resolver
-from yt_local.schema.row_codec import RowCodec
+from yt_local.rows.row_codec import RowCodec
 from yt_local.schema.schema import TableSchema
 from yt_local.security.permissions import UNCHECKED, Check
 from yt_local.store.model import Node, Tablet
 from yt_local.store.replicated_types import refuse_chaos
 from yt_local.store.state import ClusterState
-from yt_local.tables.dynamic.tablet_keys import SortedTablets
+from yt_local.tables.tablet_keys import SortedTablets
 from yt_wire.error import ErrorCode, YtError
 
 

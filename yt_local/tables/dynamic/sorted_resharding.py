@@ -13,7 +13,7 @@ from yt_local.schema.rows import decode_values
 from yt_local.schema.schema import TableSchema
 from yt_local.store.model import Tablet
 from yt_local.store.state import ClusterState
-from yt_local.tables.dynamic.tablet_keys import parse_pivot_keys, pivot_keys_of, uniform_pivot_keys
+from yt_local.tables.tablet_keys import parse_pivot_keys, pivot_keys_of, uniform_pivot_keys
 from yt_wire.error import YtError
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, count, islice, repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
-from yt_local.base.clock import COUNTER_BITS, LATEST_TIMESTAMP
+from yt_local.base.clock import COUNTER_BITS, LATEST_TIMESTAMP, TimestampGenerator
+from yt_local.rows.row_locks import LockHistory, LockType
 from yt_local.schema.keys import Row
 from yt_local.schema.retention import Retention
 from yt_local.schema.row_errors import parse_rows
@@ -20,9 +21,8 @@ from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import NO_REPLICA, REPLICATED_TABLE, UPSTREAM_REPLICA_ID, TableReplica
 from yt_local.store.state import ClusterState
 from yt_local.tables.dynamic.open_tables import Table
-from yt_local.tables.dynamic.row_locks import LockHistory, LockType
+from yt_local.tables.dynamic.replication_log import requests_of
 from yt_local.tables.dynamic.tables import DynamicTables
-from yt_local.tables.dynamic.tablet_keys import key_to_yson
 from yt_local.tables.dynamic.tablet_transaction import (
     Atomicity,
     Deletion,
@@ -33,15 +33,34 @@ from yt_local.tables.dynamic.tablet_transaction import (
     check_row_count,
 )
 from yt_local.tables.dynamic.write_preparation import WriteBatch, WritePreparation
-from yt_local.tables.replication.replication import Replication
-from yt_local.tables.replication.replication_log import requests_of
+from yt_local.tables.tablet_keys import key_to_yson
 from yt_wire.error import ErrorCode, YtError
-
-if TYPE_CHECKING:
-    from yt_local.cluster import Cluster
 
 _VERSIONS_KEPT_SECONDS: Final = 60
 _SYSTEM_VALUE_WEIGHT: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedReplica:
+    """A replica that a transaction writes to as well: its cluster is part of the change."""
+
+    timestamps: TimestampGenerator
+    """Of its cluster."""
+
+    put: Callable[[Tablet, Sequence[Row], int], None]
+    """Gives it the rows that a transaction has added to the log of a tablet, which is as it was before them."""
+
+
+class WrittenReplicas(Protocol):
+    """Replicas, for those who write to their replicated tables."""
+
+    def written_with(self, table: Table, *, required: bool) -> Sequence[TableReplica]:
+        """The replicas that are part of every transaction that writes to the table; YtError 1714 if there is none."""
+        ...
+
+    def joined(self, stack: ExitStack, replica: TableReplica) -> JoinedReplica:
+        """Make a replica's cluster part of a change that ends with the stack."""
+        ...
 
 
 class TableWriter:
@@ -51,7 +70,7 @@ class TableWriter:
         self,
         state: ClusterState,
         tables: DynamicTables,
-        replication: Replication,
+        replication: WrittenReplicas,
         history: LockHistory,
         choices: random.Random,
     ) -> None:
@@ -156,13 +175,13 @@ class TableWriter:
                 copies = self._copies(changes, requests, batches)
                 # What is entered last is kept first: replicas may be behind their log, never ahead of it.
                 changes.enter_context(self._state.change())
-                for cluster, _, _ in copies:
-                    self._state.timestamps.advance(cluster.state.timestamps.last)
+                for replica, _ in copies:
+                    self._state.timestamps.advance(replica.timestamps.last)
                 timestamp = self._state.timestamps.next()
                 for batch in batches:
                     self._apply(batch, timestamp)
-                for cluster, replica, batch in copies:
-                    self._replication.put(cluster, replica, batch.tablet, batch.rows, timestamp)
+                for replica, batch in copies:
+                    replica.put(batch.tablet, batch.rows, timestamp)
         except YtError as error:
             transaction_id = (
                 transaction.id
@@ -206,7 +225,7 @@ class TableWriter:
 
     def _copies(
         self, changes: ExitStack, requests: Sequence[Request], batches: Sequence[WriteBatch]
-    ) -> Sequence[tuple[Cluster, TableReplica, WriteBatch]]:
+    ) -> Sequence[tuple[JoinedReplica, WriteBatch]]:
         """What has to be written to replicas as well, whose clusters become part of the changes."""
         logs: dict[str, list[WriteBatch]] = {}
         for batch in batches:
@@ -219,8 +238,8 @@ class TableWriter:
                 for request in requests
             )
             for replica in self._replication.written_with(of_table[0].table, required=required):
-                cluster = self._replication.joined(changes, replica)
-                copies += [(cluster, replica, batch) for batch in of_table]
+                joined = self._replication.joined(changes, replica)
+                copies += [(joined, batch) for batch in of_table]
         return copies
 
     def _prepared(

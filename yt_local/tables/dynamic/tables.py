@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 from yt_local.base.clock import LATEST_TIMESTAMP, checked_timestamp
 from yt_local.cypress.resolver import Resolver
 from yt_local.formats.row_output import ValueRows
+from yt_local.query import QueryResult, SelectOptions, explain, select
 from yt_local.schema.keys import Row, Value
 from yt_local.schema.retention import Retention
 from yt_local.schema.row_errors import parse_rows
@@ -19,14 +20,12 @@ from yt_local.schema.rows import data_weight, decode_values, row_mapper
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, TableSchema
 from yt_local.security.permissions import UNCHECKED, Access
 from yt_local.store.model import Tablet
-from yt_local.store.replicated_types import REPLICATED_TABLE
+from yt_local.store.replicated_types import REPLICATED_TABLE, TableReplica
 from yt_local.store.state import ClusterState
 from yt_local.tables.dynamic.open_tables import OpenTables, Table
+from yt_local.tables.dynamic.query_source import QuerySource
 from yt_local.tables.dynamic.segments import drop_trimmed, store_end
 from yt_local.tables.dynamic.versioned_rows import versioned_row
-from yt_local.tables.query import QueryResult, SelectOptions, explain, select
-from yt_local.tables.query.query_source import QuerySource
-from yt_local.tables.replication.replication import Replication
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 
@@ -42,10 +41,34 @@ _MAX_ROW_INDEX = 2**62
 _DEFAULT_OPTIONS = SelectOptions()
 
 
+class ReadReplicas(Protocol):
+    """Replicas, for those who read replicated tables."""
+
+    def serving(self, table: Table) -> tuple[DynamicTables, Table] | None:
+        """The synchronous replica that answers for a replicated table, and its cluster; None for other tables."""
+        ...
+
+    def replicas(self, table_id: str) -> Sequence[TableReplica]:
+        """Of a replicated table, in the order of their ids."""
+        ...
+
+    def position(self, replica: TableReplica, tablet: Tablet) -> int:
+        """Index of the first row of a tablet's log that has not been replicated."""
+        ...
+
+    def position_timestamp(self, replica: TableReplica, tablet: Tablet) -> int:
+        """All rows with lower timestamps have been replicated."""
+        ...
+
+    def error(self, replica: TableReplica, tablet: Tablet) -> YtError | None:
+        """Why the replica does not get the rows of a tablet."""
+        ...
+
+
 class DynamicTables(OpenTables):
     """Commands that read rows, or trim them; writing is `TableWriter`'s."""
 
-    def __init__(self, state: ClusterState, resolver: Resolver, replication: Replication) -> None:
+    def __init__(self, state: ClusterState, resolver: Resolver, replication: ReadReplicas) -> None:
         super().__init__(state, resolver)
         self._replication = replication
 

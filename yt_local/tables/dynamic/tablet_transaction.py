@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from yt_local.rows.row_locks import LockType
 from yt_local.store.model import Tablet
 from yt_local.tables.dynamic.open_tables import Table
-from yt_local.tables.dynamic.row_locks import LockType
 from yt_wire.error import ErrorCode, YtError
 
 MAX_ROW_COUNT: Final = 100_000

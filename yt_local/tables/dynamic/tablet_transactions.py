@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from yt_local.base.ids import MASTER_TRANSACTION_TYPES
+from yt_local.rows.row_locks import LockHistory
 from yt_local.store.state import ClusterState
-from yt_local.tables.dynamic.row_locks import LockHistory
 from yt_local.tables.dynamic.table_writer import TableWriter
 from yt_local.tables.dynamic.tablet_transaction import Atomicity, TabletTransaction
 from yt_wire.error import ErrorCode, YtError

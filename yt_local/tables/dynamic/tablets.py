@@ -13,15 +13,15 @@ from yt_local.cypress.alteration import (
     check_static_alteration,
     conversion,
 )
-from yt_local.cypress.locks import EXCLUSIVE
 from yt_local.cypress.nodes import checked_upstream
 from yt_local.cypress.resolver import Resolver
-from yt_local.cypress.tree_state import TreeState
 from yt_local.schema.rows import decode_values, encode_values
 from yt_local.schema.schema import TableSchema
 from yt_local.security.permissions import Access
+from yt_local.store.locks import EXCLUSIVE
 from yt_local.store.model import NO_CONTENT, Node, Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID, refuse_chaos
+from yt_local.store.tree_state import TreeState
 from yt_local.tables.dynamic.mode_changes import check_becomes_dynamic, make_dynamic, make_static
 from yt_local.tables.dynamic.resharding import Resharding, check_tablet_count, new_tablet, tablet_starts
 from yt_local.tables.dynamic.segments import drop_unflushed, flush

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, assert_never, cast
 
 from yt_local.base.clock import LATEST_TIMESTAMP
+from yt_local.rows.row_codec import PartialRow
+from yt_local.rows.row_locks import LockType, Mask, combined
 from yt_local.schema.keys import Row
-from yt_local.schema.row_codec import PartialRow
 from yt_local.schema.row_errors import parse_rows
 from yt_local.schema.rows import MISSING, decode_values
 from yt_local.store.model import Tablet
@@ -17,10 +18,9 @@ from yt_local.store.replicated_types import REPLICATED_TABLE
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import SortedVersion
 from yt_local.tables.dynamic.open_tables import Table
-from yt_local.tables.dynamic.row_locks import LockType, Mask, combined
+from yt_local.tables.dynamic.replication_log import Change, changed_row
 from yt_local.tables.dynamic.tables import DynamicTables
 from yt_local.tables.dynamic.tablet_transaction import Deletion, Insertion, Locking, Request
-from yt_local.tables.replication.replication_log import Change, changed_row
 from yt_wire.error import ErrorCode, YtError
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.transaction_attributes import Computed
@@ -12,9 +12,6 @@ from yt_local.store.replicated_types import TableReplica
 from yt_local.store.state import ClusterState
 from yt_local.tables.replication.replication import Replication
 from yt_wire import yson
-
-OF_ALL_OBJECTS: Final = ("id", "type", "revision", "ref_counter", "native_cell_tag", "effective_acl")
-"""Attributes a replica has in the way of nodes."""
 
 
 def describe_replicas(replication: Replication, table: Node) -> dict[str, dict[str, Any]]:

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from yt_local.base.clock import COUNTER_BITS
-from yt_local.base.directory import ClusterDirectory
 from yt_local.schema.keys import Row
 from yt_local.schema.rows import decode_values
 from yt_local.security.permissions import UNCHECKED
 from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, TableReplica
 from yt_local.store.state import ClusterState
+from yt_local.tables.dynamic.open_tables import Table
+from yt_local.tables.dynamic.table_writer import JoinedReplica
+from yt_local.tables.dynamic.tables import DynamicTables
+from yt_local.tables.replication.directory import ClusterDirectory, KnownCluster
 from yt_wire.error import ErrorCode, YtError
-
-if TYPE_CHECKING:
-    from yt_local.cluster import Cluster
-    from yt_local.tables.dynamic.open_tables import Table
-    from yt_local.tables.dynamic.tables import DynamicTables
 
 BATCH_ROW_COUNT: Final = 10_000
 """Rows of one tablet that are replicated together."""
@@ -130,7 +128,7 @@ class Replication:
             )
         return found
 
-    def joined(self, stack: ExitStack, replica: TableReplica) -> Cluster:
+    def joined(self, stack: ExitStack, replica: TableReplica) -> JoinedReplica:
         """Make a replica's cluster part of a change that ends with the stack; the replica gets what it lacks first.
 
         Raises:
@@ -145,16 +143,12 @@ class Replication:
         else:
             raise YtError(f"Synchronous replica {replica.id} is not in sync yet", ErrorCode.SYNC_REPLICA_NOT_IN_SYNC)
         stack.enter_context(cluster.state.change())
-        return cluster
 
-    def put(self, cluster: Cluster, replica: TableReplica, tablet: Tablet, rows: Sequence[Row], timestamp: int) -> None:
-        """Write the rows a transaction has added to a tablet's log to a replica; part of a change of its cluster.
+        def put(tablet: Tablet, rows: Sequence[Row], timestamp: int) -> None:
+            self._write(cluster, replica, tablet, [(timestamp, rows)])
+            cluster.state.put_replicated_row_count(replica.id, tablet.id, tablet.total_row_count + len(rows))
 
-        `tablet` is as it was before the rows.
-        """
-        position = tablet.total_row_count
-        self._write(cluster, replica, tablet, [(timestamp, rows)])
-        cluster.state.put_replicated_row_count(replica.id, tablet.id, position + len(rows))
+        return JoinedReplica(cluster.state.timestamps, put)
 
     def advance(self, replica: TableReplica, tablet: Tablet) -> int:
         """Replicate the next rows of one tablet, whole transactions; returns how many, 0 if there are none.
@@ -203,7 +197,7 @@ class Replication:
 
     def _write(
         self,
-        cluster: Cluster,
+        cluster: KnownCluster,
         replica: TableReplica,
         tablet: Tablet,
         transactions: Iterable[tuple[int, Sequence[Row]]],
@@ -216,7 +210,7 @@ class Replication:
             kept = timestamp if replica.preserve_timestamps else cluster.state.timestamps.next()
             cluster.writer.replicate(copy, replica.id, table.schema, tablet.index, rows, kept)
 
-    def _cluster_of(self, replica: TableReplica) -> Cluster:
+    def _cluster_of(self, replica: TableReplica) -> KnownCluster:
         cluster = self._directory.find(replica.cluster_name)
         if cluster is None:
             raise YtError(f'Cluster "{replica.cluster_name}" of replica {replica.id} is not known')

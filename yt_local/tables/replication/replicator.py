@@ -9,14 +9,14 @@ from typing import Final, NoReturn
 import structlog
 
 from yt_local.base.clock import COUNTER_BITS
-from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.settable_attributes import DEFAULT_MIN_REPLICATION_LOG_TTL
 from yt_local.security.permissions import UNCHECKED, UNLIMITED
 from yt_local.store.model import Node, Tablet
+from yt_local.store.replica_tracking import Candidate, TrackerOptions, choose_modes
 from yt_local.store.replicated_types import TableReplica
 from yt_local.store.state import ClusterState
 from yt_local.tables.dynamic.segments import drop_trimmed
-from yt_local.tables.replication.replica_tracking import Candidate, TrackerOptions, choose_modes
+from yt_local.tables.replication.directory import ClusterDirectory
 from yt_local.tables.replication.replication import Replication
 from yt_local.tables.replication.table_replicas import TableReplicas
 from yt_wire.error import YtError

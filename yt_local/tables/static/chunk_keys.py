@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from yt_local.tables.static.chunks import KeyPart
+from yt_local.store.chunks import KeyPart
 from yt_wire import yson
 from yt_wire.error import YtError
 

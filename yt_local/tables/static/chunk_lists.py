@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from yt_local.base.ids import OBJECT_TYPES
+from yt_local.store.chunks import CHUNK_LIST_TYPE
 from yt_local.store.model import Node, Tablet
 from yt_local.store.state import ClusterState
 from yt_local.tables.static.table_sizes import TableSize, measure_static, measure_table, measure_tablet
 from yt_wire import yson
 from yt_wire.guid import Guid
-
-CHUNK_LIST_TYPE: Final = "chunk_list"
 
 _OWNER_TYPES: Final = ("table", "file", "replicated_table")
 _RANKS: Final = {True: 2, False: 1}

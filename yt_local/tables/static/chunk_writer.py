@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from yt_local.store.chunks import Chunk, KeyPart
 from yt_local.tables.static.chunk_blocks import ABSENT, encode_column
 from yt_local.tables.static.chunk_keys import encode_key, encode_keys
-from yt_local.tables.static.chunks import Chunk, KeyPart
 from yt_local.tables.static.row_batches import Batch
 from yt_wire import yson
 from yt_wire.error import YtError

@@ -8,14 +8,14 @@ from itertools import pairwise
 from typing import Final
 
 from yt_local.cypress.cypress_view import CypressView
-from yt_local.cypress.locks import EXCLUSIVE, SHARED
 from yt_local.schema.rows import SCHEMA_VIOLATION
 from yt_local.schema.schema import TableSchema
 from yt_local.schema.schema_compatibility import check_compatible
+from yt_local.store.chunks import Chunk, KeyPart
+from yt_local.store.locks import EXCLUSIVE, SHARED
 from yt_local.store.model import Node, TableState
 from yt_local.tables.static.chunk_keys import encode_key
 from yt_local.tables.static.chunk_writer import SORT_ORDER_VIOLATION, UNIQUE_KEY_VIOLATION
-from yt_local.tables.static.chunks import Chunk, KeyPart
 from yt_local.tables.static.table_content import key_parts
 from yt_local.tables.static.upload_plans import WEAK_SCHEMA, is_append
 from yt_local.tables.static.uploads import put_content

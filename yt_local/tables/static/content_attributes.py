@@ -6,22 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from yt_local.cypress.resolver import Resolver
+from yt_local.store.chunks import CHUNK_LIST_TYPE, CHUNK_TYPE, Chunk, codec_statistics
 from yt_local.store.model import Node, Segment
 from yt_local.store.state import ClusterState
-from yt_local.tables.static.chunk_lists import CHUNK_LIST_TYPE, chunk_list_id, find_chunk_list
-from yt_local.tables.static.chunks import Chunk, codec_statistics
+from yt_local.tables.static.chunk_lists import chunk_list_id, find_chunk_list
 from yt_local.tables.static.table_sizes import TableSize, measure_static, measure_table
 from yt_wire import yson
 
 Computed: TypeAlias = tuple[Callable[[Node], bool], Callable[[Node], Any]]
 """Whether a node has an attribute, and its value."""
 
-CHUNK_TYPE: Final = "chunk"
-
-CHUNK_TYPES: Final = frozenset({CHUNK_TYPE, CHUNK_LIST_TYPE})
-"""Objects that only have attributes, which nobody can change."""
-
-OPAQUE_OF_CHUNK_LISTS: Final = frozenset({"tree", "owning_nodes"})
 
 _NODE_MEMORY: Final = 100
 """Bytes of master memory a node is said to take."""

@@ -9,10 +9,10 @@ from typing import Final
 from yt_local.cypress.cypress_view import CypressView
 from yt_local.cypress.subtrees import CopyOptions
 from yt_local.security.permissions import Access
+from yt_local.store.chunks import Chunk
 from yt_local.store.model import Node
 from yt_local.store.state import ClusterState
 from yt_local.tables.static.chunk_writer import FinishedChunk
-from yt_local.tables.static.chunks import Chunk
 from yt_local.tables.static.upload_plans import is_append, storage_attributes
 from yt_local.tables.static.uploads import Upload
 from yt_wire.error import ErrorCode, YtError

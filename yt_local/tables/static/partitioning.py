@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from yt_local.cypress.cypress_view import CypressView
 from yt_local.security.permissions import Access
+from yt_local.store.chunks import measure_chunks
 from yt_local.store.model import Node
-from yt_local.tables.dynamic.tablet_keys import key_to_yson
-from yt_local.tables.static.chunks import measure_chunks
 from yt_local.tables.static.read_ranges import parse_selection, selection_attributes
 from yt_local.tables.static.static_tables import open_source
 from yt_local.tables.static.table_reader import RowRange, StaticSource
 from yt_local.tables.static.table_sizes import measure_tablet
+from yt_local.tables.tablet_keys import key_to_yson
 from yt_wire import yson
 from yt_wire.ypath import RichPath
 

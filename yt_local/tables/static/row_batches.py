@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from yt_local.rows.computed_columns import compiled, validate_computed_columns
+from yt_local.rows.row_codec import computed_error
 from yt_local.schema.column_types import SIMPLE_TYPES
-from yt_local.schema.computed_columns import compiled, validate_computed_columns
-from yt_local.schema.row_codec import computed_error
 from yt_local.schema.rows import SCHEMA_VIOLATION, value_parser
 from yt_local.schema.schema import Column, TableSchema
 from yt_local.tables.static.chunk_blocks import ABSENT

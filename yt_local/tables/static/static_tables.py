@@ -7,10 +7,10 @@ from typing import Any
 
 from yt_local.base.clock import LATEST_TIMESTAMP
 from yt_local.cypress.cypress_view import CypressView
+from yt_local.store.chunks import Chunk
 from yt_local.store.model import Node, TableState, Tablet
 from yt_local.store.state import ClusterState
 from yt_local.tables.static.chunk_writer import ChunkOptions, ChunkWriter
-from yt_local.tables.static.chunks import Chunk
 from yt_local.tables.static.dynamic_sources import OrderedSource, SortedSource
 from yt_local.tables.static.row_batches import BatchReader, WeightLimits
 from yt_local.tables.static.table_content import TableContent, key_parts

@@ -8,9 +8,9 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from yt_local.schema.schema import TableSchema
+from yt_local.store.chunks import Chunk, KeyPart
 from yt_local.tables.static.chunk_blocks import ABSENT, decode_column, rows_of
 from yt_local.tables.static.chunk_keys import encode_key, encode_keys
-from yt_local.tables.static.chunks import Chunk, KeyPart
 
 ReadBlob: TypeAlias = Callable[[str, int, bytes], bytes | None]
 """A column of a block of a chunk, as it is stored; None if the block does not have it."""

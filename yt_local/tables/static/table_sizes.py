@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from yt_local.base.clock import LATEST_TIMESTAMP
 from yt_local.schema.rows import data_weight, decode_values
 from yt_local.schema.schema import TableSchema
+from yt_local.store.chunks import measure_chunks
 from yt_local.store.model import Node, Tablet
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
-from yt_local.tables.static.chunks import measure_chunks
 
 
 @dataclass(frozen=True, slots=True)

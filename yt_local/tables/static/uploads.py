@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from yt_local.cypress.attributes import instant
 from yt_local.cypress.cypress_view import CypressView
-from yt_local.cypress.locks import EXCLUSIVE, SHARED
+from yt_local.store.locks import EXCLUSIVE, SHARED
 from yt_local.store.model import Content, Node, TableState
 from yt_local.tables.static.chunk_writer import FinishedChunk
 from yt_wire.error import ErrorCode, YtError

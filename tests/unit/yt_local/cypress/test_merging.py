@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from yt_local.base.clock import Clock
-from yt_local.cypress.cypress_view import CypressView
-from yt_local.cypress.locks import EXCLUSIVE, SHARED
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.transaction_view import TransactionView
-from yt_local.cypress.tree_state import TreeState
 from yt_local.security.permissions import UNLIMITED
+from yt_local.store.locks import EXCLUSIVE, SHARED
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
+from yt_local.store.tree_state import TreeState
 from yt_local.tables.static.uploads import put_content
+from yt_local.tables.view import TableView
 from yt_wire.error import YtError
 
 TABLE = "//t"
@@ -25,7 +25,7 @@ class World:
     def __init__(self) -> None:
         self.state = ClusterState(Storage(None), Clock(lambda: 1_700_000_000.0), 1001)
         self.transactions = MasterTransactions(self.state)
-        cypress = CypressView(self.state).cypress
+        cypress = TableView(self.state).cypress
         with self.state.change():
             cypress.create_root()
             cypress.create(UNLIMITED, TABLE, "table", {})
@@ -37,7 +37,7 @@ class World:
         return TransactionView(self.state, transaction_id) if transaction_id else self.state
 
     def chunks(self, transaction_id: str | None = None) -> tuple[str, ...]:
-        view = CypressView(self.seen_by(transaction_id))
+        view = TableView(self.seen_by(transaction_id))
         return view.resolver.node(TABLE).content.chunk_ids
 
     def append(self, transaction_id: str | None, *chunk_ids: str) -> None:
@@ -47,7 +47,7 @@ class World:
         self._write(transaction_id, chunk_ids, append=False)
 
     def _write(self, transaction_id: str | None, chunk_ids: tuple[str, ...], append: bool) -> None:
-        view = CypressView(self.seen_by(transaction_id))
+        view = TableView(self.seen_by(transaction_id))
         node = view.resolver.node(TABLE)
         with view.state.change():
             view.state.lock(node, SHARED if append else EXCLUSIVE)
@@ -115,12 +115,12 @@ def test_an_overwrite_replaces_what_was_appended_before(world: World) -> None:
 
 def test_attributes_alone_leave_what_others_append(world: World) -> None:
     transaction = world.start()
-    CypressView(world.seen_by(transaction)).cypress.set(UNLIMITED, f"{TABLE}/@x", 1)
+    TableView(world.seen_by(transaction)).cypress.set(UNLIMITED, f"{TABLE}/@x", 1)
     world.append(None, "a")
     assert world.chunks(transaction) == ("a",)
     world.transactions.commit(transaction)
     assert world.chunks() == ("a",)
-    assert CypressView(world.state).cypress.get(UNLIMITED, f"{TABLE}/@x") == 1
+    assert TableView(world.state).cypress.get(UNLIMITED, f"{TABLE}/@x") == 1
 
 
 def test_nobody_appends_to_what_is_being_overwritten(world: World) -> None:
@@ -134,10 +134,10 @@ def test_nobody_appends_to_what_is_being_overwritten(world: World) -> None:
 
 
 def test_values_that_are_equal_to_python_are_not_the_same(world: World) -> None:
-    cypress = CypressView(world.state).cypress
+    cypress = TableView(world.state).cypress
     cypress.set(UNLIMITED, "//@x", 1)
     transaction = world.start()
-    inside = CypressView(world.seen_by(transaction)).cypress
+    inside = TableView(world.seen_by(transaction)).cypress
     inside.set(UNLIMITED, "//@x", True)
     assert inside.get(UNLIMITED, "//@x") is True
     world.transactions.commit(transaction)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from yt_local.base.clock import Clock
-from yt_local.cypress.cypress_view import CypressView
-from yt_local.cypress.locks import SNAPSHOT
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.transaction_view import TransactionView
 from yt_local.security.permissions import UNLIMITED
+from yt_local.store.locks import SNAPSHOT
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
+from yt_local.tables.view import TableView
 from yt_wire.error import ErrorCode, YtError
 
 CONFLICTS = frozenset(
@@ -99,7 +99,7 @@ class Transactions(RuleBasedStateMachine):
         self.state = ClusterState(self.storage, self.clock, 1001)
         self.transactions = MasterTransactions(self.state)
         with self.state.change():
-            CypressView(self.state).cypress.create_root()
+            TableView(self.state).cypress.create_root()
         self.committed: Tree = {}
         self.known: list[Open] = []
         self.values = count()
@@ -232,8 +232,8 @@ class Transactions(RuleBasedStateMachine):
         else:
             cypress.create(UNLIMITED, path, "map_node", {})
 
-    def view(self, transaction: Open | None) -> CypressView:
-        return CypressView(TransactionView(self.state, transaction.id) if transaction else self.state)
+    def view(self, transaction: Open | None) -> TableView:
+        return TableView(TransactionView(self.state, transaction.id) if transaction else self.state)
 
     def seen_by(self, transaction: Open | None) -> Tree:
         tree = dict(self.committed)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from yt_local.rows.row_codec import RowCodec
 from yt_local.schema.keys import KeyEncoder, Row, Value, encode_key
-from yt_local.schema.row_codec import RowCodec
 from yt_local.schema.rows import (
     MISSING,
     data_weight,

@@ -14,26 +14,26 @@ from hypothesis import strategies as st
 from yt.yson.common import YsonError
 
 from yt_local.base.clock import Clock
-from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.cypress import Cypress
-from yt_local.cypress.cypress_view import CypressView
-from yt_local.cypress.locks import EXCLUSIVE, SHARED, SNAPSHOT, LockRequest
-from yt_local.cypress.marked_tables import create_marked_table
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.subtrees import CopyOptions
 from yt_local.cypress.transaction_view import TransactionView
+from yt_local.queues.marked_tables import create_marked_table
 from yt_local.queues.producers import Producers
+from yt_local.rows.row_locks import LockHistory
 from yt_local.security.permissions import UNLIMITED
+from yt_local.store.locks import EXCLUSIVE, SHARED, SNAPSHOT, LockRequest
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
-from yt_local.tables.dynamic.row_locks import LockHistory
 from yt_local.tables.dynamic.sorted_resharding import Sharding
 from yt_local.tables.dynamic.table_writer import TableWriter
 from yt_local.tables.dynamic.tables import DynamicTables
 from yt_local.tables.dynamic.tablets import TabletRange, Tablets
+from yt_local.tables.replication.directory import ClusterDirectory
 from yt_local.tables.replication.replication import Replication
+from yt_local.tables.view import TableKinds, TableView
 from yt_wire.error import YtError
 from yt_wire.ypath import RichPath
 
@@ -67,7 +67,9 @@ class World:
         resolver = Resolver(self.state)
         replication = Replication(self.state, ClusterDirectory())
         self.tablets = Tablets(self.state, resolver)
-        self.cypress = Cypress(self.state, resolver, Attributes(self.state, resolver, replication), self.tablets)
+        self.cypress = Cypress(
+            self.state, resolver, Attributes(self.state, resolver, TableKinds(replication)), self.tablets
+        )
         self.tables = DynamicTables(self.state, resolver, replication)
         self.writer = TableWriter(self.state, self.tables, replication, LockHistory(), random.Random(0))
         self.producers = Producers("pythia", resolver, self.tables, self.writer)
@@ -86,7 +88,7 @@ class World:
 
     def within(self, transaction_id: str) -> World:
         """The same, as the transaction sees it."""
-        view = CypressView(TransactionView(self.state, transaction_id))
+        view = TableView(TransactionView(self.state, transaction_id))
         world = copy.copy(self)
         world.cypress, world.tablets = view.cypress, view.tablets
         return world
@@ -233,7 +235,7 @@ def _within(number: int, step: Step) -> Step:
 def _lock(number: int, path: str, request: LockRequest, waitable: bool) -> Step:
     def run(world: World) -> None:
         transaction_id = world.transaction(number)
-        node = CypressView(TransactionView(world.state, transaction_id)).resolver.node(path)
+        node = TableView(TransactionView(world.state, transaction_id)).resolver.node(path)
         world.transactions.lock(transaction_id, node, request, waitable=waitable)
 
     return run
@@ -242,7 +244,7 @@ def _lock(number: int, path: str, request: LockRequest, waitable: bool) -> Step:
 def _unlock(number: int, path: str) -> Step:
     def run(world: World) -> None:
         transaction_id = world.transaction(number)
-        node = CypressView(TransactionView(world.state, transaction_id)).resolver.node(path)
+        node = TableView(TransactionView(world.state, transaction_id)).resolver.node(path)
         world.transactions.unlock(transaction_id, node)
 
     return run

@@ -11,21 +11,22 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from yt_local.base.clock import LATEST_TIMESTAMP, Clock
-from yt_local.base.directory import ClusterDirectory
 from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.resolver import Resolver
+from yt_local.rows.row_locks import LOCK_TYPES, LockHistory, LockName
 from yt_local.security.permissions import UNCHECKED, UNLIMITED
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
-from yt_local.tables.dynamic.row_locks import LOCK_TYPES, LockHistory, LockName
 from yt_local.tables.dynamic.sorted_resharding import Sharding
 from yt_local.tables.dynamic.table_writer import TableWriter
 from yt_local.tables.dynamic.tables import DynamicTables
 from yt_local.tables.dynamic.tablet_transaction import TabletTransaction
 from yt_local.tables.dynamic.tablet_transactions import TabletTransactions
 from yt_local.tables.dynamic.tablets import Tablets
+from yt_local.tables.replication.directory import ClusterDirectory
 from yt_local.tables.replication.replication import Replication
+from yt_local.tables.view import TableKinds
 from yt_wire.error import ErrorCode, YtError
 
 TABLE, QUEUE = "//t", "//q"
@@ -111,7 +112,7 @@ class World:
         history = LockHistory()
         self.writer = TableWriter(self.state, self.tables, replication, history, random.Random(0))
         self.open = TabletTransactions(self.state, self.writer, history)
-        cypress = Cypress(self.state, resolver, Attributes(self.state, resolver, replication), self.tablets)
+        cypress = Cypress(self.state, resolver, Attributes(self.state, resolver, TableKinds(replication)), self.tablets)
         with self.state.change():
             cypress.create_root()
             cypress.create(UNLIMITED, "//sys/tablet_cells", "map_node", {}, recursive=True)

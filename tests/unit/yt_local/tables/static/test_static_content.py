@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from yt_local.formats.formats import Format
 from yt_local.formats.row_streams import row_reader
+from yt_local.store.chunks import KeyPart
 from yt_local.tables.static.chunk_blocks import ABSENT, decode_column, encode_column, rows_of
 from yt_local.tables.static.chunk_keys import encode_key, encode_limit
-from yt_local.tables.static.chunks import KeyPart
 from yt_local.tables.static.read_ranges import ReadLimit, parse_selection
 from yt_wire import yson
 from yt_wire.error import YtError

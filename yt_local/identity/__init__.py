@@ -1,0 +1,1 @@
+"""Who is who: users, groups, tokens, and who a request is from."""
