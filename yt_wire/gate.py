@@ -115,6 +115,19 @@ class Visitor:
         return taken
 
 
+async def bind(host: str, port: int) -> list[socket.socket]:
+    """Take a port at every address of a host name; nobody can connect before a gate opens. OSError if it is taken.
+
+    Args:
+        port: 0 for one that is free.
+    """
+    # asyncio knows how to bind; it would accept without any limit.
+    server = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port, start_serving=False)
+    listeners = [bound.dup() for bound in server.sockets]
+    server.close()
+    return listeners
+
+
 class Port:
     """One server's listening sockets, until it is closed."""
 
@@ -205,11 +218,7 @@ class Gate:
             port: 0 for one that is free.
             welcome, porter: serve those who connect.
         """
-        # asyncio knows how to bind; it would accept without any limit.
-        server = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port, start_serving=False)
-        listeners = [bound.dup() for bound in server.sockets]
-        server.close()
-        return self.open(listeners, welcome, porter)
+        return self.open(await bind(host, port), welcome, porter)
 
     def open(self, listeners: Iterable[socket.socket], welcome: Welcome, porter: Porter | None = None) -> Port:
         """Listen on bound sockets, which the port will close."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
@@ -23,10 +23,10 @@ DISCOVER: Final = "Discover"
 
 
 class RpcServer:
-    """Answers requests while it is entered; entering binds and may raise OSError.
+    """Answers requests while it is entered.
 
     Args:
-        port: 0 for one that is free, see `address`.
+        listeners: bound sockets, see `gate.bind`; leaving closes them.
         gate: decides who gets in, and how long everyone stays.
         new_guid: ids of connections.
     """
@@ -34,15 +34,13 @@ class RpcServer:
     def __init__(
         self,
         services: Services,
-        host: str,
-        port: int,
+        listeners: Sequence[socket.socket],
         gate: Gate,
         limits: ConnectionLimits | None = None,
         new_guid: Callable[[], Guid] = random_guid,
     ) -> None:
         self._services = services
-        self._host = host
-        self._number = port
+        self._listeners = listeners
         self._gate = gate
         self._limits = limits or ConnectionLimits()
         self._new_guid = new_guid
@@ -50,7 +48,7 @@ class RpcServer:
         self._port: Port | None = None
 
     async def __aenter__(self) -> Self:
-        self._port = await self._gate.listen(self._host, self._number, self._welcome)
+        self._port = self._gate.open(self._listeners, self._welcome)
         await self._scope.__aenter__()
         return self
 

@@ -3,48 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.history.history_queue import HistoryQueue
 from queue_agent.adapters.metrics.metrics import Metrics
-from queue_agent.config.agent import AgentConfig
+from queue_agent.app.parts import Ground
 from queue_agent.config.clusters import HistoryConfig
 from queue_agent.controllers.passes.origins import Origins
 from queue_agent.controllers.passes.pass_loop import Schedule, run_passes
-from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.history import TIMEOUT, HistoryRecorder
 from queue_agent.controllers.status.history_writer import WRITE_PERIOD, HistoryWriter
 from queue_agent.core.values.encoding import encode_instant
-from queue_agent.ports.passes import Clock
 
 
 @asynccontextmanager
 async def history_recorder(
-    config: AgentConfig,
+    ground: Ground,
     history: HistoryConfig,
     rpc_port: int,
     clusters: Mapping[str, YtCluster],
-    board: Board,
-    clock: Clock,
     origins: Origins,
     metrics: Metrics,
-    jitter: Callable[[], float],
 ) -> AsyncIterator[HistoryRecorder]:
     """What takes samples of the board; while entered, what it has taken is written in the background.
 
     Args:
-        config: of the agent.
-        history: that section of it.
+        ground: what everything is built on.
+        history: that section of the agent's configuration.
         rpc_port: tells agents of one host apart.
         clusters: by name.
-        board: what is known.
-        clock, origins: of errors.
+        origins: of errors.
         metrics: hear of the history.
-        jitter: see `run_passes`.
     """
+    config, board, clock = ground.config, ground.board, ground.clock
     port = f"{config.host}:{rpc_port}"
     instance = f"{port}/{os.getpid()}/{encode_instant(clock.now())}"
     tables = config.history_tables
@@ -52,6 +46,6 @@ async def history_recorder(
     writer = HistoryWriter(queue, history.max_buffered_bytes, instance, board, clock, origins, metrics)
     schedule = Schedule(WRITE_PERIOD, TIMEOUT)
     async with writer.writing(
-        partial(run_passes, writer.do_pass, lambda: schedule, writer.pass_finished, jitter, writer.wake)
+        partial(run_passes, writer.do_pass, lambda: schedule, writer.pass_finished, ground.jitter, writer.wake)
     ):
         yield HistoryRecorder(board, queue, writer, clock, instance, metrics)

@@ -41,3 +41,23 @@ class Schedules:
             synchronizer=replace(synchronizer, enable=config.cypress_synchronizer.enable),
             dynamic_config=Schedule(config.dynamic_config_manager.update_period, config.queue_agent.pass_timeout),
         )
+
+
+class Timetable:
+    """The schedules in force.
+
+    Args:
+        config: by which they are until `change` is called.
+    """
+
+    def __init__(self, config: AgentConfig) -> None:
+        self._schedules = Schedules.of(config)
+
+    @property
+    def now(self) -> Schedules:
+        """As of now."""
+        return self._schedules
+
+    def change(self, config: AgentConfig) -> None:
+        """Go by another configuration, but for looks at documents: none may leave too little time to be mended."""
+        self._schedules = replace(Schedules.of(config), dynamic_config=self._schedules.dynamic_config)

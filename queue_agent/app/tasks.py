@@ -5,13 +5,39 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Final
 
 import structlog
 
+from queue_agent.app.parts import Ground, Telling, Wakes
+from queue_agent.app.wiring import Managers, Workers
+from queue_agent.config.clusters import HistoryConfig
+from queue_agent.controllers.group.leadership import Leadership
+from queue_agent.controllers.group.membership import KIND as MEMBERSHIP
 from queue_agent.controllers.passes.pass_loop import Schedule, run_passes
+from queue_agent.controllers.state.connections import KIND as CONNECTIONS
+from queue_agent.controllers.state.connections import TIMEOUT as CONNECTIONS_TIMEOUT
 from queue_agent.controllers.state.dynamic_config import KIND as DYNAMIC_CONFIG
 from queue_agent.controllers.state.dynamic_config import DynamicConfig
+from queue_agent.controllers.status.board import AGENT, SHARDING, SYNCHRONIZER
+from queue_agent.controllers.status.history import KIND as HISTORY
+from queue_agent.controllers.status.history import TIMEOUT as HISTORY_TIMEOUT
+from queue_agent.controllers.status.history import HistoryRecorder
+from queue_agent.controllers.trimming.journal import JOURNAL_PERIOD, JournalKeeper
+
+METRICS: Final = "metrics"
+OPEN_TELEMETRY: Final = "open_telemetry"
+METRICS_TIMEOUT: Final = timedelta(minutes=1)
+
+
+def write_journal(ground: Ground, journal: JournalKeeper) -> AbstractAsyncContextManager[None]:
+    """While entered, what was noted of trims is written in the background."""
+    schedule = Schedule(JOURNAL_PERIOD, ground.config.queue_agent.pass_timeout)
+    return journal.writing(lambda: run_passes(journal.do_pass, lambda: schedule, journal.pass_finished, ground.jitter))
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +45,7 @@ class PassTasks:
     """Starts passes in a task group."""
 
     group: asyncio.TaskGroup
-    jitter: Callable[[], float]
-    """See `run_passes`, as of all that follows."""
+    ground: Ground
 
     def start(
         self,
@@ -31,20 +56,78 @@ class PassTasks:
         wake: asyncio.Event | None = None,
         disabled: Callable[[], None] = lambda: None,
     ) -> None:
-        """Have passes of a kind done from now on."""
+        """Have passes of a kind done from now on; see `run_passes`."""
         context = contextvars.copy_context()
         context.run(structlog.contextvars.bind_contextvars, kind=kind)
         self.group.create_task(
-            run_passes(do_pass, find_schedule, finished, self.jitter, wake, disabled), context=context
+            run_passes(do_pass, find_schedule, finished, self.ground.jitter, wake, disabled), context=context
         )
 
-    async def start_dynamic_config(self, dynamic: DynamicConfig, find_schedule: Callable[[], Schedule]) -> None:
-        """Keep the dynamic configuration in force; returns after the first look, so that all else begins with it."""
+    async def start_workers(self, wakes: Wakes, telling: Telling, workers: Workers, leadership: Leadership) -> None:
+        """What the agent does whatever it leads; the dynamic configuration is looked at once before most of it."""
+        config, timetable, membership = self.ground.config, self.ground.timetable, workers.membership
+        self.start(MEMBERSHIP, membership.do_pass, lambda: membership.schedule, membership.pass_finished)
+        self._start_telling(telling)
+        if config.dynamic_config_manager.enable:
+            await self._start_dynamic_config(workers.dynamic)
+        self.start(
+            CONNECTIONS,
+            workers.connections.do_pass,
+            lambda: Schedule(workers.connections.period, CONNECTIONS_TIMEOUT),
+            workers.connections.pass_finished,
+        )
+
+        def synchronizing() -> Schedule:
+            schedule = timetable.now.synchronizer
+            return replace(schedule, enable=schedule.enable and leadership.keeps_tables)
+
+        self.start(
+            SYNCHRONIZER,
+            workers.synchronizer.do_pass,
+            synchronizing,
+            workers.synchronizer.pass_finished,
+            wakes.elected,
+            # What nobody looks at any more is no cause for alarm.
+            disabled=lambda: self.ground.board.put_alerts(SYNCHRONIZER, {}),
+        )
+        self.group.create_task(workers.exports.run(self.ground.jitter))
+
+    def start_managers(self, wakes: Wakes, workers: Workers, managers: Managers) -> None:
+        """What says which objects are led here, and has them led."""
+        timetable, agent, sharding = self.ground.timetable, managers.agent, managers.sharding
+        self.start(
+            SHARDING,
+            sharding.do_pass,
+            lambda: replace(timetable.now.sharding, enable=workers.membership.takes_part),
+            sharding.pass_finished,
+            wakes.regroup,
+        )
+        self.start(AGENT, agent.do_pass, lambda: timetable.now.agent, agent.pass_finished, wakes.written)
+
+    def start_history(self, recorder: HistoryRecorder, config: HistoryConfig) -> None:
+        """Samples of what is known."""
+        schedule = Schedule(config.period, HISTORY_TIMEOUT)
+        self.start(HISTORY, recorder.do_pass, lambda: schedule, recorder.pass_finished)
+
+    def _start_telling(self, telling: Telling) -> None:
+        server, config, finished = telling.server, self.ground.config.metrics, telling.metrics.pass_finished
+        self.start(
+            METRICS,
+            server.do_pass,
+            lambda: Schedule(server.period, METRICS_TIMEOUT, server.is_wanted),
+            partial(finished, METRICS),
+        )
+        if telling.push is not None and config.otlp is not None:
+            schedule = Schedule(config.otlp.period, METRICS_TIMEOUT)
+            self.start(OPEN_TELEMETRY, telling.push.do_pass, lambda: schedule, partial(finished, OPEN_TELEMETRY))
+
+    async def _start_dynamic_config(self, dynamic: DynamicConfig) -> None:
+        """Keep it in force; returns after the first look, so that all else begins with it."""
         looked = asyncio.Event()
 
         def finished(pass_index: int, seconds: float, error: Exception | None) -> None:
             dynamic.pass_finished(pass_index, seconds, error)
             looked.set()
 
-        self.start(DYNAMIC_CONFIG, dynamic.do_pass, find_schedule, finished)
+        self.start(DYNAMIC_CONFIG, dynamic.do_pass, lambda: self.ground.timetable.now.dynamic_config, finished)
         await looked.wait()

@@ -14,7 +14,7 @@ from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.cli.errors import CommandError
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.config.file import load_config
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import fan_out
 from queue_agent.core.consumers.offset_reset import (
     Bounds,
     Destination,

@@ -14,11 +14,15 @@ from queue_agent.adapters.metrics.metrics_manual import metrics_page
 from queue_agent.cli.commands_manual import commands_page
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.options import ConfigModel
+from queue_agent.trim_policies import ConstraintKind
 from yt_local.commands.manual.page import render_reference
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 COMMANDS_MARK: Final = "## Its commands"
 """What is below this line of the page on the local cluster is generated; what is above it people write."""
+
+POLICIES_HEAD: Final = "| kind | bound | trimming ends here because |\n| --- | --- | --- |\n"
+"""What is below these lines of the page on trimming is generated, up to the next empty line."""
 
 
 def pages() -> Mapping[str, str]:
@@ -28,6 +32,7 @@ def pages() -> Mapping[str, str]:
         "configuration.md": _configuration(),
         "local-cluster.md": _local_cluster(),
         "metrics.md": metrics_page(),
+        "trimming.md": _trimming(),
     }
 
 
@@ -89,6 +94,16 @@ def _local_cluster() -> str:
     if not mark:
         raise ValueError(f"docs/local-cluster.md has lost its line {COMMANDS_MARK!r}")
     return f"{written}{mark}\n\n{render_reference()}"
+
+
+def _trimming() -> str:
+    """The page as people write it, with the table of policies."""
+    before, head, after = (DOCS / "trimming.md").read_text().partition(POLICIES_HEAD)
+    if not head:
+        raise ValueError(f"docs/trimming.md has lost its lines {POLICIES_HEAD!r}")
+    rows = "".join(f"| `{kind.value}` | {kind.gives.value} | {kind.words} |\n" for kind in ConstraintKind)
+    _, _, rest = after.partition("\n\n")
+    return f"{before}{head}{rows}\n{rest}"
 
 
 def _one_line(text: str) -> str:

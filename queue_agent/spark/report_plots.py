@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from queue_agent.spark.report_data import Curve, ReportData, short_names
+from queue_agent.trim_policies import ConstraintKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,17 +30,7 @@ _COLORS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e
 _OTHERS: Final = "#c4c9cf"
 _CAUGHT_UP: Final = "#eef3ee"
 _UNKNOWN: Final = "#ffffff"
-_CAUSES: Final[Mapping[str, str]] = {
-    "vital_consumer": "#d55e00",
-    "nothing_read": "#cc79a7",
-    "consumer_ahead": "#7f3c8d",
-    "export": "#009e73",
-    "retained_rows": "#56b4e9",
-    "retained_lifetime_duration": "#0072b2",
-    "no_vital_consumer": "#e69f00",
-    "not_mounted": "#999999",
-    "error": "#b2182b",
-}
+_CAUSES: Final[Mapping[str, str]] = {kind.value: kind.color for kind in ConstraintKind}
 _STYLE: Final = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#888888",

@@ -8,13 +8,14 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from queue_agent.spark.downsample import sum_partitions
+from queue_agent.trim_policies import ConstraintKind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SAMPLE_SECONDS: Final = 300
 
-NO_CONSTRAINT: Final = ("end_of_partition", "disabled")
+NO_CONSTRAINT: Final = tuple(kind.value for kind in ConstraintKind if kind.is_final)
 """What keeps no rows: there are no more, or nobody wants to trim."""
 
 

@@ -14,7 +14,7 @@ from queue_agent.adapters.serving.orchid import OrchidServer
 from queue_agent.core.values.encoding import Unsigned
 from yt_wire import bus, orchid, rpc
 from yt_wire.error import ErrorCode, YtError
-from yt_wire.gate import Gate
+from yt_wire.gate import Gate, bind
 from yt_wire.guid import Guid
 from yt_wire.orchid import resolve
 from yt_wire.proto.rpc_pb2 import TRequestHeader
@@ -77,7 +77,7 @@ def roomy_gate() -> Gate:
 @asynccontextmanager
 async def serving(tree: Tree, address: str = "127.0.0.1:0") -> AsyncIterator[OrchidServer]:
     host, port = parse_address(address)
-    async with roomy_gate() as gate, OrchidServer(tree, host, port, gate) as server:
+    async with roomy_gate() as gate, OrchidServer(tree, await bind(host, port), gate) as server:
         yield server
 
 

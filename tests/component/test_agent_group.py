@@ -128,35 +128,36 @@ class LosesRequests(CypressGroup):
         raise ClusterUnavailable("no connection")
 
 
-def membership_of(group: CypressGroup) -> Membership:
+def membership_of(group: CypressGroup) -> tuple[Membership, Leadership]:
     clock = SystemClock()
     origins = Origins(Process("a", 1, 1), "Control:0", Random(1))
     board = Board("a", clock)
     leadership = Leadership("a:1", timedelta(seconds=LEASE))
-    return Membership(group, leadership, board, asyncio.Event(), asyncio.Event(), clock, origins, Metrics(board))
+    events = asyncio.Event(), asyncio.Event()
+    return Membership(group, leadership, board, *events, clock, origins, Metrics(board)), leadership
 
 
 async def test_an_election_whose_answer_is_lost_has_an_effect(cluster: YtCluster) -> None:
     group = LosesAnswers(cluster, ROOT, "production", "a:1")
-    membership = membership_of(group)
+    membership, leadership = membership_of(group)
     await membership.do_pass(0)
     with pytest.raises(ClusterUnavailable):
         await membership.stand_for_election(await group.look(), lambda: True)
-    assert not membership.keeps_tables
+    assert not leadership.keeps_tables
     await membership.stand_for_election(await group.look(), lambda: True)
-    assert membership.keeps_tables
+    assert leadership.keeps_tables
 
 
 async def test_the_lock_is_given_back_however_often_that_fails(cluster: YtCluster) -> None:
     group = LosesRequests(cluster, ROOT, "production", "a:1")
-    membership = membership_of(group)
+    membership, leadership = membership_of(group)
     await membership.do_pass(0)
     await membership.stand_for_election(await group.look(), lambda: True)
-    assert membership.keeps_tables
+    assert leadership.keeps_tables
     for _ in range(2):
         with pytest.raises(ClusterUnavailable):
             await membership.stand_for_election(await group.look(), lambda: False)
-        assert not membership.keeps_tables
+        assert not leadership.keeps_tables
 
 
 @pytest.mark.parametrize("value", [True, "true"])

@@ -22,6 +22,7 @@ from yt_local.queues.orchid_gateway import OrchidGateway
 from yt_wire import bus, orchid, rpc, yson
 from yt_wire.connection import ConnectionLimits, Reply
 from yt_wire.error import ErrorCode
+from yt_wire.gate import bind
 from yt_wire.guid import Guid
 from yt_wire.orchid import Verb
 from yt_wire.proto.rpc_pb2 import TReqDiscover, TRequestHeader, TRspDiscover
@@ -233,7 +234,7 @@ async def test_requests_above_the_limit_are_refused_while_the_others_go_on() -> 
     limits = ConnectionLimits(max_concurrent_requests=2)
     async with (
         roomy_gate() as entrance,
-        RpcServer({"S": {"Wait": wait}}, "127.0.0.1", 0, entrance, limits) as server,
+        RpcServer({"S": {"Wait": wait}}, await bind("127.0.0.1", 0), entrance, limits) as server,
         raw_peer(server.address) as peer,
     ):
         for number in range(3):

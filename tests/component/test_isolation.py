@@ -14,14 +14,14 @@ from queue_agent.adapters.cluster import yt_cluster
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.metrics import object_page
 from queue_agent.adapters.state import state_tables
-from queue_agent.app import agent as app_agent
+from queue_agent.app import wiring
 from queue_agent.controllers.exports import exports
 from queue_agent.controllers.queues.queue_controller import QueueController
 from queue_agent.controllers.rounds import agent
 from queue_agent.controllers.state.dynamic_config import DynamicConfig
 from queue_agent.controllers.status import history
 from queue_agent.controllers.status.board import Board
-from queue_agent.core.discovery import writes as state_writes
+from queue_agent.core.discovery import synchronization
 from queue_agent.isolation import Place, contained_errors
 from tests.fuzz.odd_world import NAME, odd_world
 from yt_local.security.permissions import UNLIMITED
@@ -29,11 +29,11 @@ from yt_local.security.permissions import UNLIMITED
 PLACES: Final[Mapping[str, tuple[Place, Any, str]]] = {
     "row": ("state_tables", state_tables, "read_queue"),
     "multi": ("state_tables", state_tables, "is_multi_consumer"),
-    "attributes": ("discovery", state_writes, "build_queue_row"),
+    "attributes": ("discovery", synchronization, "build_queue_row"),
     "fetch": ("questions", YtCluster, "get_attributes"),
     "write": ("state_tables", state_tables, "write_queue"),
     "error": ("agent", agent, "find_queue_row_error"),
-    "controller": ("fleet", app_agent, "QueueController"),
+    "controller": ("fleet", wiring, "QueueController"),
     "watch": ("rounds", QueueController, "find_watch"),
     "glance": ("glances", yt_cluster, "glance"),
     "quiet": ("rounds", QueueController, "pass_quietly"),

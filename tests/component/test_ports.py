@@ -24,7 +24,7 @@ from queue_agent.adapters.serving.orchid import OrchidServer
 from tests.component.orchid_peers import RawPeer, Tree, header_of, raw_peer, until
 from yt_wire import bus, orchid, rpc
 from yt_wire.connection import Connection
-from yt_wire.gate import Buffers, Gate
+from yt_wire.gate import Buffers, Gate, bind
 from yt_wire.guid import Guid
 from yt_wire.orchid import Verb
 from yt_wire.rpc_client import RpcClient
@@ -129,7 +129,7 @@ async def ports(limits: Limits) -> AsyncIterator[Ports]:
     tree, application = Tree({"large": "x" * LARGE, "number": 1}), Application()
     async with (
         Gate(limits, Buffers(receive=16 << 10, send=16 << 10)) as gate,
-        OrchidServer(tree, "127.0.0.1", 0, gate) as server,
+        OrchidServer(tree, await bind("127.0.0.1", 0), gate) as server,
     ):
         http = HttpServer(application.make(), gate, live_at_once)
         await http.start("127.0.0.1", 0)

@@ -39,6 +39,7 @@ YTsaurus that of the C++ agent, which `metrics.compatible: false` turns off. The
 * Labels with a path or a consumer's name are cut to 200 bytes. `queue_tag` and `consumer_tag` are the attributes
   `@queue_profiling_tag` and `@queue_consumer_profiling_tag`, or `none`. `consumer_name` is there for one of several
   consumers in a table only.
+* Values of `kind` are [what can hold partitions back](trimming.md#why-are-these-rows-still-there).
 * Durations are in seconds, but in `lag_time_histogram`, which has the C++ agent's milliseconds.
 
 What to do with them: [dashboards and alerts](monitoring.md).

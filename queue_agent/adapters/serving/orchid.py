@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -59,16 +60,16 @@ def keys_of(value: Yson, keys: Sequence[str]) -> list[str]:
 
 
 class OrchidServer:
-    """Serves a tree over RPC while it is entered; entering binds and may raise OSError.
+    """Serves a tree over RPC while it is entered.
 
     Args:
-        port: 0 for one that is free, see `address`.
+        listeners: bound sockets, see `gate.bind`; leaving closes them.
         gate: decides who gets in, and how long everyone stays.
     """
 
-    def __init__(self, tree: OrchidTree, host: str, port: int, gate: Gate) -> None:
+    def __init__(self, tree: OrchidTree, listeners: Sequence[socket.socket], gate: Gate) -> None:
         self._tree = tree
-        self._server = RpcServer({orchid.SERVICE: {orchid.METHOD: self._execute}}, host, port, gate, _LIMITS)
+        self._server = RpcServer({orchid.SERVICE: {orchid.METHOD: self._execute}}, listeners, gate, _LIMITS)
 
     async def __aenter__(self) -> Self:
         await self._server.__aenter__()
@@ -83,11 +84,6 @@ class OrchidServer:
     def address(self) -> str:
         """`host:port` as bound."""
         return self._server.address
-
-    @property
-    def port(self) -> int:
-        """The port listened on."""
-        return int(self.address.rpartition(":")[2])
 
     async def _execute(self, request: rpc.Request) -> Reply:
         rpc.parse(TReqExecute, request.body)

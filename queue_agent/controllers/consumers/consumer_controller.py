@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from queue_agent.controllers.passes.clusters import get_cluster
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.passes.origins import Origins, describe_pass_error
 from queue_agent.controllers.rounds.round_member import FirstAnswer
 from queue_agent.controllers.status.context import ControllerContext
@@ -23,14 +22,21 @@ from queue_agent.core.consumers.consumer_snapshots import (
     rows_to_read,
     unprocessed_consumer_snapshot,
 )
-from queue_agent.core.queues.glances import OFFSETS_PASSES, is_refresh_due, is_untouched, tablet_count
 from queue_agent.core.queues.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAMP_COLUMN
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueView, Role, SubSnapshot
 from queue_agent.core.state.family import find_consumer_row_error, has_meta_column
 from queue_agent.core.state.replication import REPLICATED_TYPES, find_consumer_access, find_queue_access
 from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow
 from queue_agent.core.values.error_info import ErrorInfo, Origin
-from queue_agent.core.values.observed import ConsumerOffset, Glance, Watch
+from queue_agent.core.values.observed import (
+    OFFSETS_PASSES,
+    ConsumerOffset,
+    Glance,
+    Watch,
+    is_refresh_due,
+    is_untouched,
+    tablet_count,
+)
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 from queue_agent.ports.passes import PassScope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from queue_agent.controllers.exports.task import ExportTask, find_progress
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import fan_out
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.core.exports.config import ExportConfig, parse_exports
 from queue_agent.core.exports.progress import NOTHING_EXPORTED, ExportProgress

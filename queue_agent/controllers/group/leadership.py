@@ -23,6 +23,8 @@ def boot_seconds() -> float:
 class Leadership:
     """What this agent leads, and what it is doing about it; implements `ports.LeadershipGuard`.
 
+    What one agent does for a whole stage is here too: whoever decides on it says so, and others ask.
+
     Args:
         address: of this agent, as the mapping names it.
         lease: of all agents of the stage.
@@ -31,6 +33,12 @@ class Leadership:
     def __init__(self, address: str, lease: timedelta) -> None:
         self.address = address
         self._tenure: Tenure[CrossClusterRef] = Tenure(LeaseTerms(lease.total_seconds()))
+        self.is_elected = False
+        """Whether the membership is the one elected to keep the state tables."""
+
+        self.distributes = False
+        """Whether this agent is the one that says who leads what."""
+
         self._actions = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -49,6 +57,11 @@ class Leadership:
         """Whether the state tables have been read lately."""
         return self._tenure.is_informed(boot_seconds())
 
+    @property
+    def keeps_tables(self) -> bool:
+        """Whether this agent is the one that keeps the state tables."""
+        return self.is_elected and self.is_member
+
     def begin(self) -> None:
         """A membership has begun."""
         self._tenure.begin(boot_seconds())
@@ -59,6 +72,7 @@ class Leadership:
 
     def lose(self) -> None:
         """The membership has ended."""
+        self.is_elected = False
         self._tenure.lose()
 
     def observe(self, sent: float, led: Mapping[CrossClusterRef, int]) -> None:

@@ -34,7 +34,7 @@ class Membership:
 
     Args:
         group: the agents of the stage.
-        leadership: hears of every success.
+        leadership: hears of every success, and of elections.
         board: gets alerts.
         joined: set when a membership begins, so that what waits for one need not wait longer.
         elected: set when this agent begins to keep the state tables.
@@ -61,7 +61,6 @@ class Membership:
         self._origins = origins
         self._observer = observer
         self._membership: str | None = None
-        self._keeps_tables = False
         self._is_leaving = False
         self._has_joined = False
 
@@ -83,11 +82,6 @@ class Membership:
     def takes_part(self) -> bool:
         """Whether there has ever been a membership, and it has not been ended by this agent itself."""
         return self._has_joined and not self._is_leaving
-
-    @property
-    def keeps_tables(self) -> bool:
-        """Whether this agent is the one that keeps the state tables."""
-        return self._keeps_tables and self._leadership.is_member
 
     async def do_pass(self, pass_index: int) -> None:
         """Become a member, or stay one."""
@@ -144,16 +138,16 @@ class Membership:
         # What the cluster has carried out, though its answer was lost, is seen only there.
         is_elected = view.synchronizer == membership
         if not is_wanted():
-            if self._keeps_tables or is_elected:
-                self._keeps_tables = False
+            if self._leadership.is_elected or is_elected:
+                self._leadership.is_elected = False
                 await self._group.resign_synchronizer(membership)
                 log.info("keeps the state tables no longer")
             return
-        if self._keeps_tables or not (is_elected or view.synchronizer is None):
+        if self._leadership.is_elected or not (is_elected or view.synchronizer is None):
             return
         is_elected = is_elected or await self._group.claim_synchronizer(membership)
         if is_elected and membership == self._membership:
-            self._keeps_tables = True
+            self._leadership.is_elected = True
             self._elected.set()
             log.info("keeps the state tables")
 
@@ -172,5 +166,4 @@ class Membership:
 
     def _forget(self) -> None:
         self._membership = None
-        self._keeps_tables = False
         self._leadership.lose()

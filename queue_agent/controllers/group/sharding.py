@@ -37,7 +37,7 @@ class ShardingManager:
         group: the agents of the stage.
         store: gets the mapping.
         find_state: what the agent has read of the state tables last; None: nothing yet.
-        leadership: whether this agent may write.
+        leadership: whether this agent may write; hears whether it is the one that distributes.
         membership: stands for election in every pass.
         keeps_tables: whether this agent would keep the state tables if nobody else does.
         board: gets alerts and the facts of passes.
@@ -74,15 +74,9 @@ class ShardingManager:
         self._observer = observer
         self._rendezvous = Rendezvous(fingerprint)
         self._pass_instant = clock.now()
-        self._active = False
         self._orphans: Collection[CrossClusterRef] = frozenset()
         self._agreement: tuple[StateRows, list[str]] | None = None
         """Tables and members between which there is nothing to do."""
-
-    @property
-    def active(self) -> bool:
-        """Whether this agent is the one that distributes."""
-        return self._active
 
     async def do_pass(self, pass_index: int) -> None:
         """Look who is there, and have the mapping fit if this agent is the first of them."""
@@ -92,12 +86,12 @@ class ShardingManager:
             await self._group.register()  # somebody took it for one that is gone; others must not think they are alone
         await self._membership.stand_for_election(view, self._keeps_tables)
         eligible = view.eligible
-        self._active = eligible[:1] == [self._leadership.address]
+        self._leadership.distributes = eligible[:1] == [self._leadership.address]
         if not view.members:
             raise QueueAgentError("No queue agents in discovery")
         if not eligible:
             raise QueueAgentError("All active instances are banned, leading host can't be chosen, skipping pass")
-        if self._active:
+        if self._leadership.distributes:
             await self._distribute(eligible)
 
     async def _look(self) -> GroupView:
@@ -105,7 +99,7 @@ class ShardingManager:
         try:
             view = await self._group.look()
         except ClusterError:
-            self._active = False
+            self._leadership.distributes = False
             raise
         if view.has_only(self._leadership.address):
             self._leadership.saw_alone(sent)

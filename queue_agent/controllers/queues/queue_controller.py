@@ -13,7 +13,6 @@ from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.trimming.trimmer import Trimmer
 from queue_agent.core.exports.queue_exports import NO_STATES, ExportStates
 from queue_agent.core.queues.exports import find_exports
-from queue_agent.core.queues.glances import DESCRIPTION_PASSES, KnownTable, is_refresh_due, remember_table
 from queue_agent.core.queues.queue_snapshots import (
     DATA_WEIGHT_COLUMN,
     QueueObservation,
@@ -32,7 +31,16 @@ from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.trimming.decision import is_trim_due
 from queue_agent.core.trimming.errors import TRIM_FAILED, trim_alert
 from queue_agent.core.values.error_info import ErrorInfo, Origin
-from queue_agent.core.values.observed import Glance, TableDescription, TabletInfo, Watch
+from queue_agent.core.values.observed import (
+    DESCRIPTION_PASSES,
+    Glance,
+    KnownTable,
+    TableDescription,
+    TabletInfo,
+    Watch,
+    is_refresh_due,
+    remember_table,
+)
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 from queue_agent.ports.passes import PassScope

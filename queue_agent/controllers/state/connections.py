@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import structlog
 
-from queue_agent.controllers.passes.clusters import Clusters
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import Clusters, fan_out
 from queue_agent.controllers.passes.origins import Origins
 from queue_agent.controllers.status.board import Board
 from queue_agent.core.state.connections import (

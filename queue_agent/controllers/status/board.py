@@ -11,7 +11,7 @@ from queue_agent.core.consumers.multi_consumers import (
     multi_consumer_partitions,
     multi_consumer_status,
 )
-from queue_agent.core.consumers.registration_errors import find_registration_errors
+from queue_agent.core.consumers.standing import find_registration_errors
 from queue_agent.core.exports.queue_exports import NO_STATES, ExportStates
 from queue_agent.core.group.members import GroupView
 from queue_agent.core.group.placement import Placement

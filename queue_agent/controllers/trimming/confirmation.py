@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from queue_agent.controllers.exports.confirmation import read_exports_again
-from queue_agent.controllers.passes.clusters import get_cluster
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.trimming.replica_alignment import CopyOfQueue, confirm_alignment
 from queue_agent.core.exports.progress import ExportProgress

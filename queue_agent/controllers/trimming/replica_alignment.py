@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from queue_agent.controllers.passes.clusters import Clusters, get_cluster
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import Clusters, fan_out, get_cluster
 from queue_agent.core.queues.queue_snapshots import TIMESTAMP_COLUMN
 from queue_agent.core.queues.snapshots import QueuePartition
 from queue_agent.core.trimming.alignment import Alignment, Search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import fan_out
 from queue_agent.core.queues.snapshots import QueuePartition
 from queue_agent.core.trimming.ages import RowAges, ages_at, learn, lifetime_limit, next_chunk
 from queue_agent.core.trimming.errors import ages_error

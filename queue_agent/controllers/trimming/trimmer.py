@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from queue_agent.controllers.passes.clusters import get_cluster
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.trimming.confirmation import TrimConfirmer
 from queue_agent.controllers.trimming.row_ages import RowAgesReader

@@ -103,13 +103,6 @@ def plan_names(
     )
 
 
-def find_orphan_names(rows: StateRows) -> Sequence[CrossClusterRef]:
-    """Recorded names whose table is not known any more, or known not to be a multi-consumer."""
-    # A row that could not be fetched has no schema; its names are still good.
-    kept = {row.consumer for row in rows.consumers if row.schema is None or is_multi_consumer(row)}
-    return sorted(row.consumer for row in rows.consumer_names if row.consumer.table not in kept)
-
-
 def banned_multi_consumer(
     previous: MultiConsumerSnapshot, row: ConsumerRow, pass_instant: datetime, origin: Origin
 ) -> MultiConsumerSnapshot:

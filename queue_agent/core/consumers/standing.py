@@ -1,4 +1,4 @@
-"""How a consumer gets on with a queue, in one word and with the reason."""
+"""How a consumer gets on with a queue, in one word and with the reason; what is wrong shows as a badge beside it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from queue_agent.core.consumers.lag import elapsed
-from queue_agent.core.queues.snapshots import ConsumerPartition, ConsumerQueueView, QueuePartition
+from queue_agent.core.queues.snapshots import ConsumerPartition, ConsumerQueueView, ConsumerSnapshot, QueuePartition
+from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.encoding import EPOCH, encode_instant
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.refs import CrossClusterRef
 
 PATIENCE: Final = timedelta(hours=1)
 """Whoever reads nothing for so long, while rows have waited as long, has stopped."""
@@ -154,3 +157,43 @@ def _rows(counts: Mapping[int, int]) -> str:
     shown = ", ".join(map(str, list(counts)[:_SHOWN_PARTITIONS]))
     more = ", ..." if len(counts) > _SHOWN_PARTITIONS else ""
     return f"{rows} in {partitions} {shown}{more}"
+
+
+_NO_SUCH_NODE: Final = 500
+
+
+def find_registration_errors(
+    registrations: Collection[Registration],
+    known: Collection[CrossClusterRef],
+    snapshots: Mapping[CrossClusterRef, ConsumerSnapshot],
+) -> Mapping[CrossClusterRef, ErrorInfo]:
+    """By consumer; those with whom all is well, or of whom nothing is known yet, are absent.
+
+    Args:
+        registrations: those of one queue.
+        known: the consumers there are rows of in the state tables.
+        snapshots: of consumers that are looked at here; others may be led by another agent.
+    """
+    errors = {one.consumer: _find_error(one, known, snapshots.get(one.consumer)) for one in registrations}
+    return {consumer: error for consumer, error in errors.items() if error is not None}
+
+
+def _find_error(
+    registration: Registration, known: Collection[CrossClusterRef], snapshot: ConsumerSnapshot | None
+) -> ErrorInfo | None:
+    if registration.consumer not in known:
+        return ErrorInfo(
+            f'Consumer "{registration.consumer}" is registered, but there is no such consumer in the state tables: it'
+            " was removed, or is not looked after",
+            _NO_SUCH_NODE,
+        )
+    if snapshot is None or snapshot.pass_index == 0:
+        return None
+    view = snapshot.view
+    if view is None:
+        return snapshot.error
+    standing = view.queues.get(registration.queue)
+    if not isinstance(standing, ConsumerQueueView):
+        return None  # that the queue can not be read is told by the queue
+    judged = judge(standing)
+    return ErrorInfo(judged.reason) if judged.verdict in ALARMING and judged.reason is not None else None

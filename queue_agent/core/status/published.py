@@ -31,7 +31,7 @@ from queue_agent.core.values.trim_constraints import PartitionTrim
 Published = dict[str, Any]
 
 RegistrationErrors = Mapping[CrossClusterRef, ErrorInfo]
-"""By consumer, see `core.consumers.registration_errors`."""
+"""By consumer, see `core.consumers.standing`."""
 
 NO_REGISTRATION_ERRORS: Final[RegistrationErrors] = {}
 

@@ -73,7 +73,7 @@ def _precedence(limit: int, bounds: TrimBounds, lower_row_index: int) -> tuple[i
     """
     if bounds.reason is not None or bounds.kind is ConstraintKind.CONSUMER_AHEAD:
         rank = 0
-    elif bounds.kind is ConstraintKind.END_OF_PARTITION:
+    elif bounds.kind.is_final:
         rank = 1
     else:
         rank = 2

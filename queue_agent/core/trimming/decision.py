@@ -10,21 +10,17 @@ from typing import Any
 
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.queues.snapshots import (
-    ConsumerQueueView,
     ConsumerSnapshot,
-    FailedConsumerPartition,
-    FailedQueuePartition,
-    QueueMissing,
-    QueuePartition,
     QueueSnapshot,
     QueueView,
 )
 from queue_agent.core.state.replication import REPLICATED_TYPES
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_config import AutoTrimConfig
-from queue_agent.core.trimming.bounds import TrimBounds, exported_by, keep_last_rows, read_by, unknown
+from queue_agent.core.trimming.bounds import unknown
 from queue_agent.core.trimming.errors import session_error
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
+from queue_agent.core.trimming.policies import PartitionFacts, Standing, plan_partition
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
@@ -70,8 +66,9 @@ def plan_trims(
         return TrimPlan(queue, error=error, replica=replica_ref)
 
     def blocked(kind: ConstraintKind, error: ErrorInfo) -> TrimPlan:
-        partitions = {index: PartitionPlan(partition, ()) for index, partition in enumerate(view.partitions)}
-        return TrimPlan(queue, partitions=partitions, replica=replica_ref).blocked(kind, error)
+        bounds = [unknown(kind, error)]
+        partitions = {index: PartitionPlan(partition, bounds) for index, partition in enumerate(view.partitions)}
+        return TrimPlan(queue, partitions=partitions, error=error, replica=replica_ref)
 
     try:
         config = AutoTrimConfig.parse(policy)
@@ -102,11 +99,20 @@ def plan_trims(
         if registration.vital
     }
     partitions = {
-        index: _plan_partition(index, partition, table.view.partitions[index], config, standings, exports, origin)
+        index: plan_partition(
+            PartitionFacts(
+                index,
+                partition,
+                table.view.partitions[index],
+                table.view.has_timestamp_column,
+                config,
+                standings,
+                exports,
+                origin,
+            )
+        )
         for index, partition in enumerate(view.partitions)
     }
-    if config.retained_lifetime_duration is not None and not table.view.has_timestamp_column:
-        partitions = {index: _hold_ageless(index, one, origin) for index, one in partitions.items()}
     plan = TrimPlan(queue, config, partitions, replica=replica_ref)
     if not standings and not exports:
         error = origin.error(
@@ -150,75 +156,9 @@ def _find_replica_error(
     return None
 
 
-def _plan_partition(
-    index: int,
-    partition: QueuePartition | FailedQueuePartition,
-    stored: QueuePartition | FailedQueuePartition,
-    config: AutoTrimConfig,
-    standings: Mapping[CrossClusterRef, ConsumerQueueView | QueueMissing | ErrorInfo],
-    exports: Mapping[str, ExportProgress],
-    origin: Origin,
-) -> PartitionPlan:
-    """The plan for a partition, whose rows are stored in one of the queue itself or in one of a replica."""
-    plan = PartitionPlan(stored, ())
-    is_mounted = stored.tablet_state == "mounted"
-    if not is_mounted:
-        reason = origin.error(
-            f'Not trimming partition {index} since its tablet is in state "{stored.tablet_state}" and is not mounted'
-        )
-        plan = plan.held(unknown(ConstraintKind.NOT_MOUNTED, reason))
-    else:
-        failed = next((one for one in (partition, stored) if isinstance(one, FailedQueuePartition)), None)
-        if failed is not None:
-            plan = plan.held(unknown(ConstraintKind.ERROR, failed.error), failed.error)
-    for consumer, standing in standings.items():
-        bounds = _consumer_bounds(index, partition, consumer, standing, origin)
-        # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
-        plan = plan.held(bounds, bounds.reason if is_mounted and isinstance(standing, ConsumerQueueView) else None)
-    for name, progress in sorted(exports.items()):
-        upper_row_index = partition.upper_row_index if isinstance(partition, QueuePartition) else None
-        plan = plan.held(exported_by(name, progress, index, upper_row_index, origin))
-    if config.retained_rows is not None and isinstance(stored, QueuePartition):
-        plan = plan.held(keep_last_rows(stored.upper_row_index, config.retained_rows))
-    return plan
-
-
-def _consumer_bounds(
-    index: int,
-    partition: QueuePartition | FailedQueuePartition,
-    consumer: CrossClusterRef,
-    standing: ConsumerQueueView | QueueMissing | ErrorInfo,
-    origin: Origin,
-) -> TrimBounds:
-    subject = str(consumer)
-    match standing:
-        case ErrorInfo():
-            return unknown(ConstraintKind.ERROR, standing, subject)
-        case QueueMissing(error):
-            # The consumer could not be compared with this queue when it was looked at last: the next pass will tell.
-            return unknown(ConstraintKind.ERROR, error, subject)
-    if index >= len(standing.partitions):
-        error = origin.error(
-            f'Queue sub-snapshot for consumer "{consumer}" does not contain a snapshot for partition {index}'
-        )
-        return unknown(ConstraintKind.ERROR, error, subject)
-    read = standing.partitions[index]
-    if isinstance(read, FailedConsumerPartition):
-        return unknown(ConstraintKind.ERROR, read.error, subject)
-    upper_row_index = partition.upper_row_index if isinstance(partition, QueuePartition) else read.next_row_index
-    return read_by(consumer, read.next_row_index, upper_row_index)
-
-
-def _hold_ageless(index: int, plan: PartitionPlan, origin: Origin) -> PartitionPlan:
-    cause = origin.error('Queue has no column "$timestamp", so the age of its rows is not known')
-    error = origin.error(f"Error getting safe trim row count, not trimming partition {index}", inner_errors=[cause])
-    is_alarming = plan.partition.tablet_state == "mounted"
-    return plan.held(unknown(ConstraintKind.RETAINED_LIFETIME_DURATION, cause), error if is_alarming else None)
-
-
 def _standing(
     queue: CrossClusterRef, consumer: CrossClusterRef, snapshot: ConsumerSnapshot | None, origin: Origin
-) -> ConsumerQueueView | QueueMissing | ErrorInfo:
+) -> Standing:
     """Where a vital consumer stands in the queue; an error if that is not known."""
     if snapshot is None:
         return origin.error(f'Trimming iteration skipped due to missing registered vital consumer "{consumer}"')

@@ -16,7 +16,7 @@ from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTr
 
 @dataclass(frozen=True, slots=True)
 class PartitionPlan:
-    """What is to become of one partition, and why."""
+    """What is to become of one partition, and why: decided when the plan is made, and read by all that follows."""
 
     partition: QueuePartition | FailedQueuePartition
     bounds: Sequence[TrimBounds]
@@ -25,13 +25,11 @@ class PartitionPlan:
     error: ErrorInfo | None = None
     """What is wrong, if the partition is left alone for that."""
 
-    @property
-    def trim(self) -> PartitionTrim:
-        if isinstance(self.partition, QueuePartition):
-            return decide_trim(self.partition.lower_row_index, self.partition.upper_row_index, self.bounds)
-        blocking = next(one for one in self.bounds if one.reason is not None)
-        message = None if blocking.reason is None else blocking.reason.message
-        return PartitionTrim(None, TrimConstraint(blocking.kind, subject=blocking.subject, message=message))
+    trim: PartitionTrim = field(init=False)
+    """What follows from the bounds."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trim", _decide(self.partition, self.bounds))
 
     def held(self, bounds: TrimBounds, error: ErrorInfo | None = None) -> PartitionPlan:
         """The same under one more policy; the first error stays."""
@@ -43,7 +41,17 @@ class PartitionPlan:
         others = [one for one in self.bounds if one.subject != bounds.subject]
         older = [one for one in self.bounds if one.subject == bounds.subject and one.limit is not None]
         strictest = min([*older, bounds], key=lambda one: -1 if one.limit is None else one.limit)
+        if [strictest] == older:
+            return self
         return replace(self, bounds=[*others, strictest])
+
+
+def _decide(partition: QueuePartition | FailedQueuePartition, bounds: Sequence[TrimBounds]) -> PartitionTrim:
+    if isinstance(partition, QueuePartition):
+        return decide_trim(partition.lower_row_index, partition.upper_row_index, bounds)
+    blocking = next(one for one in bounds if one.reason is not None)
+    message = None if blocking.reason is None else blocking.reason.message
+    return PartitionTrim(None, TrimConstraint(blocking.kind, subject=blocking.subject, message=message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,52 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import Any
 
+from queue_agent.trim_policies import ConstraintKind
 
-class ConstraintKind(enum.Enum):
-    """What keeps a partition from being trimmed further."""
-
-    VITAL_CONSUMER = "vital_consumer"
-    """A vital consumer has read no further; the subject is its reference."""
-
-    NOTHING_READ = "nothing_read"
-    """A vital consumer has read nothing at all; the subject is its reference."""
-
-    CONSUMER_AHEAD = "consumer_ahead"
-    """A vital consumer says it has read rows that do not exist; the subject is its reference."""
-
-    EXPORT = "export"
-    """A static export has got no further, or how far it got is not known; the subject is its name."""
-
-    RETAINED_ROWS = "retained_rows"
-    """The queue keeps so many rows."""
-
-    RETAINED_LIFETIME_DURATION = "retained_lifetime_duration"
-    """The queue keeps rows for so long."""
-
-    END_OF_PARTITION = "end_of_partition"
-    """There are no more rows."""
-
-    NOT_MOUNTED = "not_mounted"
-    """The tablet can not be trimmed in its present state."""
-
-    NO_VITAL_CONSUMER = "no_vital_consumer"
-    """Nobody says which rows are needed no more."""
-
-    DISABLED = "disabled"
-    """The policy does not trim."""
-
-    REPLICA_ALIGNMENT = "replica_alignment"
-    """Beyond this row it is not proven that the replica has the rows of the queue; the subject is a synchronous one."""
-
-    HAND_OVER = "hand_over"
-    """The agent has just begun to lead the queue, or is not certain that it does; the message tells."""
-
-    ERROR = "error"
-    """Something is not known for certain; the message tells. The subject, if there is one, is a consumer."""
+__all__ = ["ConstraintKind", "PartitionTrim", "TrimConstraint"]
 
 
 @dataclass(frozen=True, slots=True)

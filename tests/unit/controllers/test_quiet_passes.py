@@ -14,10 +14,10 @@ import pytest
 
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.queues.queue_controller import QueueController
-from queue_agent.core.queues.glances import DESCRIPTION_PASSES, is_refresh_due
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.rows import Registration, StateRows
 from queue_agent.core.values.encoding import encode_instant
+from queue_agent.core.values.observed import DESCRIPTION_PASSES, is_refresh_due
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
 from queue_agent.ports.cluster import Permit

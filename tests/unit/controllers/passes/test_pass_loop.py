@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from queue_agent.controllers.passes import pass_loop
-from queue_agent.controllers.passes.fan_out import fan_out
+from queue_agent.controllers.passes.clusters import fan_out
 from queue_agent.controllers.passes.pass_loop import MAX_SLOWDOWN, Schedule, next_delay, run_passes
 from queue_agent.controllers.rounds.fleet import Fleet
 from queue_agent.controllers.rounds.round_member import FirstAnswer

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from queue_agent.core.consumers.multi_consumers import (
     MultiConsumerSnapshot,
-    find_orphan_names,
     multi_consumer_partitions,
     multi_consumer_status,
     plan_names,
@@ -71,19 +70,6 @@ def test_a_named_consumer_has_the_row_of_its_table() -> None:
     assert list(multi_consumers) == [ROW]
     assert [row.consumer for row in split.consumers] == [PLAIN, TABLE._replace(name="a")]
     assert split.consumers[1].schema is MULTI_SCHEMA
-
-
-def test_names_of_tables_that_are_gone_are_orphans() -> None:
-    gone = CrossClusterRef("hume", "//gone")
-    names = [name_row("a"), ConsumerNameRow(gone._replace(name="x")), ConsumerNameRow(PLAIN._replace(name="y"))]
-    consumers = [ROW, ConsumerRow(PLAIN, schema=SCHEMA)]
-    rows = StateRows(queues=[], consumers=consumers, registrations=[], consumer_names=names)
-    assert list(find_orphan_names(rows)) == [PLAIN._replace(name="y"), gone._replace(name="x")]
-
-
-def test_names_outlive_a_row_that_could_not_be_fetched() -> None:
-    rows = StateRows(queues=[], consumers=[ConsumerRow(TABLE)], registrations=[], consumer_names=[name_row("a")])
-    assert find_orphan_names(rows) == []
 
 
 def test_the_status_is_that_of_all_its_consumers() -> None:

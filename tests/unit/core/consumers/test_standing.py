@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot, rows_to_read
-from queue_agent.core.consumers.registration_errors import find_registration_errors
-from queue_agent.core.consumers.standing import PATIENCE, SETTLED_AFTER, Verdict, judge
+from queue_agent.core.consumers.standing import PATIENCE, SETTLED_AFTER, Verdict, find_registration_errors, judge
 from queue_agent.core.queues.snapshots import (
     ConsumerQueueView,
     ConsumerSnapshot,

@@ -1,0 +1,203 @@
+"""How the parts of an agent are connected: what works, what it works with, and what is served of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from queue_agent.adapters.exports.yt_exports import YtExports
+from queue_agent.adapters.group.orchid_client import OrchidClient
+from queue_agent.adapters.process.build import VERSION
+from queue_agent.adapters.serving.http_api import HttpApi, Planners
+from queue_agent.adapters.serving.orchid import OrchidServer
+from queue_agent.adapters.state.config_document import ConfigDocument
+from queue_agent.adapters.trimming.trim_journal import TrimJournalTable
+from queue_agent.app.parts import Entrance, Ground, Links, Telling, Wakes
+from queue_agent.app.schedules import Timetable
+from queue_agent.config.agent import AgentConfig
+from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.consumers.multi_consumer_controller import MultiConsumerController
+from queue_agent.controllers.exports.exports import ExportManager
+from queue_agent.controllers.group.leadership import Leadership
+from queue_agent.controllers.group.membership import Membership
+from queue_agent.controllers.group.sharding import ShardingManager
+from queue_agent.controllers.passes.origins import Origins
+from queue_agent.controllers.queues.queue_controller import QueueController
+from queue_agent.controllers.rounds.agent import Agent, Fleets
+from queue_agent.controllers.rounds.fleet import Fleet
+from queue_agent.controllers.rounds.rounds import Rounds
+from queue_agent.controllers.state.connections import Connections
+from queue_agent.controllers.state.discovery import Synchronizer
+from queue_agent.controllers.state.dynamic_config import DynamicConfig
+from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.status.forwarding import Forwarder
+from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
+from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
+from queue_agent.controllers.trimming.journal import JournalKeeper
+from queue_agent.controllers.trimming.preview import TrimPreviewer
+
+_CHANNEL_TIMEOUT_SECONDS: Final = 50.0
+"""Masters wait a minute for an answer; that of another agent is to be there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """What works for the agent as a whole, and what the controllers of single objects share."""
+
+    control: Origins
+    """Of errors."""
+
+    context: ControllerContext
+    journal: JournalKeeper
+    connections: Connections
+    synchronizer: Synchronizer
+    dynamic: DynamicConfig
+    membership: Membership
+    exports: ExportManager
+
+
+@dataclass(frozen=True, slots=True)
+class Managers:
+    """What says which objects are led here, and has them led."""
+
+    agent: Agent
+    sharding: ShardingManager
+
+
+def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, leadership: Leadership) -> Workers:
+    """All that needs no port to be open."""
+    config, board, clock, metrics = ground.config, ground.board, ground.clock, telling.metrics
+    control = ground.origins("Control:0")
+    journal = JournalKeeper(TrimJournalTable(links.state, config.state.root), board, clock, control, metrics)
+    connections = Connections(links.clusters, config.state.registrations, board, clock, control, metrics)
+    context = ControllerContext(
+        board=board,
+        clusters=links.clusters,
+        export_clusters={name: YtExports(cluster) for name, cluster in links.clusters.items()},
+        clock=clock,
+        observer=metrics,
+        config=config.queue_agent.controller,
+        trimming=config.trimming_ceiling,
+        static_exports=config.static_exports_ceiling,
+        journal=journal,
+        connections=connections,
+        leadership=leadership,
+        registrations=FreshRegistrations(links.store),
+    )
+    synchronizer = Synchronizer(
+        links.clusters,
+        config.cypress_synchronizer,
+        links.store,
+        board,
+        wakes.written,
+        clock,
+        control,
+        metrics,
+        lambda: leadership.keeps_tables,
+    )
+    apply = partial(_apply, ground.timetable, context, synchronizer)
+    document = ConfigDocument(links.state, config.dynamic_config_path)
+    dynamic = DynamicConfig(config, document, apply, board, clock, control, metrics)
+    apply(dynamic.current)
+    exports = ExportManager(
+        context,
+        ground.origins("Exports:0"),
+        metrics.exports,
+        lambda: dynamic.current.queue_agent.queue_export_manager.export_rate_limit,
+        partial(ground.randomness.uniform, -1.0, 1.0),
+    )
+    membership = Membership(links.members, leadership, board, wakes.regroup, wakes.elected, clock, control, metrics)
+    return Workers(control, context, journal, connections, synchronizer, dynamic, membership, exports)
+
+
+def _apply(timetable: Timetable, context: ControllerContext, synchronizer: Synchronizer, changed: AgentConfig) -> None:
+    """Have everybody go by a configuration that comes into force."""
+    timetable.change(changed)
+    context.config = changed.queue_agent.controller
+    synchronizer.configure(changed.cypress_synchronizer)
+
+
+async def open_ports(
+    stack: AsyncExitStack,
+    ground: Ground,
+    entrance: Entrance,
+    telling: Telling,
+    workers: Workers,
+    leadership: Leadership,
+) -> tuple[str, str]:
+    """Serve what is known; OSError if a port can not be bound.
+
+    Returns:
+        `host:port` as bound, of RPC and of HTTP.
+    """
+    config, board, clock = ground.config, ground.board, ground.clock
+    facts = TreeFacts(
+        version=VERSION,
+        synchronizer_active=lambda: ground.timetable.now.synchronizer.enable and leadership.keeps_tables,
+        sharding_active=lambda: leadership.distributes,
+        display_limit=lambda: workers.dynamic.current.queue_agent.inactive_object_display_limit,
+        nodes=_config_nodes(config, workers.dynamic) if config.expose_config_in_orchid else {},
+    )
+    peers = await stack.enter_async_context(OrchidClient())
+    forwarder = Forwarder(peers, board, config.membership.lease.total_seconds(), _CHANNEL_TIMEOUT_SECONDS)
+    tree = OrchidTree(board, facts, clock, forwarder)
+    rpc = await stack.enter_async_context(OrchidServer(tree, entrance.rpc, entrance.gate))
+    planners = Planners(TrimPreviewer(workers.context, workers.control), workers.exports)
+    http = await stack.enter_async_context(
+        HttpApi(board, telling.server, tree, clock, config.http.host, config.http.port, entrance.gate, planners)
+    )
+    return rpc.address, f"{config.http.host}:{http.port}"
+
+
+def _config_nodes(config: AgentConfig, dynamic: DynamicConfig) -> Mapping[str, Callable[[], Any]]:
+    """Nodes of the agent's tree."""
+    return {"config": lambda: config.model_dump(mode="json"), "dynamic_config_manager": dynamic.node}
+
+
+def wire_managers(
+    ground: Ground,
+    wakes: Wakes,
+    telling: Telling,
+    links: Links,
+    workers: Workers,
+    leadership: Leadership,
+    rounds: Rounds,
+) -> Managers:
+    """What starts and stops the controllers of single objects."""
+    config, context, dynamic = ground.config, workers.context, workers.dynamic
+    about_passes = ground.clock, workers.control, telling.metrics
+
+    def origins() -> Origins:
+        return ground.origins("Controller:0")
+
+    fleets = Fleets(
+        Fleet(rounds, lambda ref, role: QueueController(ref, role, context, origins())),
+        Fleet(rounds, lambda ref, role: ConsumerController(ref, role, context, origins())),
+        Fleet(rounds, lambda ref, role: MultiConsumerController(ref, links.store, context, origins())),
+    )
+    agent = Agent(
+        config.stage,
+        links.store,
+        ground.board,
+        fleets,
+        leadership,
+        *about_passes,
+        lambda: dynamic.current.queue_agent.handle_replicated_objects,
+        wakes.regroup,
+    )
+    sharding = ShardingManager(
+        config.stage,
+        links.members,
+        links.store,
+        lambda: agent.state,
+        leadership,
+        workers.membership,
+        lambda: ground.timetable.now.synchronizer.enable,
+        ground.board,
+        wakes.written,
+        *about_passes,
+    )
+    return Managers(agent, sharding)

@@ -1,0 +1,92 @@
+"""Everything that can keep a partition from being trimmed further, as one table.
+
+Status, metrics, plots and pages name these by their values, and tell of them by what else a row says; so does the
+connector to Spark, which knows nothing else of the agent. What a policy does is in `core/trimming/policies.py`.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class Gives(enum.Enum):
+    """What kind of bound a policy sets."""
+
+    WISH = "wish"
+    """Rows are to go up to there, and no further."""
+
+    LIMIT = "limit"
+    """Rows may go up to there if somebody wishes it."""
+
+
+_OTHER = "#555555"
+
+
+class ConstraintKind(enum.Enum):
+    """What keeps a partition from being trimmed further.
+
+    A row: the name, what it means, the colour of plots, the bound, and whether that is the end of it: no rows are held,
+    and there is nothing that anybody could mend.
+    """
+
+    VITAL_CONSUMER = "vital_consumer", "a vital consumer, the subject, has read no further", "#d55e00", Gives.WISH
+    NOTHING_READ = "nothing_read", "a vital consumer, the subject, has read nothing at all", "#cc79a7", Gives.WISH
+    CONSUMER_AHEAD = (
+        "consumer_ahead",
+        "a vital consumer, the subject, has an offset beyond the end; nothing goes until that is mended or passed",
+        "#7f3c8d",
+        Gives.LIMIT,
+    )
+    EXPORT = (
+        "export",
+        "a static export, the subject, has got no further; without a subject: how far exports got is not known"
+        " ([static-exports.md](static-exports.md))",
+        "#009e73",
+        Gives.WISH,
+    )
+    RETAINED_ROWS = "retained_rows", "the queue keeps so many rows", "#56b4e9", Gives.LIMIT
+    RETAINED_LIFETIME_DURATION = (
+        "retained_lifetime_duration",
+        "the next row is too young, or its age is not known (yet)",
+        "#0072b2",
+        Gives.LIMIT,
+    )
+    END_OF_PARTITION = "end_of_partition", "there are no more rows", _OTHER, Gives.LIMIT, True
+    REPLICA_ALIGNMENT = (
+        "replica_alignment",
+        "beyond this row a replica is not proven to have the rows of the subject, a synchronous replica"
+        " ([below](#replica-alignment))",
+        _OTHER,
+        Gives.LIMIT,
+    )
+    NOT_MOUNTED = (
+        "not_mounted",
+        "the tablet is not mounted; a frozen one can not be trimmed",
+        "#999999",
+        Gives.LIMIT,
+    )
+    NO_VITAL_CONSUMER = "no_vital_consumer", "nobody says which rows are needed no more", "#e69f00", Gives.LIMIT
+    HAND_OVER = (
+        "hand_over",
+        "the agent has just begun to lead the queue, or is not certain that it does; the message tells"
+        " ([several-agents.md](several-agents.md))",
+        _OTHER,
+        Gives.LIMIT,
+    )
+    ERROR = "error", "something is not known for certain, the message tells what", "#b2182b", Gives.LIMIT
+    DISABLED = "disabled", "(in plans) the policy does not trim", _OTHER, Gives.LIMIT, True
+
+    _value_: str
+    words: str
+    """Markdown that goes on from "trimming ends here because"; links are those of a page in `docs/`."""
+
+    color: str
+    gives: Gives
+    is_final: bool
+
+    def __new__(cls, name: str, words: str, color: str, gives: Gives, is_final: bool = False) -> ConstraintKind:
+        """A row of the table."""
+        kind = object.__new__(cls)
+        kind._value_ = name
+        kind.words, kind.color, kind.gives, kind.is_final = words, color, gives, is_final
+        return kind

@@ -1,0 +1,57 @@
+"""What single policies say about one partition."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from queue_agent.core.queues.snapshots import FailedQueuePartition, QueuePartition
+from queue_agent.core.state.trim_config import AutoTrimConfig
+from queue_agent.core.trimming.bounds import TrimBounds, keep_last_rows, read_by
+from queue_agent.core.trimming.policies import PartitionFacts, plan_partition
+from queue_agent.core.values.trim_constraints import ConstraintKind
+from queue_agent.trim_policies import Gives
+from tests.unit.core.trimming.test_decision import ALICE, BROKEN, ORIGIN, mounted, unmounted
+
+
+def facts(
+    partition: QueuePartition | FailedQueuePartition, config: AutoTrimConfig, *, has_timestamp_column: bool = True
+) -> PartitionFacts:
+    return PartitionFacts(1, partition, partition, has_timestamp_column, config, {ALICE: BROKEN}, {}, ORIGIN)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [read_by(ALICE, 5, 10), read_by(ALICE, 0, 10), read_by(ALICE, 11, 10), keep_last_rows(10, 3)],
+)
+def test_a_policy_gives_what_the_table_says(bounds: TrimBounds) -> None:
+    assert (bounds.wanted is not None) == (bounds.kind.gives is Gives.WISH)
+    assert (bounds.allowed is not None) == (bounds.kind.gives is Gives.LIMIT)
+
+
+def test_every_policy_is_asked_and_the_first_error_is_told() -> None:
+    config = AutoTrimConfig(True, retained_rows=2, retained_lifetime_duration=timedelta(hours=1))
+    plan = plan_partition(facts(mounted(0, 10), config, has_timestamp_column=False))
+    assert [one.kind for one in plan.bounds] == [
+        ConstraintKind.ERROR,
+        ConstraintKind.RETAINED_ROWS,
+        ConstraintKind.RETAINED_LIFETIME_DURATION,
+    ]
+    assert plan.error is not None
+    assert plan.error.message == "Error getting safe trim row count, not trimming partition 1"
+
+
+def test_what_is_wrong_with_a_tablet_that_can_not_be_trimmed_alarms_nobody() -> None:
+    config = AutoTrimConfig(True, retained_lifetime_duration=timedelta(hours=1))
+    plan = plan_partition(facts(unmounted(), config, has_timestamp_column=False))
+    assert plan.trim.constraint.kind is ConstraintKind.NOT_MOUNTED
+    assert plan.error is None
+
+
+def test_a_decision_is_made_once_for_all_who_ask() -> None:
+    plan = plan_partition(facts(mounted(0, 10), AutoTrimConfig(True, retained_rows=2)))
+    assert plan.trim is plan.trim
+    narrowed = plan.narrowed(read_by(ALICE, 5, 10))
+    assert narrowed is plan, "an error of the subject allows less than any offset"
+    assert plan.held(keep_last_rows(10, 5)).trim is not plan.trim
