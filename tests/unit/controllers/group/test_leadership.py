@@ -61,3 +61,17 @@ def test_a_new_membership_waits_as_another_agent_of_its_address_may_have_led() -
     assert leadership.find_hold([QUEUE]) is None
     leadership.saw_alone(boot_seconds() - 1)
     assert leadership.find_hold([QUEUE]) is not None
+
+
+def test_only_a_member_keeps_the_state_tables_and_only_until_its_membership_ends() -> None:
+    leadership = Leadership("a:1", timedelta(minutes=5))
+    leadership.is_elected = True
+    assert not leadership.keeps_tables
+    leadership.begin()
+    leadership.prolong(boot_seconds())
+    assert leadership.keeps_tables
+    leadership.lose()
+    leadership.begin()
+    leadership.prolong(boot_seconds())
+    assert leadership.is_member
+    assert not leadership.keeps_tables, "the new membership was not elected"

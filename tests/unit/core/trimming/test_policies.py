@@ -55,3 +55,10 @@ def test_a_decision_is_made_once_for_all_who_ask() -> None:
     narrowed = plan.narrowed(read_by(ALICE, 5, 10))
     assert narrowed is plan, "an error of the subject allows less than any offset"
     assert plan.held(keep_last_rows(10, 5)).trim is not plan.trim
+
+
+def test_a_replica_is_left_alone_where_the_queue_itself_can_not_be_read() -> None:
+    config = AutoTrimConfig(True)
+    plan = plan_partition(PartitionFacts(1, unmounted(), mounted(0, 10), True, config, {}, {}, ORIGIN))
+    assert [one.kind for one in plan.bounds] == [ConstraintKind.ERROR]
+    assert plan.error is BROKEN
