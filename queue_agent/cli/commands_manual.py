@@ -9,7 +9,7 @@ from typing import Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from queue_agent.cli.main import application
+from queue_agent.cli.main import LaterCommand, application
 
 _INTRODUCTION: Final = """# Commands
 
@@ -33,10 +33,11 @@ def commands_page() -> str:
 
 def _walk(group: TyperGroup, path: str) -> Iterator[tuple[str, TyperCommand]]:
     for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            yield from _walk(command, f"{path} {name}")
-        elif isinstance(command, TyperCommand):
-            yield f"{path} {name}", command
+        found = command.real if isinstance(command, LaterCommand) else command
+        if isinstance(found, TyperGroup):
+            yield from _walk(found, f"{path} {name}")
+        elif isinstance(found, TyperCommand):
+            yield f"{path} {name}", found
 
 
 def _section(path: str, command: TyperCommand) -> Iterator[str]:

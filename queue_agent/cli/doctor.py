@@ -2,11 +2,57 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from typing import Final
+
+import typer
+
+from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.cli.doctor_addresses import check_addresses, check_agent, check_answers
 from queue_agent.cli.doctor_clusters import check_cluster, check_registrations
 from queue_agent.cli.doctor_state import check_history, check_options, check_permissions, check_tables
-from queue_agent.cli.findings import Finding, Grade
-from queue_agent.cli.patient import Patient
+from queue_agent.cli.doctor_view import view_findings
+from queue_agent.cli.findings import Finding, Grade, is_healthy
+from queue_agent.cli.options import SOME_FAILED, ConfigFile, Host, Json, exit_codes, now
+from queue_agent.cli.patient import Patient, admitted
+from queue_agent.cli.status_view import make_console
+from queue_agent.config.file import load_config
+
+EXAMPLES: Final = """
+Examples:
+
+queue-agent doctor --config /etc/queue-agent/agent.yaml
+
+queue-agent doctor --config agent.yaml --json | jq '.[] | select(.grade == "failure") | .repair'
+
+Exit codes: 0: nothing failed, though something may have to be looked at; 1: something failed; 2: the configuration can
+not be used.
+"""
+
+
+def command(config: ConfigFile, host: Host = None, as_json: Json = False) -> None:
+    """Look at all an agent needs, and say how to mend what is wrong; nothing is changed anywhere.
+
+    It looks at tokens, connections, users, clocks, names of clusters, the table of registrations, the state tables and
+    their version, the history, the document with dynamic options, permissions, the addresses masters know, whether
+    agents answer there, whether masters get answers, and at the agent on this machine, if one runs. Run it where the
+    agent is to run, as the user it is to run as.
+    """
+    configure_logging("critical", "console")  # whatever goes wrong is among the findings
+
+    async def look() -> list[Finding]:
+        agent = load_config(config)
+        async with admitted(agent if host is None else agent.on_host(host), config, now) as patient:
+            return await examine(patient)
+
+    with exit_codes():
+        findings = asyncio.run(look())
+    if as_json:
+        typer.echo(json.dumps([finding.to_map() for finding in findings], indent=2))
+    else:
+        make_console().print(view_findings(findings))
+    raise typer.Exit(0 if is_healthy(findings) else SOME_FAILED)
 
 
 async def examine(patient: Patient) -> list[Finding]:

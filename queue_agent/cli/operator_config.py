@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import typer
 
 from queue_agent.adapters.process.json_values import to_json
+from queue_agent.cli.options import exit_codes
 from queue_agent.errors import ConfigError
 from yt_wire import yson
 from yt_wire.error import YtError
@@ -19,6 +23,18 @@ OVERRIDES: Final = "yt_queue_agent"
 TOKEN_FILE: Final = "/etc/queue-agent/token/YT_TOKEN"
 
 _POD: Final = re.compile(r"[^.]+\.queue-agents(?P<suffix>[^.]*)\.(?P<domain>.+)")
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="ytserver-queue-agent.yson, as the k8s operator writes it.")],
+    host: Annotated[
+        str | None, typer.Option(help="Full name of the pod; the machine's by default.", show_default=False)
+    ] = None,
+) -> None:
+    """Show this agent's configuration out of what the k8s operator writes for the C++ agent."""
+    with exit_codes():
+        config = translate(read_operator_config(file), host or full_host_name())
+        typer.echo(json.dumps(config, indent=2))  # which is YAML
 
 
 def translate(document: Mapping[str, Any], host: str) -> dict[str, Any]:

@@ -1,172 +1,113 @@
-"""`queue-agent status` and `watch`: what agents say of themselves, of their queues and of their consumers."""
+"""`queue-agent status`: agents, queues and consumers as they are now."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-from urllib.parse import quote
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Annotated, Final
 
-from queue_agent.cli.agent_api import AgentApi, object_path
+import typer
+from rich.console import RenderableType
+
 from queue_agent.cli.errors import CommandError
+from queue_agent.cli.options import DEFAULT_AGENT, AgentConfigFile, Agents, Json, agent_addresses, exit_codes, now
+from queue_agent.cli.references import parse_object
+from queue_agent.cli.status_view import make_console, view_consumer, view_overview, view_queue
+from queue_agent.cli.statuses import fetch_names, fetch_object, fetch_overview
 from queue_agent.core.values.refs import CrossClusterRef
 
-Document = Mapping[str, Any]
+EXAMPLES: Final = """
+Examples:
 
-_PAGE_SIZE: Final = 100
-"""Figures of so many objects are made in one go; an agent has other things to do, too."""
+queue-agent status  ·  everything the agent on this machine serves
 
-_PROMPT_SECONDS: Final = 2.0
+queue-agent status hume://tmp/consumer  ·  one consumer, partition by partition
 
-_FINE: Final = ("up_to_date", "reading", "not_started")
+queue-agent status --problems --agent http://qa-1:10030 --agent http://qa-2:10030  ·  what is wrong, of two agents
 
+queue-agent status --json | jq '.consumers[].overview[] | select(.verdict == "stopped")'
 
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """Everything some agents serve."""
-
-    agents: Sequence[Document]
-    """Address, version, readiness, alerts."""
-
-    queues: Sequence[Document]
-    """Of the list an agent serves, with their figures; in order of their references."""
-
-    consumers: Sequence[Document]
-
-    def to_map(self) -> dict[str, Any]:
-        """As `--json` shows it."""
-        return {"agents": list(self.agents), "queues": list(self.queues), "consumers": list(self.consumers)}
-
-    def only_problems(self) -> Overview:
-        """The same without queues and consumers with whom all is well."""
-        return Overview(
-            self.agents,
-            [one for one in self.queues if queue_problems(one)],
-            [one for one in self.consumers if consumer_problems(one)],
-        )
+Exit codes: 0: shown, whatever it is; 2: the agent can not be asked, or knows no such object.
+"""
 
 
-async def fetch_overview(addresses: Sequence[str]) -> Overview:
-    """Ask some agents; of an object that several know, the one that leads it is believed.
+def complete_object(incomplete: str) -> list[str]:
+    """Queues and consumers of the agent on this machine that begin so; nothing if there is none."""
+    try:
+        names = asyncio.run(fetch_names(DEFAULT_AGENT))
+    except CommandError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+Object = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="QUEUE|CONSUMER",
+        help="cluster://path, <cluster=...>//path, or for one consumer of several in a table"
+        " '<cluster=...;queue_consumer_name=...>//path'. Without it, everything is shown.",
+        show_default=False,
+        autocompletion=complete_object,
+    ),
+]
+Problems = Annotated[bool, typer.Option("--problems", help="Only what something is wrong with.")]
+
+
+def command(
+    which: Object = None,
+    agent: Agents = None,
+    config: AgentConfigFile = None,
+    problems: Problems = False,
+    as_json: Json = False,
+) -> None:
+    """Show agents, queues and consumers as they are now, or one queue or consumer with its partitions.
+
+    Columns of queues: rows and size are what is there, trimmed rows do not count; "held" are rows that could be
+    trimmed if nothing held them back, or - where nothing is to be trimmed. "?" is what is not known.
+
+    States of consumers: "up to date": nothing waits; "reading": rows wait, none of them for long; "not started": it has
+    never read; "stopped": it has read nothing for an hour, and rows have waited as long; "rows lost": some were trimmed
+    before it read them; "ahead": it stands behind the last row; "unknown": the queue can not be read.
+    """
+    with exit_codes():
+        addresses = agent_addresses(agent, config)
+        if as_json:
+            typer.echo(json.dumps(asyncio.run(_document(addresses, which, problems)), indent=2))
+        else:
+            make_console().print(asyncio.run(look(addresses, which, problems)))
+
+
+async def look(addresses: Sequence[str], which: str | None, problems: bool) -> RenderableType:
+    """What there is to see, for a terminal.
+
+    Args:
+        addresses: of agents.
+        which: queue or consumer; None for all.
+        problems: of all only what something is wrong with.
 
     Raises:
-        CommandError: one can not be asked.
+        CommandError: the agents cannot be asked, or know no such object.
     """
-    agents: list[Document] = []
-    queues: dict[str, Document] = {}
-    consumers: dict[str, Document] = {}
-    for address in addresses:
-        async with AgentApi(address) as api:
-            agents.append(await _fetch_agent(api))
-            for kind, known in (("queues", queues), ("consumers", consumers)):
-                for one in await _fetch_all(api, kind):
-                    key = name_of(one)
-                    if key not in known or one["role"] == "leading":
-                        known[key] = one
-    return Overview(agents, [queues[key] for key in sorted(queues)], [consumers[key] for key in sorted(consumers)])
+    if which is None:
+        overview = await fetch_overview(addresses)
+        if problems:
+            overview = overview.only_problems()
+        return view_overview(overview, now(), only_problems=problems)
+    kind, document = await fetch_object(addresses, _object(which, problems))
+    view = view_queue if kind == "queue" else view_consumer
+    return view(document, now())
 
 
-async def fetch_object(addresses: Sequence[str], ref: CrossClusterRef) -> tuple[str, Document]:
-    """What the first agent says that knows a queue or consumer.
-
-    Returns:
-        `queue` or `consumer`, and the agent's document.
-
-    Raises:
-        CommandError: none knows it, or one can not be asked.
-    """
-    for address in addresses:
-        async with AgentApi(address) as api:
-            for kind in ("queue", "consumer"):
-                document = await api.find(object_path(f"{kind}s", ref))
-                if document is not None:
-                    return kind, document
-    raise CommandError(f"{ref} is no queue and no consumer that {' or '.join(addresses)} knows of")
+async def _document(addresses: Sequence[str], which: str | None, problems: bool) -> dict[str, object]:
+    if which is None:
+        overview = await fetch_overview(addresses)
+        return (overview.only_problems() if problems else overview).to_map()
+    kind, found = await fetch_object(addresses, _object(which, problems))
+    return {"kind": kind, **found}
 
 
-async def fetch_names(address: str) -> Sequence[str]:
-    """References of queues and consumers an agent serves, at once or not at all: somebody waits at a prompt."""
-    async with AgentApi(address, _PROMPT_SECONDS) as api:
-        return sorted({str(name) for kind in ("queues", "consumers") for name in await api.get(_keys_path(kind))})
-
-
-def name_of(one: Document) -> str:
-    """How people call an object of a list."""
-    return str(CrossClusterRef(one["cluster"], one["path"], one.get("name", "")))
-
-
-def queue_problems(queue: Document) -> list[str]:
-    """What is wrong with a queue of a list, in words; empty if all is well."""
-    if queue["error"] is not None:
-        return [innermost(queue["error"])]
-    figures = queue["overview"] or {}
-    failed, failing = figures.get("failed_partition_count", 0), figures.get("failing_consumer_count", 0)
-    return [
-        *([f"{failed} of {figures['partition_count']} partitions can not be read"] if failed else []),
-        *([f"{failing} of {figures['consumer_count']} consumers are in trouble"] if failing else []),
-        *(f"alert {alert}" for alert in figures.get("alerts", ())),
-    ]
-
-
-def consumer_problems(consumer: Document) -> list[str]:
-    """What is wrong with a consumer of a list, in words; empty if all is well."""
-    if consumer["error"] is not None:
-        return [innermost(consumer["error"])]
-    return [
-        f"{standing['queue']}: {problem}"
-        for standing in consumer["overview"] or ()
-        for problem in standing_problems(standing)
-    ]
-
-
-def standing_problems(standing: Document) -> list[str]:
-    """What is wrong with a consumer in one of its queues."""
-    if standing["error"] is not None:
-        return [innermost(standing["error"])]
-    failed = standing.get("failed_partition_count", 0)
-    return [
-        *([str(standing["reason"] or standing["verdict"])] if standing["verdict"] not in _FINE else []),
-        *([f"{failed} of {standing['partition_count']} partitions can not be read"] if failed else []),
-    ]
-
-
-def innermost(error: Document) -> str:
-    """An error's message, and the one most deeply inside, which tends to say why."""
-    inner = error
-    while inner.get("inner_errors"):
-        inner = inner["inner_errors"][0]
-    message, cause = str(error["message"]), str(inner["message"])
-    return message if inner is error or cause in message else f"{message}: {cause}"
-
-
-async def _fetch_agent(api: AgentApi) -> Document:
-    status, service = await api.request("GET", "/orchid/service")
-    if not isinstance(service, dict) or "version" not in service:
-        raise CommandError(f"{api.address} does not answer like an agent")
-    stage_keys = {kind: len(await api.get(_keys_path(kind))) for kind in ("queues", "consumers")}
-    return {
-        "address": api.address,
-        "version": service["version"],
-        "start_time": service["start_time"],
-        "ready": status == 200,
-        "alerts": await api.get("/orchid/alerts"),
-        "stage_queue_count": stage_keys["queues"],
-        "stage_consumer_count": stage_keys["consumers"],
-    }
-
-
-def _keys_path(kind: str) -> str:
-    """Where an agent lists what its stage has, whichever agent leads it."""
-    return f"/orchid/queue_agent/{kind}?verb=list"
-
-
-async def _fetch_all(api: AgentApi, kind: str) -> list[Document]:
-    """All pages of a list."""
-    found: list[Document] = []
-    after = ""
-    while True:
-        page = await api.get(f"/api/v1/{kind}?overview=true&limit={_PAGE_SIZE}{after}")
-        found += page[kind]
-        if page["next"] is None:
-            return found
-        after = f"&after={quote(page['next'], safe='')}"
+def _object(which: str, problems: bool) -> CrossClusterRef:
+    if problems:
+        raise CommandError("--problems is for everything; one queue or consumer is shown as it is")
+    return parse_object(which, "QUEUE|CONSUMER")

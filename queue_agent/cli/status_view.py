@@ -11,7 +11,7 @@ from rich.text import Text
 
 from queue_agent.cli import words
 from queue_agent.cli.listing import Listing
-from queue_agent.cli.status import (
+from queue_agent.cli.statuses import (
     Document,
     Overview,
     consumer_problems,

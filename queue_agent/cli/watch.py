@@ -5,12 +5,55 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import Annotated, Final
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from queue_agent.cli.errors import CommandError
+from queue_agent.cli.options import AgentConfigFile, Agents, agent_addresses, exit_codes, now
+from queue_agent.cli.status import Object, Problems
+from queue_agent.cli.status import look as look_at
+from queue_agent.cli.status_view import make_console
+
+EXAMPLES: Final = """
+Examples:
+
+queue-agent watch --problems  ·  an empty screen is a good one
+
+queue-agent watch pythia://tmp/queue --interval 0.5
+
+Exit codes: 0: ended by Ctrl-C; 2: the agent can not be asked at the start, or standard output is no terminal.
+"""
+
+
+def command(
+    which: Object = None,
+    agent: Agents = None,
+    config: AgentConfigFile = None,
+    problems: Problems = False,
+    interval: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="From one look to the next.")] = 1.0,
+) -> None:
+    """Show the status on the whole screen, again and again, until Ctrl-C.
+
+    Once it runs, an agent that can not be asked does not end it: what was seen last stays.
+    """
+    with exit_codes():
+        console = make_console()
+        if not console.is_terminal:
+            raise CommandError("watch needs a terminal; for anything else there is: queue-agent status --json")
+        addresses = agent_addresses(agent, config)
+        try:
+            asyncio.run(_watch(console, lambda: look_at(addresses, which, problems), interval))
+        except KeyboardInterrupt:
+            return
+
+
+async def _watch(console: Console, look: Callable[[], Awaitable[RenderableType]], interval: float) -> None:
+    await look()  # what can not be shown at all is an error, not a screen
+    await watch(console, look, interval, now)
 
 
 async def watch(

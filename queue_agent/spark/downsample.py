@@ -16,6 +16,8 @@ from queue_agent.spark.session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+application = typer.Typer(help="Average the status history over five minutes and hours.")
+
 SUBJECT: Final = ("kind", "cluster", "queue", "consumer")
 """What a row is about, without the partition."""
 
@@ -169,6 +171,7 @@ def write_days(frame: DataFrame, directory: str, *, by_hour: bool) -> None:
     )
 
 
+@application.command()
 def main(
     history: Annotated[str, typer.Option(help="Directory of the exported history: the one with dt=... in it.")],
     five_minutes_directory: Annotated[
@@ -213,4 +216,4 @@ def _over_partitions(measure: str) -> Callable[[str], Column]:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    application()

@@ -22,6 +22,8 @@ from queue_agent.spark.session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+application = typer.Typer(help="Draw the status history as a page with pictures.")
+
 PAGE_NAME: Final = "report.html"
 
 _PARTITIONS: Final = 16
@@ -86,6 +88,7 @@ def write_report(data: ReportData, directory: Path, title: str, made_at: datetim
     return page
 
 
+@application.command()
 def main(
     out: Annotated[Path, typer.Option(file_okay=False, help="Directory for report.html, PNG and CSV files.")],
     history: Annotated[str | None, typer.Option(help="Directory of the exported history.")] = None,
@@ -146,4 +149,4 @@ def _write_csv(path: Path, rows: Sequence[dict[str, Any] | Any]) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    application()

@@ -10,7 +10,7 @@ import pytest
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.exports.yt_exports import YtExports
-from queue_agent.cli.export_command import fetch_export_plan
+from queue_agent.cli.export_plan import fetch_export_plan
 from queue_agent.cli.references import parse_table
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.exports.task import ExportTask, run_export_task

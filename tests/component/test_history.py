@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from queue_agent.cli.state_command import HistoryLocation, init_history
+from queue_agent.cli.init_state import HistoryLocation, init_history
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.errors import ClusterError
 from tests.component.faulty_proxy import FaultyProxy, Kind

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.state.state_lock import LOCK_NAME, StateLock
 from queue_agent.adapters.state.state_setup import StateSetup
+from queue_agent.cli.init_state import StateLocation, init_state, location_in
 from queue_agent.cli.main import application
-from queue_agent.cli.state_command import StateLocation, init_state, location_in
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.state.migration import REPLACED_SUFFIX, FinishRebuild, MigrationError, plan_migration
 from queue_agent.core.state.schema import INDEX_TABLE, LATEST_VERSION, tables_at

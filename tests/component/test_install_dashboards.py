@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from queue_agent.cli.dashboards_command import install_dashboards
+from queue_agent.cli.install_dashboards import install_dashboards
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.dashboards.ui_documents import DIRECTORY, ui_documents
 from yt_local.testing import LocalCluster

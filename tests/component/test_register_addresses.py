@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
-from queue_agent.cli.address_command import register_addresses
+from queue_agent.cli.register_addresses import register_addresses
 from queue_agent.config.agent import AgentConfig
 from queue_agent.errors import ConfigError
 from yt_local.runner import LocalClusters

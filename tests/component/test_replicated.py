@@ -13,7 +13,7 @@ import pytest
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.cli.references import parse_table
-from queue_agent.cli.trim_command import fetch_plan
+from queue_agent.cli.trim_plan import fetch_plan
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.trimming.replica_alignment import CopyOfQueue, confirm_alignment
 from queue_agent.core.queues.snapshots import QueuePartition

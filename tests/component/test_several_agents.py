@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from queue_agent.cli.agents_command import change_ban, fetch_agents, render_agents
+from queue_agent.cli.agents import change_ban, fetch_agents, render_agents
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.group.sharding import Rendezvous
 from queue_agent.core.values.refs import CrossClusterRef

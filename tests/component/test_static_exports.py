@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 from yt.wrapper.format import YsonFormat
 
-from queue_agent.cli.export_command import fetch_export_plan
+from queue_agent.cli.export_plan import fetch_export_plan
 from queue_agent.cli.references import parse_table
 from tests.component.export_world import (
     DESTINATION,

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.references import parse_table
-from queue_agent.cli.trim_command import fetch_plan, render_plan
+from queue_agent.cli.trim_plan import fetch_plan, render_plan
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.state.schema import tables_at
 from tests.component.discovery_world import migrate

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.cli.export_command import fetch_export_plan, render_export_plan
+from queue_agent.cli.export_plan import fetch_export_plan, render_export_plan
 from queue_agent.cli.references import parse_table
 from queue_agent.core.trimming.errors import TRIM_FAILED
 from tests.component.export_world import (

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
 from queue_agent.cli.main import application
-from queue_agent.cli.status import fetch_names
+from queue_agent.cli.statuses import fetch_names
 from tests.e2e.playground import START_SECONDS, Playground, connected, environment, eventually
 
 QUEUE: Final = "//tmp/watched"

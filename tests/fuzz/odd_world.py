@@ -21,7 +21,7 @@ from yarl import URL
 from queue_agent import isolation
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.group.orchid_client import OrchidClient
-from queue_agent.cli.state_command import HistoryLocation, init_history
+from queue_agent.cli.init_state import HistoryLocation, init_history
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.core.state.family import FAMILY
 from tests.component.running_agent import RunningAgent, User, running_agent

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from rich.console import Console, RenderableType
 
-from queue_agent.cli.status import Overview, consumer_problems, innermost, queue_problems
 from queue_agent.cli.status_view import view_consumer, view_overview, view_queue
+from queue_agent.cli.statuses import Overview, consumer_problems, innermost, queue_problems
 
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ERROR: Final = {"code": 1, "message": "outer", "inner_errors": [{"code": 901, "message": "inner"}]}

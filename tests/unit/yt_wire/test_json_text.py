@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queue_agent.cli.errors import CommandError
-from queue_agent.cli.trim_command import parse_policy
+from queue_agent.cli.trim_plan import parse_policy
 from yt_wire.json_text import MAX_DEPTH, loads
 
 

@@ -18,7 +18,7 @@ from yt_local.schema.retention import Retention
 from yt_local.schema.row_errors import parse_rows
 from yt_local.schema.rows import data_weight, decode_values, row_mapper
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, TableSchema
-from yt_local.security.permissions import UNCHECKED, Access
+from yt_local.security.permissions import UNCHECKED, UNLIMITED, Access
 from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, TableReplica
 from yt_local.store.state import ClusterState
@@ -143,7 +143,7 @@ class DynamicTables(OpenTables):
         table = self.open_sorted(path, access.to("read"))
         if (serving := self._replication.serving(table)) is not None:
             tables, copy = serving
-            return tables._open_for_lookup(access, copy.path, column_names)
+            return tables._open_for_lookup(UNLIMITED, copy.path, column_names)  # who may read it has been checked here
         known = {column.name: position for position, column in enumerate(table.schema.columns)}
         for name in column_names or ():
             if name not in known:

@@ -16,7 +16,7 @@ from queue_agent.adapters.metrics.metrics import Metrics, Page, Sight
 from queue_agent.adapters.serving.http_api import READY_WITHIN, HttpApi
 from queue_agent.adapters.serving.metrics_server import MetricsServer
 from queue_agent.app.open_ports import new_gate
-from queue_agent.cli.health_command import UnhealthyError, check_health
+from queue_agent.cli.health import UnhealthyError, check_health
 from queue_agent.config.serving import ServerLimitsConfig
 from queue_agent.controllers.status.board import AGENT, Board
 from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import http.client
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
+import typer
+
+from queue_agent.cli.options import DEFAULT_AGENT, SOME_FAILED, Agent
 from queue_agent.errors import QueueAgentError
 
 Question = Literal["live", "ready"]
 
 _TIMEOUT_SECONDS: Final = 5.0
+
+
+def command(
+    agent: Agent = None,
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Whether it has looked at its objects lately; not only whether it serves.")
+    ] = False,
+) -> None:
+    """Ask an agent whether it serves; the exit code is 0 if so, and 1 if not."""
+    try:
+        typer.echo(check_health(agent or DEFAULT_AGENT, "ready" if ready else "live"))
+    except UnhealthyError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(SOME_FAILED) from error
 
 
 class UnhealthyError(QueueAgentError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import typer
 
 from queue_agent.adapters.process.json_values import to_json
-from queue_agent.cli.agent_api import AgentApi, object_path
 from queue_agent.cli.errors import CommandError
-from queue_agent.cli.plan_view import error_messages, table_lines
+from queue_agent.cli.options import Agent, AgentConfigFile, Json, exit_codes
+from queue_agent.cli.plans import Queue, ask_for_plan, error_messages, show_plan, table_lines
 from queue_agent.core.values.refs import CrossClusterRef
 from yt_wire import json_text, yson
 from yt_wire.error import YtError
@@ -22,6 +24,22 @@ _MODES: Final = {
 _HEADER: Final = ("partition", "rows there", "trim to", "rows", "bytes", "held back by", "rows held")
 
 
+def command(
+    queue: Queue,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="Policy in the form of @auto_trim_config, JSON or YSON; by default the queue's own."),
+    ] = None,
+    agent: Agent = None,
+    config: AgentConfigFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show what trimming by a policy would do to a queue, without doing it."""
+    with exit_codes():
+        wanted = None if policy is None else parse_policy(policy)
+    show_plan(queue, agent, config, lambda at, ref: fetch_plan(at, ref, wanted), None if as_json else render_plan)
+
+
 def parse_policy(text: str) -> Any:
     """Read JSON or YSON; what it says is checked by the agent."""
     try:
@@ -31,7 +49,7 @@ def parse_policy(text: str) -> Any:
     try:
         return to_json(yson.loads(text.encode()))
     except YtError as error:
-        raise CommandError(f"--config is neither JSON nor YSON: {error.message}") from error
+        raise CommandError(f"--policy is neither JSON nor YSON: {error.message}") from error
 
 
 async def fetch_plan(agent: str, queue: CrossClusterRef, policy: Any) -> Mapping[str, Any]:
@@ -42,11 +60,7 @@ async def fetch_plan(agent: str, queue: CrossClusterRef, policy: Any) -> Mapping
         queue: the queue.
         policy: in the form of `@auto_trim_config`; None for the queue's own.
     """
-    async with AgentApi(agent) as api:
-        answer = await api.post(object_path("queues", queue) + "/trim-plan", policy)
-    if not isinstance(answer, dict) or "partitions" not in answer:
-        raise CommandError(f"{agent} does not answer like an agent")
-    return answer
+    return await ask_for_plan(agent, queue, "trim-plan", policy, "partitions")
 
 
 def render_plan(plan: Mapping[str, Any]) -> str:

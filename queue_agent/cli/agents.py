@@ -3,25 +3,85 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
 
 from queue_agent.adapters.cluster.light_commands import LightCommand
 from queue_agent.adapters.cluster.queries import quote_path
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.group.agent_group import INSTANCES, LEADER_LOCK, MEMBERS, is_true, set_ban
+from queue_agent.adapters.process.logs import configure_logging
+from queue_agent.cli.init_state import StateLocation, locate
+from queue_agent.cli.options import Json, OptionalConfigFile, Proxy, Root, TokenFile, exit_codes, now
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ClusterError, ObjectNotFound
 from yt_wire import yson
 from yt_wire.ypath import escape_literal
 
+DEFAULT_PROXY: Final = "http://127.0.0.1:8001"
+"""The first cluster of `queue-agent local`."""
+
 _PATIENCE_SECONDS: Final = 5.0
 """For one agent, which may hang."""
 
 _OBJECTS: Final = ("leading_queues", "leading_consumers", "leading_multi_consumers")
+
+
+_Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="HOST:PORT, as `queue-agent agents` shows it.")]
+
+
+def command(
+    proxy: Proxy = None,
+    config: OptionalConfigFile = None,
+    root: Root = None,
+    token_file: TokenFile = None,
+    as_json: Json = False,
+) -> None:
+    """List the agents: what each leads, when it has looked last, who is banned, who leads the others."""
+    with exit_codes():
+        location = _locate(proxy, config, root, token_file)
+        reports = asyncio.run(fetch_agents(location.cluster, location.root, now()))
+        typer.echo(json.dumps(agents_document(reports), indent=2) if as_json else render_agents(reports))
+
+
+def ban(
+    address: _Address,
+    proxy: Proxy = None,
+    config: OptionalConfigFile = None,
+    root: Root = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Let an agent lead nothing from now on; it goes on answering for what others lead."""
+    with exit_codes():
+        location = _locate(proxy, config, root, token_file)
+        asyncio.run(change_ban(location.cluster, location.root, address, True))
+        typer.echo(f"{address} is banned")
+
+
+def unban(
+    address: _Address,
+    proxy: Proxy = None,
+    config: OptionalConfigFile = None,
+    root: Root = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Let an agent lead again."""
+    with exit_codes():
+        location = _locate(proxy, config, root, token_file)
+        asyncio.run(change_ban(location.cluster, location.root, address, False))
+        typer.echo(f"{address} is not banned")
+
+
+def _locate(proxy: str | None, config: Path | None, root: str | None, token_file: Path | None) -> StateLocation:
+    configure_logging("error", "console")
+    return locate(proxy, config, root, token_file, DEFAULT_PROXY)
 
 
 @dataclass(frozen=True, slots=True)

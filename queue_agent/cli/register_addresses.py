@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import typer
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.process.logs import configure_logging
+from queue_agent.cli.options import ConfigFile, DryRun, exit_codes
 from queue_agent.config.agent import AgentConfig
+from queue_agent.config.file import load_config
 from queue_agent.errors import ConfigError, ObjectNotFound
 
 _SECTION: Final = "queue_agent"
+
+
+def command(
+    config: ConfigFile,
+    address: Annotated[list[str], typer.Option(metavar="HOST:PORT", help="RPC address of an agent; may be repeated.")],
+    cluster: Annotated[
+        list[str] | None, typer.Option(help="Name of a cluster; may be repeated. All of the configuration by default.")
+    ] = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Tell masters and proxies where the agents of a stage are; may be run again at any time."""
+    configure_logging("warning", "console")
+    with exit_codes():
+        asyncio.run(register_addresses(load_config(config), address, cluster or (), dry_run, typer.echo))
 
 
 async def register_addresses(

@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.history.history_setup import HistorySetup
+from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.adapters.state.state_lock import StateLock
 from queue_agent.adapters.state.state_setup import StateSetup
-from queue_agent.config.clusters import ClusterConfig, HistoryTables
+from queue_agent.cli.errors import CommandError
+from queue_agent.cli.options import DryRun, OptionalConfigFile, Proxy, Root, TokenFile, exit_codes
+from queue_agent.config.clusters import ClusterConfig, HistoryTables, StateConfig
 from queue_agent.config.file import load_config
-from queue_agent.core.state.migration import CreateDirectory, notes_on, plan_migration
+from queue_agent.core.state.migration import CreateDirectory, MigrationError, notes_on, plan_migration
+from queue_agent.core.state.schema import LATEST_VERSION
 
 CLUSTER_NAME = "cluster"
 """How messages call a cluster whose name nobody has told."""
+
+
+def command(
+    proxy: Proxy = None,
+    config: OptionalConfigFile = None,
+    root: Root = None,
+    token_file: TokenFile = None,
+    target_version: Annotated[
+        int | None, typer.Option(help="Version of the tables; the latest by default.", show_default=False)
+    ] = None,
+    latest: Annotated[bool, typer.Option("--latest", help="The latest version, as by default.")] = False,
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history",
+            help="Create the queue and the producer of the status history, too, as is done for a configuration with"
+            " a section history.",
+        ),
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Create the state tables, or bring older ones to a newer version; may be run again at any time."""
+    configure_logging("warning", "console")
+    with exit_codes():
+        if latest and target_version is not None:
+            raise CommandError("--latest and --target-version both say which version is wanted")
+        location = locate(proxy, config, root, token_file)
+        if config is not None:
+            history_location = find_history_in(config, history)
+        else:
+            history_location = history_beside(location) if history else None
+        version = LATEST_VERSION if target_version is None else target_version
+        try:
+            asyncio.run(init_state(location, version, dry_run, typer.echo))
+        except MigrationError as error:
+            raise CommandError(str(error)) from error
+        if history_location is not None:
+            asyncio.run(init_history(history_location, dry_run, typer.echo))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +71,30 @@ class StateLocation:
     name: str
     cluster: ClusterConfig
     root: str
+
+
+def locate(
+    proxy: str | None, config: Path | None, root: str | None, token_file: Path | None, default: str | None = None
+) -> StateLocation:
+    """Where a command line says the state is.
+
+    Args:
+        proxy: of `--proxy`.
+        config: of `--config`.
+        root: of `--root`.
+        token_file: of `--token-file`.
+        default: proxy where neither of both is given.
+
+    Raises:
+        CommandError: it says so twice, or not at all.
+    """
+    if config is not None and proxy is None and token_file is None:
+        return location_in(config, root)
+    address = proxy or (default if config is None else None)
+    if address is None or config is not None:
+        raise CommandError("either --proxy, with or without --token-file, or --config says where the state is")
+    cluster = ClusterConfig(proxy=address, token_file=token_file)
+    return StateLocation(CLUSTER_NAME, cluster, root or StateConfig.model_fields["root"].default)
 
 
 def location_in(config_file: Path, root: str | None) -> StateLocation:

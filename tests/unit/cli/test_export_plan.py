@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from queue_agent.cli.export_command import render_export_plan
+from queue_agent.cli.export_plan import render_export_plan
 from queue_agent.cli.main import application
 
 TABLE: dict[str, Any] = {
@@ -102,7 +102,7 @@ def test_who_does_not_answer_like_an_agent_is_told_of(agent: Agent) -> None:
 
 
 def test_only_one_way_says_whom_to_ask() -> None:
-    code, output = run("pythia://tmp/q", "--agent", "a:1", "--config-file", "b.yaml")
+    code, output = run("pythia://tmp/q", "--agent", "a:1", "--config", "b.yaml")
     assert (code, "both say which agent to ask" in output) == (2, True)
 
 

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
+from queue_agent.adapters.process.logs import configure_logging
+from queue_agent.cli.errors import CommandError
+from queue_agent.cli.options import DryRun, OptionalConfigFile, Proxy, TokenFile, exit_codes
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.config.file import load_config
 from queue_agent.dashboards.ui_documents import ui_documents
 from queue_agent.errors import ObjectNotFound
 
 
-def clusters_in(config_file: Path) -> dict[str, ClusterConfig]:
-    """Those of an agent with this configuration, by name. See `load_config`."""
-    return dict(load_config(config_file).clusters)
+def command(
+    proxy: Proxy = None,
+    config: OptionalConfigFile = None,
+    token_file: TokenFile = None,
+    directory: Annotated[
+        str,
+        typer.Option(help="Where the UI looks for them; //sys/interface-monitoring up to version 3.12.2."),
+    ] = "//sys/interface_monitoring",
+    dry_run: DryRun = False,
+) -> None:
+    """Put dashboards of queues and consumers where the UI of YTsaurus looks for them; may be run again at any time."""
+    configure_logging("warning", "console")
+    with exit_codes():
+        for name, cluster in _clusters(proxy, config, token_file).items():
+            asyncio.run(install_dashboards(name, cluster, directory, dry_run, typer.echo))
+
+
+def _clusters(proxy: str | None, config: Path | None, token_file: Path | None) -> Mapping[str, ClusterConfig]:
+    if proxy is not None and config is None:
+        return {proxy: ClusterConfig(proxy=proxy, token_file=token_file)}
+    if config is not None and proxy is None and token_file is None:
+        return load_config(config).clusters
+    raise CommandError("either --proxy, with or without --token-file, or --config says where they are to be installed")
 
 
 async def install_dashboards(

@@ -17,7 +17,7 @@ from queue_agent.cli.agent_api import address_in
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.main import application
 from queue_agent.cli.references import parse_table
-from queue_agent.cli.trim_command import parse_policy, render_plan
+from queue_agent.cli.trim_plan import parse_policy, render_plan
 from queue_agent.core.values.refs import CrossClusterRef
 
 CONSTRAINT = {
@@ -115,7 +115,7 @@ def test_a_plan_is_shown_as_a_table(agent: Agent) -> None:
 
 
 def test_a_plan_is_shown_as_json(agent: Agent) -> None:
-    code, output = run("pythia://tmp/q", "--agent", agent.url, "--config", "{retained_rows=5}", "--json")
+    code, output = run("pythia://tmp/q", "--agent", agent.url, "--policy", "{retained_rows=5}", "--json")
     assert (code, json.loads(output)) == (0, PLAN)
     assert json.loads(agent.requests[0][1]) == {"retained_rows": 5}
 
@@ -127,7 +127,13 @@ def test_the_agent_of_a_configuration_file_is_asked(agent: Agent, tmp_path: Path
         f"http: {{port: {agent.server_port}}}}}"
     )
     assert address_in(file) == agent.url
-    assert run("pythia://tmp/q", "--config-file", str(file))[0] == 0
+    assert run("pythia://tmp/q", "--config", str(file))[0] == 0
+    assert len(agent.requests) == 1
+
+
+def test_the_agent_of_the_environment_is_asked(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUEUE_AGENT_ADDRESS", agent.url)
+    assert run("pythia://tmp/q")[0] == 0
     assert len(agent.requests) == 1
 
 
@@ -168,9 +174,9 @@ def test_an_agent_s_own_words_are_passed_on(agent: Agent) -> None:
     [
         (["//tmp/q"], "does not name a cluster"),
         (["<cluster=>//tmp/q"], "QUEUE"),
-        (["pythia://tmp/q", "--config", "{a="], "neither JSON nor YSON"),
-        (["pythia://tmp/q", "--config-file", "nowhere.yaml"], "nowhere.yaml"),
-        (["pythia://tmp/q", "--config-file", "a.yaml", "--agent", "http://x"], "both say"),
+        (["pythia://tmp/q", "--policy", "{a="], "neither JSON nor YSON"),
+        (["pythia://tmp/q", "--config", "nowhere.yaml"], "nowhere.yaml"),
+        (["pythia://tmp/q", "--config", "a.yaml", "--agent", "http://x"], "both say"),
     ],
 )
 def test_arguments_that_make_no_sense_are_told(arguments: list[str], words: str) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from queue_agent.cli.agent_api import AgentApi, object_path
-from queue_agent.cli.errors import CommandError
-from queue_agent.cli.plan_view import error_messages, table_lines
+from queue_agent.cli.options import Agent, AgentConfigFile, Json
+from queue_agent.cli.plans import Queue, ask_for_plan, error_messages, show_plan, table_lines
 from queue_agent.core.values.refs import CrossClusterRef
 
 _MODES: Final = {
@@ -19,6 +18,20 @@ _MODES: Final = {
 _HEADER: Final = ("table", "rows before", "rows", "bytes", "chunks", "expires")
 
 
+def command(
+    queue: Queue,
+    agent: Agent = None,
+    config: AgentConfigFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show which tables the static exports of a queue would make now, without making them.
+
+    The agent that leads the queue looks at the queue and at the directories as it would for an export, and changes
+    nothing; whether it exports at all is told, too.
+    """
+    show_plan(queue, agent, config, fetch_export_plan, None if as_json else render_export_plan)
+
+
 async def fetch_export_plan(agent: str, queue: CrossClusterRef) -> Mapping[str, Any]:
     """Ask an agent.
 
@@ -26,11 +39,7 @@ async def fetch_export_plan(agent: str, queue: CrossClusterRef) -> Mapping[str, 
         agent: see `AgentApi`.
         queue: the queue.
     """
-    async with AgentApi(agent) as api:
-        answer = await api.post(object_path("queues", queue) + "/export-plan", None)
-    if not isinstance(answer, dict) or "exports" not in answer:
-        raise CommandError(f"{agent} does not answer like an agent")
-    return answer
+    return await ask_for_plan(agent, queue, "export-plan", None, "exports")
 
 
 def render_export_plan(plan: Mapping[str, Any]) -> str:

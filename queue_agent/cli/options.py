@@ -1,0 +1,108 @@
+"""What commands have in common: options that mean the same everywhere, and how they end.
+
+Exit codes: 0: done; 1: some of it failed; 2: nothing was done, for arguments, a file or an address cannot be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+
+from queue_agent.cli.errors import CommandError
+from queue_agent.errors import ClusterError, ConfigError
+
+DEFAULT_AGENT: Final = "http://127.0.0.1:10030"
+
+SOME_FAILED: Final = 1
+NOTHING_DONE: Final = 2
+
+ConfigFile = Annotated[
+    Path, typer.Option("--config", metavar="FILE", help="Configuration of the agent: .yaml, .yml or .yson.")
+]
+OptionalConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", help="Take clusters, tokens and paths from this configuration of an agent."
+    ),
+]
+AgentConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Ask the agent with this configuration on this machine."),
+]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        envvar="QUEUE_AGENT_HOST",
+        help="In place of the configuration's host: agents of a stage can have one file.",
+        show_default=False,
+    ),
+]
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", envvar="QUEUE_AGENT_ADDRESS", help=f"HTTP address of an agent; {DEFAULT_AGENT} by default."
+    ),
+]
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        metavar="URL",
+        envvar="QUEUE_AGENT_ADDRESS",
+        help=f"HTTP address of an agent; {DEFAULT_AGENT} by default. May be repeated, for agents that share"
+        " the work of a stage.",
+    ),
+]
+Proxy = Annotated[str | None, typer.Option(metavar="ADDRESS", help="HTTP proxy of the cluster, in place of --config.")]
+TokenFile = Annotated[Path | None, typer.Option(metavar="FILE", help="File with an OAuth token, with --proxy.")]
+Root = Annotated[str | None, typer.Option(help="Directory of the state tables; //sys/queue_agents by default.")]
+Json = Annotated[bool, typer.Option("--json", help="Print a JSON document, for programs.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+
+
+@contextmanager
+def exit_codes() -> Iterator[None]:
+    """Tell errors that are no bugs in a line, and end with the exit code for their kind."""
+    try:
+        yield
+    except (ConfigError, CommandError) as error:
+        fail(str(error))
+    except ClusterError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(SOME_FAILED) from error
+
+
+def fail(message: str) -> NoReturn:
+    """End with `NOTHING_DONE`."""
+    typer.echo(message, err=True)
+    raise typer.Exit(NOTHING_DONE)
+
+
+def agent_addresses(agents: Sequence[str] | None, config: Path | None) -> Sequence[str]:
+    """Which agents to ask.
+
+    Args:
+        agents: those of `--agent` or of the environment.
+        config: of an agent on this machine, which counts only without those.
+
+    Raises:
+        ConfigError: the file cannot be used.
+        CommandError: both are given.
+    """
+    if config is None:
+        return agents or [DEFAULT_AGENT]
+    if agents:
+        raise CommandError("--agent and --config both say which agent to ask")
+    from queue_agent.cli.agent_api import address_in
+
+    return [address_in(config)]
+
+
+def now() -> datetime:
+    """The clock of whoever looks."""
+    return datetime.now(UTC)  # noqa: TID251 - this is the clock the others are given
