@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
-from queue_agent.config.passes import CypressSynchronizerConfig
+from queue_agent.config.passes import CypressSynchronizerConfig, Trimming
 from queue_agent.controllers.consumers.consumer_controller import ConsumerController
 from queue_agent.controllers.group.leadership import Leadership, boot_seconds
 from queue_agent.controllers.queues.queue_controller import QueueController
@@ -19,6 +20,7 @@ from queue_agent.core.group.reconcile import Assignment
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.values.observed import ColumnDescription, ObjectRevisions, TableDescription
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim
 from queue_agent.errors import ActionRefused
 from queue_agent.ports.cluster import Permit
 from tests.unguarded import NoOtherAgents
@@ -96,6 +98,13 @@ class ReplicatedWorld(World):
         """Of a pass of the queue: what was trimmed, and up to where."""
         await self.queue_controller().do_pass(1)
         return {(object_id, target) for object_id, _, target in (*self.pythia.trims, *self.hume.trims)}
+
+    def shown(self) -> Collection[PartitionTrim]:
+        """What is shown of the queue's partitions."""
+        snapshot = self.board.find_queue(QUEUE)
+        assert snapshot is not None
+        assert snapshot.trims is not None
+        return snapshot.trims.values()
 
     def set_attributes(self, **attributes: Any) -> None:
         self.pythia.attributes[QUEUE.path] = {**self.pythia.attributes[QUEUE.path], **attributes}
@@ -206,6 +215,59 @@ async def test_a_replica_that_has_just_become_synchronous_is_to_be_compared_with
     world.while_offsets_are_read(lambda: world.set_attributes(replicas=SWITCHED))
     assert await world.trims() == {(IDS[FAR], 42)}
     assert f'replica "{NEAR}" was not compared with "{FAR}"' in str(world.trim_alert())
+
+
+async def test_a_replica_that_was_made_anew_meanwhile_keeps_its_rows(world: ReplicatedWorld) -> None:
+    attributes = world.pythia.attributes
+    world.while_offsets_are_read(lambda: attributes.update({FAR.path: {**attributes[FAR.path], "id": "9-9-9-9"}}))
+    assert await world.trims() == {(IDS[NEAR], 42)}
+    assert f"the table at {FAR} is 9-9-9-9, and not {IDS[FAR]}" in str(world.trim_alert())
+
+
+async def test_what_has_become_of_the_synchronous_replica_is_shown_as_that_of_the_queue(world: ReplicatedWorld) -> None:
+    def change() -> None:
+        world.set_attributes(replicas={"2-2-2-2": REPLICAS["2-2-2-2"]})
+        world.hume.offsets[CONSUMER.path, QUEUE] = {0: 7}
+
+    world.while_offsets_are_read(change)
+    assert await world.trims() == {(IDS[NEAR], 7)}
+    assert [trim.target for trim in world.shown()] == [7]
+
+
+async def test_why_no_replica_at_all_can_be_trimmed_is_shown_of_the_queue(world: ReplicatedWorld) -> None:
+    world.board.put_assignment(Assignment(dict.fromkeys((QUEUE, NEAR), Role.LEADING), {CONSUMER: Role.LEADING}))
+    assert await world.trims() == set()
+    assert [trim.constraint.kind for trim in world.shown()] == [ConstraintKind.ERROR]
+
+
+async def test_a_replica_on_a_cluster_nobody_knows_does_not_keep_the_others_nor_hide_what_is_wrong_with_them(
+    world: ReplicatedWorld,
+) -> None:
+    gone = CrossClusterRef("gone", "//tmp/copy")
+    replica = {**REPLICAS["1-1-1-1"], "cluster_name": gone.cluster, "replica_path": gone.path}
+    world.set_attributes(replicas={**REPLICAS, "3-3-3-3": replica})
+    await world.look()
+    far = world.board.find_queue(FAR)
+    assert far is not None
+    world.store.queues[gone] = replace(far.row, queue=gone)
+    world.board.put_rows(await world.store.read())
+    world.board.put_queue(replace(far, row=world.store.queues[gone]))
+    attributes = world.pythia.attributes
+    world.while_offsets_are_read(lambda: attributes.update({FAR.path: {**attributes[FAR.path], "id": "9-9-9-9"}}))
+    assert await world.trims() == {(IDS[NEAR], 42)}
+    alert = str(world.trim_alert())
+    assert f"'replica': '{gone}'" in alert
+    assert f"'replica': '{FAR}'" in alert
+
+
+@pytest.mark.parametrize(("mode", "told"), [("observe", [42]), ("allowed", [])])
+async def test_what_would_be_trimmed_of_a_replicated_queue_is_told_by_whoever_only_observes(
+    world: ReplicatedWorld, mode: Trimming, told: list[int]
+) -> None:
+    world.context.trimming = mode
+    with capture_logs() as logs:
+        await world.trims()
+    assert [line["target"] for line in logs if line["event"] == "trimming observed"] == told
 
 
 @pytest.mark.parametrize("attributes", [{}, {"preserve_tablet_index": False}, {"mount_config": {}}])

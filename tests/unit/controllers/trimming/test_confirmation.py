@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.trimming.preview import TrimPreviewer
 from queue_agent.core.queues.snapshots import ConsumerSnapshot
-from queue_agent.core.state.rows import Registration
+from queue_agent.core.state.rows import MappingRow, Registration
 from queue_agent.core.trimming.ages import RowFound
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
@@ -230,6 +230,46 @@ async def test_a_consumer_without_a_usable_row_stops_the_trim(world: World) -> N
     meanwhile(world, lambda: world.board.put_rows(replace(rows, consumers=[banned])))
     assert await trims(world) == []
     assert "is banned" in str(world.trim_alert())
+
+
+async def test_a_consumer_whose_row_has_come_to_be_in_error_stops_the_trim(world: World) -> None:
+    rows = await world.store.read()
+    broken = replace(rows.consumers[0], schema=None)
+    meanwhile(world, lambda: world.board.put_rows(replace(rows, consumers=[broken])))
+    assert await trims(world) == []
+    assert "Consumer schema is not known yet" in str(world.trim_alert())
+
+
+async def test_offsets_of_a_replicated_consumer_are_asked_of_its_synchronous_replica(world: World) -> None:
+    replica = {"cluster_name": "hume", "replica_path": "//tmp/offsets", "mode": "sync", "content_type": "data"}
+    mapping = MappingRow(
+        CONSUMER,
+        object_type="chaos_replicated_table",
+        meta={"chaos_replicated_table_meta": {"replicas": {"3-3-3-3": replica}}},
+    )
+    chaotic = replace(world.store.consumers[CONSUMER], object_type="chaos_replicated_table")
+    rows = replace(await world.store.read(), consumers=[chaotic], mappings=[mapping])
+    world.hume.offsets["//tmp/offsets", QUEUE] = {0: 7}
+    meanwhile(world, lambda: world.board.put_rows(rows))
+    assert await trims(world) == [("1-2-3-4", 0, 7)]
+
+
+async def test_a_named_consumer_is_asked_for_its_own_offsets(world: World) -> None:
+    named = CONSUMER._replace(name="alice")
+    world.store.consumers[named] = replace(world.store.consumers[CONSUMER], consumer=named)
+    world.store.registrations = [Registration(QUEUE, named, vital=True)]
+    world.board.put_rows(await world.store.read())
+    world.board.put_registrations(world.store.registrations)
+    standing = world.board.all_consumers[CONSUMER]
+    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[named], standing.role, 1, START, standing.content))
+
+    async def read(
+        consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""
+    ) -> Mapping[int, int]:
+        return {0: 7} if (consumer_path, name) == (CONSUMER.path, "alice") else {0: 42}
+
+    world.hume.read_next_row_indexes = read  # type: ignore[method-assign] # several consumers in one table
+    assert await trims(world) == [("1-2-3-4", 0, 7)]
 
 
 async def test_trimming_switched_off_meanwhile_is_off(world: World) -> None:

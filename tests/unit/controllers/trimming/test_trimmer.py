@@ -12,7 +12,7 @@ from queue_agent.core.group.lease import Hold
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
-from queue_agent.errors import ActionRefused, ClusterError
+from queue_agent.errors import ActionRefused, ClusterError, OutcomeUnknown
 from queue_agent.ports.cluster import Permit
 from tests.unguarded import NoOtherAgents
 from tests.unit.controllers.agent_world import CONSUMER, QUEUE, FakeQueue, World
@@ -93,8 +93,10 @@ async def test_a_tablet_that_refuses_does_not_keep_the_others_and_is_told_of_onc
     controller = world.queue_controller()
     with capture_logs() as logs:
         await controller.do_pass(1)
-        await controller.do_pass(2)
     assert [line["partition_index"] for line in logs if line["event"] == "partition not trimmed"] == [0]
+    with capture_logs() as logs:
+        await controller.do_pass(2)
+    assert [line for line in logs if line["event"] == "partition not trimmed"] == []
     assert world.pythia.trims == [("1-2-3-4", 1, 43), ("1-2-3-4", 1, 43)]
     assert "Tablet is busy" in str(world.trim_alert())
     refusal = None
@@ -115,6 +117,44 @@ async def test_the_journal_has_what_was_trimmed_if_it_is_to_be_kept(world: World
     await world.queue_controller().do_pass(1)
     noted = [(one.partition_index, one.lower_row_index, one.trimmed_row_count) for one in journal.records]
     assert noted == ([(0, 0, 42), (1, 0, 43)] if is_kept else [])
+
+
+@pytest.mark.parametrize(
+    ("failure", "noted"),
+    [
+        (ActionRefused("this agent is being stopped"), [1]),
+        (ClusterError("Tablet is busy", 7), [1]),
+        (OutcomeUnknown("no answer", 105), [0, 1]),
+    ],
+)
+async def test_the_journal_has_what_was_or_may_have_been_trimmed_beside_a_failure(
+    world: World, failure: ClusterError, noted: list[int]
+) -> None:
+    trim_rows = world.pythia.trim_rows
+
+    async def trim(object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
+        if partition_index == 0:
+            raise failure
+        await trim_rows(object_id, partition_index, trimmed_row_count, permit)
+
+    world.pythia.trim_rows = trim  # type: ignore[method-assign] # one of two tablets
+    journal = world.context.journal = Journal()
+    await world.queue_controller().do_pass(1)
+    assert [one.partition_index for one in journal.records] == noted
+
+
+async def test_what_was_decided_is_kept_as_long_as_nothing_changes(world: World) -> None:
+    world.hume.offsets[CONSUMER.path, QUEUE] = {}
+    await world.consumer_controller().do_pass(1)
+    controller = world.queue_controller()
+    await controller.do_pass(1)
+    first = world.board.find_queue(QUEUE)
+    await controller.do_pass(2)
+    second = world.board.find_queue(QUEUE)
+    assert first is not None
+    assert second is not None
+    assert second is not first
+    assert second.trims is first.trims
 
 
 async def test_a_queue_that_was_not_read_has_no_rest(world: World) -> None:

@@ -152,7 +152,7 @@ def test_progress_that_is_not_known_or_makes_no_sense_holds_everything(
     before = planned(8, 9, exports={"daily": ExportProgress({0: 6, 1: 7})})
     after = confirmed(before, {ALICE: {0: 8, 1: 9}}, exports=exports)
     assert [target(after, index) for index in (0, 1)] == [None, None]
-    assert after.trims[0].constraint.kind is ConstraintKind.EXPORT
+    assert (after.trims[0].constraint.kind, after.trims[0].constraint.subject) == (ConstraintKind.EXPORT, "daily")
     if words is not None:
         error = find_trim_error(after, {}, ORIGIN)
         assert error is not None

@@ -399,7 +399,8 @@ def test_an_export_that_has_every_row_lets_them_all_go() -> None:
 
 def test_what_is_wrong_with_a_mounted_partition_is_told() -> None:
     queue = snapshot_of(mounted(3, 20), FailedQueuePartition("t", "mounted", BROKEN))
-    result = plan(queue, {ALICE: standing(queue, 8)})
+    readable = snapshot_of(mounted(3, 20), mounted(3, 20))
+    result = plan(queue, {ALICE: standing(readable, 8, 8)})
     assert targets(result) == {0: 8}
     assert result.partitions[1].error == BROKEN
     assert constraint(result, 1).message == "broken"

@@ -99,6 +99,15 @@ def test_a_replica_without_id_or_with_exports_that_are_not_known_keeps_all_of_th
         assert words in trims.error.message
 
 
+def test_exports_of_a_replica_that_are_not_known_are_told_with_the_replica_and_the_cause() -> None:
+    cause = ErrorInfo("who knows")
+    trims = plan(replica(NEAR, 0, 10), replace(replica(FAR, 0, 10), exports=QueueExports(cause)))
+    assert trims.error is not None
+    [of_the_replica] = trims.error.inner_errors
+    assert of_the_replica.message == f"Failed to get queue exports progress for {FAR}"
+    assert list(of_the_replica.inner_errors) == [cause]
+
+
 def test_exports_of_every_replica_hold_back_all_of_them() -> None:
     config = ExportConfig(EveryPeriod(60), "//tmp/x")
     near, far = (
