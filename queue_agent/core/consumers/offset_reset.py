@@ -26,12 +26,18 @@ class RowIndex:
 
     index: int
 
+    def __str__(self) -> str:
+        return f"row {self.index}"
+
 
 @dataclass(frozen=True, slots=True)
 class Instant:
     """The first row that was committed then or later."""
 
     instant: datetime
+
+    def __str__(self) -> str:
+        return encode_instant(self.instant)
 
 
 Destination = Earliest | Latest | RowIndex | Instant
@@ -142,8 +148,7 @@ def check_trimmed(
     if not trimmed:
         return None
     where = ", ".join(f"{move.partition_index} (before row {move.bounds.lower_row_index})" for move in trimmed)
-    asked = f"row {destination.index}" if isinstance(destination, RowIndex) else _words(destination)
-    message = f"Rows from {asked} on are not all there, some were trimmed in partition {where}"
+    message = f"Rows from {destination} on are not all there, some were trimmed in partition {where}"
     if vital and not lost_rows_are_fine and any(move.current != move.target for move in trimmed):
         raise ResetRefused(
             f"{message}. The consumer is vital and was to read them all: say --allow-trimmed to have it begin with the"
@@ -173,11 +178,3 @@ def _move(index: int, current: int, destination: Destination, bounds: Bounds, fo
             return Move(index, current, target, bounds, reaches_trimmed=target == lower > 0)
         case _:
             assert_never(destination)
-
-
-def _words(destination: Destination) -> str:
-    match destination:
-        case Instant(instant):
-            return encode_instant(instant)
-        case _:
-            return str(destination)

@@ -59,6 +59,25 @@ async def test_without_changes_the_plan_is_carried_out(world: World) -> None:
     assert await trims(world) == [("1-2-3-4", 0, 42)]
 
 
+async def test_rows_that_were_found_old_are_not_looked_at_again(world: World) -> None:
+    asked: list[None] = []
+    meanwhile(world, lambda: asked.append(None))
+    controller = world.queue_controller()
+    await controller.do_pass(1)
+    await controller.do_pass(2)
+    assert world.pythia.trims == [("1-2-3-4", 0, 42)] * 2
+    assert len(asked) == 1
+
+
+async def test_without_a_present_time_nothing_is_trimmed_and_the_cluster_s_answer_is_told(world: World) -> None:
+    async def fail() -> int:
+        raise ClusterUnavailable("no timestamps", 105)
+
+    world.pythia.generate_timestamp = fail  # type: ignore[method-assign] # one request of the fake fails
+    assert await trims(world) == []
+    assert "no timestamps" in str(world.trim_alert())
+
+
 async def test_an_offset_set_back_by_whatever_means_counts_before_its_consumer_is_looked_at_again(world: World) -> None:
     def rewind() -> None:
         world.hume.offsets[CONSUMER.path, QUEUE] = {0: 7}

@@ -240,7 +240,9 @@ async def test_a_replica_without_rows_in_common_waits_without_an_alarm() -> None
     plan = await world.confirm()
     assert target(plan) is None
     assert find_trim_error(plan, {}, ORIGIN) is None
-    assert "Trimming goes on when both have rows of a later transaction" in str(plan.trims[0].constraint.message)
+    constraint = plan.trims[0].constraint
+    assert (constraint.kind, constraint.subject) == (ConstraintKind.REPLICA_ALIGNMENT, str(NEAR))
+    assert "Trimming goes on when both have rows of a later transaction" in str(constraint.message)
     world.write(1)
     world.replicate()
     assert target(await world.confirm()) == 3

@@ -49,9 +49,12 @@ def test_a_row_behind_the_end_is_refused_and_the_end_itself_is_not() -> None:
         plan_reset(RowIndex(21), {0: Bounds(10, 20)}, {}, {})
 
 
-@pytest.mark.parametrize(("destination", "found"), [(RowIndex(3), {}), (Instant(NOW), {0: 10})])
+@pytest.mark.parametrize(
+    ("destination", "found", "words"),
+    [(RowIndex(3), {}, "Rows from row 3 on"), (Instant(NOW), {0: 10}, "Rows from 2026-01-01T00:00:00.000000Z on")],
+)
 def test_a_vital_consumer_is_not_moved_to_trimmed_rows_without_a_word(
-    destination: Destination, found: dict[int, int]
+    destination: Destination, found: dict[int, int], words: str
 ) -> None:
     moves = plan_reset(destination, {0: Bounds(10, 20)}, {0: 15}, found)
     assert [move.target for move in moves] == [10]
@@ -60,12 +63,18 @@ def test_a_vital_consumer_is_not_moved_to_trimmed_rows_without_a_word(
     for vital, fine in ((True, True), (False, False)):
         warning = check_trimmed(moves, destination, vital=vital, lost_rows_are_fine=fine)
         assert warning is not None
+        assert warning.startswith(words)
         assert "begins with the first rows" in warning
 
 
 def test_a_consumer_that_stays_is_not_refused_but_told() -> None:
     moves = plan_reset(Instant(NOW), {0: Bounds(10, 10)}, {0: 10}, {0: 10})
     assert "not all there" in (check_trimmed(moves, Instant(NOW), vital=True, lost_rows_are_fine=False) or "")
+
+
+def test_rows_before_the_first_there_is_may_be_young_too_even_if_it_was_a_single_one() -> None:
+    [move] = plan_reset(Instant(NOW), {0: Bounds(1, 20)}, {}, {0: 1})
+    assert move.reaches_trimmed
 
 
 def test_rows_that_are_there_need_no_warning() -> None:

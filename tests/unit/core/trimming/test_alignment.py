@@ -37,6 +37,7 @@ def proven(queue: str, replica: str, target: int, lower: int = 0) -> int | None:
         ("zaabcdde", "zaacbdde", 6, 6),
         ("aa..bc", "aa..bc", 3, None),  # nothing is known of the row at the target
         ("aabbcc", "aab.cc", 3, 2),  # a row of the replica is not known
+        ("aabbbbcc", "aabb.bcc", 3, 2),
     ],
 )
 def test_rows_go_up_to_where_the_same_two_transactions_meet(
@@ -77,6 +78,12 @@ def test_more_rows_are_searched_where_the_window_lies_within_a_transaction(
 ) -> None:
     rows = dict.fromkeys(present, 7)
     assert Alignment(target, lower, rows, rows).searches() == expected
+
+
+def test_the_transactions_at_the_ends_of_the_window_are_those_searched_beyond_it() -> None:
+    rows = {12: 5, 13: 6, 26: 8, 27: 9}
+    above, below = Alignment(20, 0, rows, rows).searches()
+    assert (above.timestamp, below.timestamp) == (9, 5)
 
 
 def test_a_row_that_was_found_is_after_an_anchor_above_and_before_one_below() -> None:

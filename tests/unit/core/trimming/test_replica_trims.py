@@ -84,6 +84,7 @@ def test_without_all_replicas_nothing_goes() -> None:
     assert trims.error is not None
     assert f'missing snapshot for queue replica "{FAR}"' in trims.error.message
     assert targets(trims.shown) == {}
+    assert trims.shown.trims[0].constraint.message == trims.error.message
     unknown = plan(replica(NEAR, 0, 10), mapping=None)
     assert unknown.error is not None
     assert "missing replicated table mapping row" in unknown.error.message
