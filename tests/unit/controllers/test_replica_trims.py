@@ -245,7 +245,7 @@ async def test_a_replica_on_a_cluster_nobody_knows_does_not_keep_the_others_nor_
 ) -> None:
     gone = CrossClusterRef("gone", "//tmp/copy")
     replica = {**REPLICAS["1-1-1-1"], "cluster_name": gone.cluster, "replica_path": gone.path}
-    world.set_attributes(replicas={**REPLICAS, "3-3-3-3": replica})
+    world.set_attributes(replicas={"0-0-0-1": replica, **REPLICAS})
     await world.look()
     far = world.board.find_queue(FAR)
     assert far is not None
@@ -268,6 +268,21 @@ async def test_what_would_be_trimmed_of_a_replicated_queue_is_told_by_whoever_on
     with capture_logs() as logs:
         await world.trims()
     assert [line["target"] for line in logs if line["event"] == "trimming observed"] == told
+
+
+async def test_a_replicated_queue_is_not_asked_for_tablets(
+    world: ReplicatedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_attributes = world.pythia.get_attributes
+    asked: dict[str, bool] = {}
+
+    async def get(path: str, names: Collection[str]) -> Mapping[str, Any]:
+        asked[path] = "tablets" in names
+        return await get_attributes(path, names)
+
+    monkeypatch.setattr(world.pythia, "get_attributes", get)
+    await world.trims()
+    assert asked == {QUEUE.path: False, FAR.path: True}
 
 
 @pytest.mark.parametrize("attributes", [{}, {"preserve_tablet_index": False}, {"mount_config": {}}])
