@@ -19,11 +19,12 @@ from queue_agent.core.state.trim_config import AutoTrimConfig
         {"retained_rows": -1},
         {"retained_rows": True},
         {"retained_rows": 1.5},
+        {"retained_lifetime_duration": -1},
         {"retained_lifetime_duration": 1},
     ],
 )
 def test_a_config_that_makes_no_sense_is_refused(value: Mapping[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(value))):
+    with pytest.raises(ValueError, match=f'"{next(iter(value))}"'):
         AutoTrimConfig.parse(value)
 
 
