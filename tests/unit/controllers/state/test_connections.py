@@ -9,12 +9,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from queue_agent.controllers.state import connections as connections_module
-from queue_agent.controllers.state.connections import IMPATIENT_PERIOD, PERIOD, Connections
+from queue_agent.controllers.state.connections import IMPATIENT_PERIOD, KIND, PERIOD, Connections, parse_connection
+from queue_agent.core.state.connections import Connection
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
 from tests.unit.controllers.agent_world import World
 from yt_wire import yson
 
+THERE = CrossClusterRef("there", "//t")
 OURS = CrossClusterRef("pythia", "//sys/queue_agents/consumer_registrations")
 
 
@@ -93,14 +95,16 @@ async def test_a_cluster_that_keeps_silent_does_not_keep_others_from_being_known
 
 
 async def test_a_cluster_whose_proxies_keep_registrations_elsewhere_stops_trimming(world: ConnectedWorld) -> None:
+    world.hume.attributes["//sys"] = sys_attributes("hume", "//home/other", "//home/other")
     with capture_logs() as logs:
-        world.hume.attributes["//sys"] = sys_attributes("hume", "//home/other", "//home/other")
         await world.connections.do_pass(0)
+    assert [log["cluster"] for log in logs if log["event"] == "registrations may not be all"] == ["hume"]
+    with capture_logs() as logs:
         await world.connections.do_pass(1)
     assert await world.trims() == []
     assert "keep them in hume://home/other" in str(world.trim_alert())
     assert "hume://home/other" in str(world.board.alerts())
-    assert [log["event"] for log in logs].count("registrations may not be all") == 1
+    assert [log for log in logs if log["event"] == "registrations may not be all"] == []
     world.hume.attributes["//sys"] = sys_attributes("hume", f"<cluster=pythia>{OURS.path}")
     await world.connections.do_pass(2)
     assert world.board.alerts() == {}
@@ -133,11 +137,10 @@ async def test_a_cluster_by_another_name_stops_trimming(world: ConnectedWorld) -
 async def test_a_cluster_that_says_nothing_is_told_of_once(world: ConnectedWorld) -> None:
     del world.pythia.attributes["//sys"]
     world.hume.attributes["//sys"] = {"cluster_connection": {"queue_agent": "nonsense"}}
-    with capture_logs() as logs:
-        await world.connections.do_pass(0)
-        await world.connections.do_pass(1)
-    told = [log["cluster"] for log in logs if log["event"].startswith("cluster does not tell")]
-    assert told == ["pythia", "hume"]
+    for pass_index, told in enumerate((["pythia", "hume"], [])):
+        with capture_logs() as logs:
+            await world.connections.do_pass(pass_index)
+        assert [log["cluster"] for log in logs if log["event"].startswith("cluster does not tell")] == told
     assert await world.trims() == [("1-2-3-4", 0, 42)]
 
 
@@ -155,3 +158,49 @@ async def test_a_cluster_is_not_taken_for_known_before_it_is_judged(world: Conne
     world.pythia.get_attributes = get  # type: ignore[method-assign] # in the middle of the pass
     await world.connections.do_pass(0)
     assert doubts == [True]
+
+
+async def test_a_cluster_that_tells_of_reading_alone_does_tell(world: ConnectedWorld) -> None:
+    world.pythia.attributes["//sys"] = sys_attributes("pythia", OURS.path)
+    with capture_logs() as logs:
+        await world.connections.do_pass(0)
+    assert logs == []
+
+
+async def test_a_cluster_that_does_not_answer_does_not_keep_others_from_being_known(world: ConnectedWorld) -> None:
+    assert list(world.clusters) == ["pythia", "hume"]
+    world.pythia.broken = ClusterUnavailable("pythia does not answer", 105)
+    await world.connections.do_pass(0)
+    origin = world.origins.make(world.clock.now())
+    assert world.connections.find_doubt(["hume"], origin) is None
+    assert world.connections.find_doubt(["pythia"], origin) is not None
+
+
+async def test_how_a_pass_ended_is_told(world: ConnectedWorld) -> None:
+    world.connections.pass_finished(1, 0.5, None)
+    world.connections.pass_finished(2, 0.5, ClusterUnavailable("gone", 105))
+    assert world.observer.passes == [(KIND, None), (KIND, ClusterUnavailable)]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"cluster_connection": {"cluster_name": "a"}, "cluster_name": "b"}, Connection("a")),
+        ({"cluster_name": "b"}, Connection("b")),
+        ({"cluster_name": 5}, Connection()),
+        (
+            sys_attributes("a", "//r", "//w"),
+            Connection("a", [THERE._replace(path="//r")], [THERE._replace(path="//w")]),
+        ),
+        (
+            sys_attributes("a", yson.with_attributes("//r", {"clusters": ["b", "c"]})),
+            Connection("a", [CrossClusterRef("b", "//r"), CrossClusterRef("c", "//r")]),
+        ),
+        (
+            sys_attributes("a", yson.with_attributes("//r", {"clusters": 5})),
+            Connection("a", [THERE._replace(path="//r")]),
+        ),
+    ],
+)
+def test_a_cluster_is_taken_at_its_word(attributes: dict[str, Any], expected: Connection) -> None:
+    assert parse_connection("there", attributes) == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from queue_agent.core.state.connections import Connection, TableFacts, find_name_doubt, find_registrations_doubt
@@ -66,3 +68,16 @@ def test_a_name_is_compared_if_there_is_one() -> None:
     assert find_name_doubt("hume", Connection()) is None
     assert find_name_doubt("hume", Connection("hume")) is None
     assert '"pythia"' in str(find_name_doubt("hume", Connection("pythia")))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"id": "1-1-1-1", "upstream_replica_id": "0-0-0-0"}, TableFacts("1-1-1-1", None, {})),
+        ({"id": "1-1-1-1", "upstream_replica_id": "7-7-7-7"}, TableFacts("1-1-1-1", "7-7-7-7", {})),
+        ({"id": "9-9-9-9", "replicas": {"7-7-7-7": {}}}, TableFacts("9-9-9-9", None, {"7-7-7-7": {}})),
+        ({"replicas": "nonsense"}, TableFacts(None, None, {})),
+    ],
+)
+def test_what_a_cluster_leaves_out_of_a_table_is_not_known(attributes: dict[str, Any], expected: TableFacts) -> None:
+    assert TableFacts.parse(attributes) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from queue_agent.core.state.replication import (
     QueueAccess,
+    Replica,
     find_consumer_access,
     find_mapping_error,
     find_queue_access,
@@ -87,6 +89,13 @@ def test_without_a_synchronous_replica_there_is_nothing_to_ask() -> None:
             'for replicated table "pythia://t": replicated table meta cannot be null',
         ),
         (plain({"1": {"mode": "sync"}}), 'for replicated table "pythia://t": replicas make no sense'),
+        *(
+            (
+                plain({"1": {**replica("//a", "sync"), key: 5}}),
+                'for replicated table "pythia://t": replicas make no sense',
+            )
+            for key in ("cluster_name", "replica_path", "mode")
+        ),
         (plain("nonsense"), 'for replicated table "pythia://t": replicas make no sense'),
     ],
 )
@@ -96,10 +105,26 @@ def test_a_mapping_row_of_no_use_is_an_error(row: MappingRow, words: str) -> Non
     assert error.message == f"Invalid replicated table mapping row {words}"
 
 
-def test_the_reason_for_a_missing_meta_is_told() -> None:
+def test_the_kind_of_meta_that_is_missing_is_told() -> None:
+    row = MappingRow(TABLE, object_type="chaos_replicated_table", meta={"replicated_table_meta": {}})
+    error = find_mapping_error(row, "chaos_replicated_table", ORIGIN)
+    assert error is not None
+    assert error.message.endswith("chaos replicated table meta cannot be null")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        MappingRow(TABLE),
+        MappingRow(TABLE, object_type="table"),
+        MappingRow(TABLE, object_type="replicated_table"),
+        MappingRow(TABLE, object_type="replicated_table", meta={"other": {}}),
+        plain("nonsense"),
+    ],
+)
+def test_the_reason_for_a_mapping_row_of_no_use_is_told(row: MappingRow) -> None:
     cause = ErrorInfo("no replicas for you").to_map()
-    row = MappingRow(TABLE, object_type="replicated_table", synchronization_error=cause)
-    error = find_mapping_error(row, "replicated_table", ORIGIN)
+    error = find_mapping_error(replace(row, synchronization_error=cause), "replicated_table", ORIGIN)
     assert error is not None
     assert [inner.message for inner in error.inner_errors] == ["no replicas for you"]
 
@@ -107,5 +132,5 @@ def test_the_reason_for_a_missing_meta_is_told() -> None:
 def test_a_mapping_row_in_order_is_no_error() -> None:
     row = plain({"1": replica("//a", "sync")})
     assert find_mapping_error(row, "replicated_table", ORIGIN) is None
-    assert [one.table for one in replicas_of(row)] == [CrossClusterRef("hume", "//a")]
+    assert replicas_of(row) == [Replica(CrossClusterRef("hume", "//a"), "sync", None)]
     assert replicas_of(MappingRow(TABLE)) == []
