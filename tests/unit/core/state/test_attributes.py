@@ -12,6 +12,9 @@ from queue_agent.core.state.attributes import (
     build_consumer_row,
     build_mapping_row,
     build_queue_row,
+    find_revision,
+    find_tablet_ids,
+    read_revision,
     unfetched_consumer_row,
     unfetched_queue_row,
     with_default_stage,
@@ -23,6 +26,7 @@ from queue_agent.core.state.family import (
     is_multi_consumer,
 )
 from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow
+from queue_agent.core.values.encoding import MAX_UNSIGNED
 from queue_agent.core.values.error_info import OK_ERROR, ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from yt_wire import yson
@@ -70,7 +74,78 @@ def test_a_new_queue_gets_a_full_row() -> None:
 def test_the_row_revision_counts_on() -> None:
     assert build_queue_row(QUEUE, QUEUE_ATTRIBUTES, QueueRow(QUEUE, row_revision=6), ORIGIN).row_revision == 7
     assert unfetched_queue_row(QUEUE, ErrorInfo("gone"), QueueRow(QUEUE, row_revision=6)).row_revision == 7
+    for last, after in ((None, 1), (6, 7), (MAX_UNSIGNED - 1, MAX_UNSIGNED), (MAX_UNSIGNED, 1)):
+        previous = ConsumerRow(CONSUMER, row_revision=last)
+        assert unfetched_consumer_row(CONSUMER, ErrorInfo("gone"), previous).row_revision == after
     assert unfetched_consumer_row(CONSUMER, ErrorInfo("gone"), None).row_revision == 1
+
+
+def test_all_that_is_said_of_a_queue_is_in_its_row() -> None:
+    more = {
+        "auto_trim_config": {"enable": True},
+        "static_export_config": {"daily": {}},
+        "queue_agent_banned": True,
+        "queue_profiling_tag": "hot",
+        "attribute_revision": MAX_UNSIGNED,
+    }
+    row = build_queue_row(QUEUE, {**QUEUE_ATTRIBUTES, **more}, None, ORIGIN)
+    assert (row.auto_trim_config, row.static_export_config) == ({"enable": True}, {"daily": {}})
+    assert (row.queue_agent_banned, row.queue_profiling_tag, row.revision) == (True, "hot", MAX_UNSIGNED)
+
+
+def test_all_that_is_said_of_a_consumer_is_in_its_row() -> None:
+    attributes = {**consumer_attributes(), "queue_agent_banned": True, "queue_consumer_profiling_tag": "hot"}
+    row = build_consumer_row(CONSUMER, attributes, ConsumerRow(CONSUMER, row_revision=6), ORIGIN)
+    assert row == ConsumerRow(
+        consumer=CONSUMER,
+        row_revision=7,
+        revision=78,
+        object_type="table",
+        treat_as_queue_consumer=True,
+        schema=attributes["schema"],
+        queue_agent_stage="production",
+        queue_agent_banned=True,
+        synchronization_error=OK_ERROR,
+        queue_consumer_profiling_tag="hot",
+    )
+    del attributes["treat_as_queue_consumer"]
+    assert build_consumer_row(CONSUMER, attributes, None, ORIGIN).treat_as_queue_consumer is False
+
+
+def test_what_can_be_read_stays_beside_what_makes_no_sense() -> None:
+    error = ORIGIN.error('Attribute "queue_agent_banned" is of an unexpected type: 1').to_map()
+    assert build_queue_row(QUEUE, {**QUEUE_ATTRIBUTES, "queue_agent_banned": 1}, None, ORIGIN) == QueueRow(
+        QUEUE,
+        row_revision=1,
+        revision=77,
+        object_type="table",
+        queue_agent_stage="production",
+        synchronization_error=error,
+    )
+    assert build_consumer_row(
+        CONSUMER, {**consumer_attributes(), "queue_agent_banned": 1}, None, ORIGIN
+    ) == ConsumerRow(
+        CONSUMER,
+        row_revision=1,
+        revision=78,
+        object_type="table",
+        queue_agent_stage="production",
+        synchronization_error=error,
+    )
+
+
+def test_a_revision_is_read_or_it_is_said_why_not() -> None:
+    assert find_revision(QUEUE_ATTRIBUTES) == read_revision(QUEUE_ATTRIBUTES, ORIGIN) == 77
+    assert find_revision({"attribute_revision": "x"}) is None
+    missing = read_revision({}, ORIGIN)
+    assert isinstance(missing, ErrorInfo)
+    assert missing.message == 'Attribute "attribute_revision" is not found'
+
+
+def test_tablets_that_make_no_sense_have_no_ids() -> None:
+    tablets = [{"index": 0, "tablet_id": "a"}, {"index": 1}, {"tablet_id": "b"}, {"index": "2", "tablet_id": "c"}, 5]
+    assert find_tablet_ids({"tablets": tablets}) == {0: "a"}
+    assert find_tablet_ids({"tablets": 5}) == find_tablet_ids({}) == {}
 
 
 @pytest.mark.parametrize(
@@ -95,10 +170,12 @@ def test_attributes_that_make_no_sense_leave_an_error_in_the_row(broken: dict[st
 
 
 def test_a_row_that_could_not_be_fetched_loses_everything_but_the_error() -> None:
-    row = unfetched_queue_row(QUEUE, ErrorInfo("No such node", 500), None)
-    assert row == QueueRow(
-        QUEUE, row_revision=1, synchronization_error={"code": 500, "message": "No such node", "attributes": {}}
-    )
+    error = ErrorInfo("No such node", 500)
+    queue, consumer = unfetched_queue_row(QUEUE, error, None, 5), unfetched_consumer_row(CONSUMER, error, None, 5)
+    told = {"code": 500, "message": "No such node", "attributes": {}}
+    assert queue == QueueRow(QUEUE, row_revision=1, revision=5, synchronization_error=told)
+    assert consumer == ConsumerRow(CONSUMER, row_revision=1, revision=5, synchronization_error=told)
+    assert unfetched_queue_row(QUEUE, error, None).revision is None
 
 
 @pytest.mark.parametrize(
