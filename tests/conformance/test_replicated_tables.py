@@ -321,6 +321,19 @@ def test_who_may_write_to_a_table_may_change_its_replicas(table: Replicated) -> 
         guest.insert_rows(table.path, ROWS)
 
 
+def test_who_may_read_a_table_needs_no_right_to_its_replicas(table: Replicated) -> None:
+    table.meta.insert_rows(table.path, ROWS)
+    table.clusters["hume"].set(f"{table.copy('hume')}/@inherit_acl", False)
+    guest = YtClient(config={**table.meta.config, "impersonation_user": "guest"})
+    assert [row["value"] for row in guest.lookup_rows(table.path, [{"key": 2}])] == ["two"]
+    assert len(rows_of(guest, f"* from [{table.path}]")) == 2
+    table.meta.set(f"{table.path}/@inherit_acl", False)
+    with refused(901):
+        list(guest.lookup_rows(table.path, [{"key": 2}]))
+    with refused(901):
+        rows_of(guest, f"* from [{table.path}]")
+
+
 def test_replicas_may_follow_a_table_that_has_got_a_column(table: Replicated) -> None:
     table.alter("pythia", enabled=False)
     table.meta.insert_rows(table.path, ROWS)
