@@ -94,6 +94,7 @@ attack: .venv/dev.installed  ## two agents killed, stopped, cut off and misled f
 	$(BIN)/python -m tests.attack --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 mutants: .venv/dev.installed  ## change the code that decides what is trimmed; tests must notice (MODULES="core.lease core.trim")
+	rm -rf mutants  # mutmut keeps what it made of modules that were not on the list
 	$(BIN)/python -m tests.mutation $(MODULES)
 
 attack-ports: .venv/dev.installed  ## 10,000 hostile connections to each port of an agent, and what others notice (docs/benchmarks.md)

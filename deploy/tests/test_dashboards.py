@@ -11,11 +11,8 @@ import pytest
 import yaml
 
 from deploy.grafana.generate import FOLDER, files
-from queue_agent.adapters.metrics.metric_families import (
-    COMPATIBLE_OBJECT_FAMILIES,
-    OWN_AGENT_FAMILIES,
-    OWN_OBJECT_FAMILIES,
-)
+from queue_agent.adapters.metrics.compatible_families import COMPATIBLE_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES
 from queue_agent.dashboards.grafana import DASHBOARDS
 from queue_agent.dashboards.panels import Dashboard, grafana_json
 from queue_agent.dashboards.ui_documents import CONSUMER_METRICS, QUEUE_METRICS, ui_documents

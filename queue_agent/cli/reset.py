@@ -35,39 +35,43 @@ said no; 2: refused, nothing was changed.
 """
 
 
+_Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="cluster://path or <cluster=...>//path.")]
+_Consumer = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONSUMER",
+        help="The same; one of several in a table is '<cluster=...;queue_consumer_name=...>//path'.",
+    ),
+]
+_Destination = Annotated[
+    str,
+    typer.Option(
+        metavar="earliest|latest|OFFSET|TIME",
+        help="earliest: the oldest row. latest: past the newest row. OFFSET: a row index. TIME: the first row"
+        " committed then or later: an instant with its zone, such as 2026-03-01T12:00:00Z, or so long ago: 90s,"
+        " 30m, 2h, 7d.",
+    ),
+]
+_Partitions = Annotated[list[int] | None, typer.Option(min=0, metavar="INDEX", help="Only this one; may be repeated.")]
+_Proxies = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=ADDRESS", help="HTTP proxy of a cluster, without --config; may be repeated."),
+]
+_AllowTrimmed = Annotated[
+    bool,
+    typer.Option("--allow-trimmed", help="Move a vital consumer although rows it asks for are trimmed already."),
+]
+
+
 def command(
-    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="cluster://path or <cluster=...>//path.")],
-    consumer: Annotated[
-        str,
-        typer.Argument(
-            metavar="CONSUMER",
-            help="The same; one of several in a table is '<cluster=...;queue_consumer_name=...>//path'.",
-        ),
-    ],
-    to: Annotated[
-        str,
-        typer.Option(
-            metavar="earliest|latest|OFFSET|TIME",
-            help="earliest: the first row there is. latest: behind the last. OFFSET: a row index. TIME: the first row"
-            " committed then or later: an instant with its zone, such as 2026-03-01T12:00:00Z, or so long ago: 90s,"
-            " 30m, 2h, 7d.",
-        ),
-    ],
-    partition: Annotated[
-        list[int] | None, typer.Option(min=0, metavar="INDEX", help="Only this one; may be repeated.")
-    ] = None,
+    queue: _Queue,
+    consumer: _Consumer,
+    to: _Destination,
+    partition: _Partitions = None,
     config: OptionalConfigFile = None,
-    proxy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=ADDRESS", help="HTTP proxy of a cluster, without --config; may be repeated."),
-    ] = None,
+    proxy: _Proxies = None,
     token_file: TokenFile = None,
-    allow_trimmed: Annotated[
-        bool,
-        typer.Option(
-            "--allow-trimmed", help="Move a vital consumer though rows that were asked for are trimmed already."
-        ),
-    ] = False,
+    allow_trimmed: _AllowTrimmed = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     dry_run: DryRun = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs; with --yes or --dry-run.")] = False,

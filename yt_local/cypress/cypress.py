@@ -10,7 +10,7 @@ from yt_local.cypress.attributes import Attributes, instant
 from yt_local.cypress.cypress_reader import CypressReader
 from yt_local.cypress.documents import clear_inside, remove_inside, set_inside
 from yt_local.cypress.kinds import NodeTablets
-from yt_local.cypress.node_places import NodePlaces
+from yt_local.cypress.node_places import NodePlaces, check_options, check_writable
 from yt_local.cypress.nodes import (
     CREATABLE,
     CREATION_ONLY,
@@ -74,7 +74,7 @@ class Cypress(CypressReader):
                 ignore_existing=ignore_existing,
                 lock_existing=lock_existing,
             )
-        _check_options(ignore_existing, force, lock_existing)
+        check_options(ignore_existing, force, lock_existing)
         with self._state.change():
             found = self._places.find(path)
             if found and ignore_existing:
@@ -91,24 +91,29 @@ class Cypress(CypressReader):
             if not ACCESS_CONTROL.isdisjoint(attributes):
                 access.check(parent, "administer")
             node = self._places.owned(access, new_node(self._state, node_type, parent.id, name))
-            if node_type == ORCHID:
-                check_addresses(attributes)
-            user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
-            if node_type in ("table", REPLICATED_TABLE, CHAOS_REPLICATED_TABLE):
-                node = replace(node, table=table_state(node_type, attributes))
-                if UPSTREAM_REPLICA_ID in attributes:
-                    upstream = checked_upstream(node, user_attributes.pop(UPSTREAM_REPLICA_ID))
-                    node = replace(node, attributes={**node.attributes, UPSTREAM_REPLICA_ID: upstream})
-            elif "value" in user_attributes:
-                node = replace(node, value=checked_value(node_type, user_attributes.pop("value")))
-            self._state.put_node(node)
-            if node.table and node.table.dynamic and node_type != CHAOS_REPLICATED_TABLE:
-                self._tablets.create(node, attributes)
-            for key, value in user_attributes.items():
-                access.check_owner(key, value)
-                node = self._attributes.with_value(node, key, value)
-            self._state.put_node(node)
+            self._put_new(access, node, attributes)
             return node.id
+
+    def _put_new(self, access: Access, node: Node, attributes: Mapping[str, Any]) -> None:
+        """Keep a new node with what its type and its attributes make of it."""
+        node_type = node.type
+        if node_type == ORCHID:
+            check_addresses(attributes)
+        user_attributes = {key: value for key, value in attributes.items() if key not in CREATION_ONLY}
+        if node_type in ("table", REPLICATED_TABLE, CHAOS_REPLICATED_TABLE):
+            node = replace(node, table=table_state(node_type, attributes))
+            if UPSTREAM_REPLICA_ID in attributes:
+                upstream = checked_upstream(node, user_attributes.pop(UPSTREAM_REPLICA_ID))
+                node = replace(node, attributes={**node.attributes, UPSTREAM_REPLICA_ID: upstream})
+        elif "value" in user_attributes:
+            node = replace(node, value=checked_value(node_type, user_attributes.pop("value")))
+        self._state.put_node(node)
+        if node.table and node.table.dynamic and node_type != CHAOS_REPLICATED_TABLE:
+            self._tablets.create(node, attributes)
+        for key, value in user_attributes.items():
+            access.check_owner(key, value)
+            node = self._attributes.with_value(node, key, value)
+        self._state.put_node(node)
 
     def set(self, access: Access, path: str, value: Any, *, recursive: bool = False, force: bool = False) -> None:
         """Give a node, an attribute or a place inside a document a value; a node that is not there is created."""
@@ -119,7 +124,7 @@ class Cypress(CypressReader):
             if target.attribute is not None:
                 self._set_attribute(access, target, path, value, force)
             elif target.inside:
-                _check_writable(target.node)
+                check_writable(target.node)
                 access.check(target.node, "write")
                 where = self._resolver.path_of(target.node)
                 changed = set_inside(target.node.value, target.inside, value, where, recursive=recursive)
@@ -150,14 +155,14 @@ class Cypress(CypressReader):
             elif target.attribute is not None:
                 self._remove_attribute(access, target, path, force)
             elif target.inside:
-                _check_writable(target.node)
+                check_writable(target.node)
                 self._remove_inside(access, target, force)
             else:
                 self._remove_node(access, target.node, recursive)
 
     def copy(self, access: Access, source: str, destination: str, options: CopyOptions, *, move: bool = False) -> str:
         """Copy or move a subtree; returns the id of the node at the destination, a new one even after a move."""
-        _check_options(options.ignore_existing, options.force, options.lock_existing)
+        check_options(options.ignore_existing, options.force, options.lock_existing)
         with self._state.change():
             node = self._resolver.node(source)
             access.check_subtree(node, "full_read")
@@ -193,7 +198,7 @@ class Cypress(CypressReader):
         lock_existing: bool = False,
     ) -> str:
         """Make a node that stands for another path; with `force` that path need not lead anywhere yet."""
-        _check_options(ignore_existing, force, lock_existing)
+        check_options(ignore_existing, force, lock_existing)
         with self._state.change():
             if not force:
                 self._resolver.node(target_path)
@@ -389,16 +394,3 @@ class Cypress(CypressReader):
         if not recursive and node.type == "map_node" and self._state.children(node.id):
             raise YtError(f"Cannot remove non-empty composite node {self._resolver.path_of(node)}")
         self._subtrees.delete(node)
-
-
-def _check_writable(node: Node) -> None:
-    """YtError if what is inside of a node is not this cluster's to change."""
-    if node.type == ORCHID:
-        raise YtError("Orchid nodes are read-only")
-
-
-def _check_options(ignore_existing: bool, force: bool, lock_existing: bool) -> None:
-    if ignore_existing and force:
-        raise YtError('Cannot specify both "ignore_existing" and "force" options simultaneously')
-    if lock_existing and not ignore_existing:
-        raise YtError('Cannot specify "lock_existing" without "ignore_existing"')

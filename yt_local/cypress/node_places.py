@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from yt_local.cypress.nodes import BUILTIN_NODES, new_node
+from yt_local.cypress.nodes import BUILTIN_NODES, ORCHID, new_node
 from yt_local.cypress.resolver import Resolver, missing_child, resolve_error
 from yt_local.cypress.subtrees import Subtrees
 from yt_local.security.permissions import CHANGE_CHILDREN, SCHEMAS, Access
@@ -85,3 +85,17 @@ class NodePlaces:
             access.check(node, "write")
             self._state.lock(node, EXCLUSIVE)
         return node.id
+
+
+def check_writable(node: Node) -> None:
+    """YtError if what is inside of a node is not this cluster's to change."""
+    if node.type == ORCHID:
+        raise YtError("Orchid nodes are read-only")
+
+
+def check_options(ignore_existing: bool, force: bool, lock_existing: bool) -> None:
+    """YtError if options of a command that makes a node contradict each other."""
+    if ignore_existing and force:
+        raise YtError('Cannot specify both "ignore_existing" and "force" options simultaneously')
+    if lock_existing and not ignore_existing:
+        raise YtError('Cannot specify "lock_existing" without "ignore_existing"')

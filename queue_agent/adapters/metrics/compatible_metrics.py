@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Final
 
-from queue_agent.adapters.metrics.metric_families import COUNT_LABELS
+from queue_agent.adapters.metrics.compatible_families import COUNT_LABELS
 from queue_agent.adapters.metrics.metric_lines import Lines, cut, label_text
 from queue_agent.adapters.metrics.object_metrics import consumer_labels, queue_labels
 from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot

@@ -22,6 +22,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.openmetrics.exposition import generate_latest as generate_open_metrics
 from prometheus_client.registry import Collector
 
+from queue_agent.adapters.metrics.compatible_families import COMPATIBLE_AGENT_FAMILIES, COMPATIBLE_OBJECT_FAMILIES
 from queue_agent.adapters.metrics.compatible_metrics import (
     AlertMemory,
     AllObjects,
@@ -32,12 +33,7 @@ from queue_agent.adapters.metrics.compatible_metrics import (
     pass_lines,
 )
 from queue_agent.adapters.metrics.export_metrics import ExportCounters, ExportCounts, ExportKey, export_lines
-from queue_agent.adapters.metrics.metric_families import (
-    COMPATIBLE_AGENT_FAMILIES,
-    COMPATIBLE_OBJECT_FAMILIES,
-    OWN_AGENT_FAMILIES,
-    OWN_OBJECT_FAMILIES,
-)
+from queue_agent.adapters.metrics.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES
 from queue_agent.adapters.metrics.metric_lines import Lines, label_text, render_families
 from queue_agent.adapters.metrics.object_counters import ObjectCounters
 from queue_agent.adapters.metrics.object_page import ObjectPage, Objects, PageParts

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from queue_agent.adapters.metrics.metric_families import (
-    COMPATIBLE_AGENT_FAMILIES,
-    COMPATIBLE_OBJECT_FAMILIES,
-    OWN_AGENT_FAMILIES,
-    OWN_OBJECT_FAMILIES,
-    Family,
-)
+from queue_agent.adapters.metrics.compatible_families import COMPATIBLE_AGENT_FAMILIES, COMPATIBLE_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES, Family
 
 _INTRODUCTION: Final = """\
 # Metrics

@@ -77,27 +77,31 @@ def plan_trims(
         return blocked(ConstraintKind.ERROR, error)
     if not config.enable:
         return None
-    if snapshot.row.object_type in REPLICATED_TYPES and replica is None:
-        # Of chaos tables no replica may be trimmed beyond what all the others have got, which HTTP does not tell.
-        error = origin.error(f'Trimming queues of type "{snapshot.row.object_type}" is not supported by this agent')
-        return blocked(ConstraintKind.ERROR, error)
-    if table.row.object_id is None:
-        error = origin.error(f'Object id is not known for queue replica "{table.ref}", trimming iteration skipped')
-        return blocked(ConstraintKind.ERROR, error)
+    queue_error = _find_queue_error(snapshot, replica, origin)
+    if queue_error is not None:
+        return blocked(ConstraintKind.ERROR, queue_error)
     exports_error = _find_exports_error(snapshot, replica, origin)
     if exports_error is not None:
         return blocked(ConstraintKind.EXPORT, exports_error)
     replica_error = None if replica is None else _find_replica_error(snapshot, view, replica, origin)
     if replica_error is not None:
-        return replace(
-            blocked(ConstraintKind.ERROR, replica_error), error=session_error(table.ref, replica_error, origin)
-        )
+        of_table = session_error(table.ref, replica_error, origin)
+        return replace(blocked(ConstraintKind.ERROR, replica_error), error=of_table)
+    standings = _vital_standings(queue, registrations, consumers, origin)
+    return _plan_table(snapshot, table, config, standings, exports, origin)
+
+
+def _plan_table(
+    snapshot: QueueSnapshot,
+    table: QueueSnapshot,
+    config: AutoTrimConfig,
+    standings: Mapping[CrossClusterRef, Standing],
+    exports: Mapping[str, ExportProgress],
+    origin: Origin,
+) -> TrimPlan:
+    """The plan for a table that holds the rows of a queue, which both can be read."""
+    assert snapshot.view is not None
     assert table.view is not None, "a replica without is an error"
-    standings = {
-        registration.consumer: _standing(queue, registration.consumer, consumers.get(registration.consumer), origin)
-        for registration in sorted(registrations)
-        if registration.vital
-    }
     partitions = {
         index: plan_partition(
             PartitionFacts(
@@ -111,18 +115,42 @@ def plan_trims(
                 origin,
             )
         )
-        for index, partition in enumerate(view.partitions)
+        for index, partition in enumerate(snapshot.view.partitions)
     }
-    plan = TrimPlan(queue, config, partitions, replica=replica_ref)
+    plan = TrimPlan(snapshot.ref, config, partitions, replica=None if table is snapshot else table.ref)
     if not standings and not exports:
         error = origin.error(
-            f'Attempted trimming iteration on queue "{queue}" with no vital consumers and no configured static '
+            f'Attempted trimming iteration on queue "{snapshot.ref}" with no vital consumers and no configured static '
             "table exports"
         )
         plan = plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
         return replace(plan, error=session_error(plan.table, error, origin))
     failed = next((standing for standing in standings.values() if isinstance(standing, ErrorInfo)), None)
     return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
+
+
+def _vital_standings(
+    queue: CrossClusterRef,
+    registrations: Collection[Registration],
+    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    origin: Origin,
+) -> Mapping[CrossClusterRef, Standing]:
+    return {
+        registration.consumer: _standing(queue, registration.consumer, consumers.get(registration.consumer), origin)
+        for registration in sorted(registrations)
+        if registration.vital
+    }
+
+
+def _find_queue_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:
+    """Why a queue of this kind is not trimmed, or not by what is known of its table."""
+    if snapshot.row.object_type in REPLICATED_TYPES and replica is None:
+        # Of chaos tables no replica may be trimmed beyond what all the others have got, which HTTP does not tell.
+        return origin.error(f'Trimming queues of type "{snapshot.row.object_type}" is not supported by this agent')
+    table = snapshot if replica is None else replica
+    if table.row.object_id is None:
+        return origin.error(f'Object id is not known for queue replica "{table.ref}", trimming iteration skipped')
+    return None
 
 
 def _find_exports_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:

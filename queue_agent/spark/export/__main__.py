@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from enum import IntEnum
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pyspark.errors import PySparkException
-from yt.wrapper.errors import YtError
 
 from queue_agent.spark.connection import client_of, cluster_of
-from queue_agent.spark.errors import ColumnError, ConnectorError, OptionError
+from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.arguments import (
     Compression,
     Consumer,
     Generation,
+    Master,
     Mode,
     PartitionBy,
     Proxy,
     Queue,
+    Ranges,
+    ReadOptions,
     SchemaVersion,
     Target,
     Textfile,
+    TransformOption,
     Trimmed,
     pairs,
     period_of,
@@ -38,14 +39,8 @@ from queue_agent.spark.export.arguments import (
     wanted_ranges,
 )
 from queue_agent.spark.export.compaction import Compactor
-from queue_agent.spark.export.errors import (
-    ExportError,
-    RangeRefused,
-    SourceChanged,
-    TargetDamaged,
-    TargetTaken,
-    words_of,
-)
+from queue_agent.spark.export.documents import Range
+from queue_agent.spark.export.exit_codes import ExitCode, finish
 from queue_agent.spark.export.findings import Findings
 from queue_agent.spark.export.identity import check_consumer
 from queue_agent.spark.export.layout import export_directory
@@ -61,26 +56,7 @@ from queue_agent.spark.export.verification import verify
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-
-class ExitCode(IntEnum):
-    """What a scheduler is told."""
-
-    DONE = 0
-    FAILED = 1
-    """Trying again may help."""
-
-    WRONG_ARGUMENTS = 2
-    NOT_WHOLE = 3
-    """Verification found faults."""
-
-    SOURCE_CHANGED = 4
-    """The queue was created anew, cut off, trimmed, or has another schema: somebody has to decide."""
-
-    TARGET_TAKEN = 5
-    """Another exporter is at work, or the target belongs to another."""
-
-    TARGET_DAMAGED = 6
-    RANGE_REFUSED = 7
+    from queue_agent.spark.export.exporter import Exporter
 
 
 application = typer.Typer(
@@ -99,9 +75,7 @@ def parquet(
     consumer: Consumer = None,
     mode: Annotated[Mode, typer.Option(help="Up to the present end, for ever, or given rows.")] = Mode.CATCH_UP,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks, when continuous.")] = 60,
-    ranges: Annotated[
-        str | None, typer.Option(help='Rows to backfill or replace, as {"PARTITION": [BEGIN, END]}; END is exclusive.')
-    ] = None,
+    ranges: Ranges = None,
     from_time: Annotated[str | None, typer.Option(help="Rows since then, such as 2026-01-31T07:00Z.")] = None,
     to_time: Annotated[str | None, typer.Option(help="Rows before then.")] = None,
     partition_by: Annotated[PartitionBy, typer.Option(help="Directories of time.")] = PartitionBy.HOUR,
@@ -114,17 +88,11 @@ def parquet(
     lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
     lock_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")] = 60,
     where: Annotated[str | None, typer.Option(help="SQL condition; other rows are left out.")] = None,
-    transform: Annotated[
-        str | None, typer.Option(metavar="MODULE:FUNCTION", help="Takes and gives a DataFrame, row by row.")
-    ] = None,
-    read_option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help='Of format("yt"); may be repeated.')
-    ] = None,
+    transform: TransformOption = None,
+    read_option: ReadOptions = None,
     schema_version: SchemaVersion = 1,
     generation: Generation = 1,
-    master: Annotated[
-        str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")
-    ] = None,
+    master: Master = None,
     textfile: Textfile = None,
 ) -> None:
     """Export a queue to Parquet files."""
@@ -136,8 +104,7 @@ def parquet(
         from queue_agent.spark.export.ports import ExportOptions
 
         source = ExportSource(SourceOptions(queue, consumer, proxy, pairs(read_option or [])))
-        if consumer is None and mode in (Mode.CATCH_UP, Mode.CONTINUOUS):
-            raise OptionError("--consumer is missing: without one rows could be trimmed that are not exported")
+        _check_consumer_is_given(consumer, mode)
         change = transform_of(where, transform)
         options = ExportOptions(
             schema_version=schema_version,
@@ -152,27 +119,42 @@ def parquet(
         )
         wanted = wanted_ranges(source, mode, ranges, from_time, to_time)
         storage = storage_of(target)
-        # The session lets an interrupt end it at once, which is not what is wanted here.
         with _session(master, proxy) as spark, stopping(stop, run_logger().info):
             writer = SparkWriter(spark, source, storage, change)
             reporter = reporter_for(sys.stderr, run_logger().info)
             exporter = Exporter(source, writer, storage, options, _now, reporter, stop)
-            try:
-                match mode:
-                    case Mode.CATCH_UP:
-                        exporter.catch_up()
-                    case Mode.CONTINUOUS:
-                        exporter.follow(timedelta(seconds=interval))
-                    case Mode.BACKFILL:
-                        exporter.backfill(wanted)
-                    case Mode.REPLACE:
-                        exporter.replace(wanted, period_of(from_time, to_time))
-            finally:
-                _report(exporter.summary, textfile)
+            _export(exporter, mode, timedelta(seconds=interval), wanted, (from_time, to_time), textfile)
         return ExitCode.DONE
 
     with stopping(stop, run_logger().info):
-        _finish(run)
+        finish(run)
+
+
+def _export(
+    exporter: Exporter,
+    mode: Mode,
+    interval: timedelta,
+    wanted: Sequence[Range],
+    times: tuple[str | None, str | None],
+    textfile: Path | None,
+) -> None:
+    try:
+        match mode:
+            case Mode.CATCH_UP:
+                exporter.catch_up()
+            case Mode.CONTINUOUS:
+                exporter.follow(interval)
+            case Mode.BACKFILL:
+                exporter.backfill(wanted)
+            case Mode.REPLACE:
+                exporter.replace(wanted, period_of(*times))
+    finally:
+        _report(exporter.summary, textfile)
+
+
+def _check_consumer_is_given(consumer: str | None, mode: Mode) -> None:
+    if consumer is None and mode in (Mode.CATCH_UP, Mode.CONTINUOUS):
+        raise OptionError("--consumer is missing: without one rows could be trimmed that are not exported")
 
 
 @application.command()
@@ -235,7 +217,7 @@ def tables(
         return ExitCode.DONE
 
     with stopping(stop, run_logger().info):
-        _finish(run)
+        finish(run)
 
 
 @application.command("verify")
@@ -265,7 +247,7 @@ def verify_export(
         verdict = verify(archive, directory, consumed=consumed, tablet_ids=tablet_ids, deep=deep)
         return _say(verdict, as_json)
 
-    _finish(run)
+    finish(run)
 
 
 @application.command("verify-tables")
@@ -288,7 +270,7 @@ def verify_tables_of_export(
         check_progress(progress, directory, source.info(), consumer)
         return _say(verify_tables(directory, progress, found, consumed), as_json)
 
-    _finish(run)
+    finish(run)
 
 
 @application.command()
@@ -324,7 +306,7 @@ def compact(
         )
         return ExitCode.DONE
 
-    _finish(run)
+    finish(run)
 
 
 def _say(verdict: Findings, as_json: bool) -> ExitCode:
@@ -355,6 +337,7 @@ def _check_consumer(archive: Archive, consumer: str | None) -> None:
 
 @contextmanager
 def _session(master: str | None, proxy: str | None) -> Iterator[SparkSession]:
+    """A session; it lets an interrupt end it at once, so `stopping` has to be entered after it."""
     from queue_agent.spark import spark_session
 
     settings = {
@@ -375,29 +358,6 @@ def _report(summary: RunSummary, textfile: Path | None) -> None:
 
 def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - here the clock comes from
-
-
-def _finish(run: Callable[[], ExitCode]) -> NoReturn:
-    try:
-        code = run()
-    except (OptionError, ColumnError) as error:
-        code = _tell(error, ExitCode.WRONG_ARGUMENTS)
-    except SourceChanged as error:
-        code = _tell(error, ExitCode.SOURCE_CHANGED)
-    except TargetTaken as error:
-        code = _tell(error, ExitCode.TARGET_TAKEN)
-    except TargetDamaged as error:
-        code = _tell(error, ExitCode.TARGET_DAMAGED)
-    except RangeRefused as error:
-        code = _tell(error, ExitCode.RANGE_REFUSED)
-    except (ExportError, ConnectorError, YtError, PySparkException, OSError) as error:
-        code = _tell(error, ExitCode.FAILED)
-    raise typer.Exit(code)
-
-
-def _tell(error: Exception, code: ExitCode) -> ExitCode:
-    typer.echo(f"{type(error).__name__}: {words_of(error)}", err=True)
-    return code
 
 
 if __name__ == "__main__":

@@ -68,6 +68,14 @@ Generation = Annotated[int, typer.Option(min=1, help="Next one after the queue w
 Textfile = Annotated[
     Path | None, typer.Option(callback=_in_a_directory, help="Write metrics of the run here, for node-exporter.")
 ]
+Ranges = Annotated[
+    str | None, typer.Option(help='Rows to backfill or replace, as {"PARTITION": [BEGIN, END]}; END is exclusive.')
+]
+TransformOption = Annotated[
+    str | None, typer.Option(metavar="MODULE:FUNCTION", help="Takes and gives a DataFrame, row by row.")
+]
+ReadOptions = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help='Of format("yt"); may be repeated.')]
+Master = Annotated[str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")]
 
 
 def wanted_ranges(

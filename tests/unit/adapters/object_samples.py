@@ -8,7 +8,8 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from queue_agent.adapters.metrics.metric_families import COMPATIBLE_OBJECT_FAMILIES, OWN_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.compatible_families import COMPATIBLE_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.metric_families import OWN_OBJECT_FAMILIES
 from queue_agent.adapters.metrics.metric_lines import render_families
 from queue_agent.adapters.metrics.object_counters import ObjectCounters
 from queue_agent.adapters.metrics.object_page import ObjectPage, Objects, PageParts

@@ -11,7 +11,8 @@ import pytest
 import typer.main
 import yaml
 
-from queue_agent.spark.export.__main__ import ExitCode, application
+from queue_agent.spark.export.__main__ import application
+from queue_agent.spark.export.exit_codes import ExitCode
 
 DEPLOY: Final = Path(__file__).parents[3] / "deploy" / "spark"
 SOURCES: Final = Path(__file__).parents[3]

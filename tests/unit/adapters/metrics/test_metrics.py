@@ -7,12 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from queue_agent.adapters.metrics.metric_families import (
-    COMPATIBLE_AGENT_FAMILIES,
-    COMPATIBLE_OBJECT_FAMILIES,
-    OWN_AGENT_FAMILIES,
-    OWN_OBJECT_FAMILIES,
-)
+from queue_agent.adapters.metrics.compatible_families import COMPATIBLE_AGENT_FAMILIES, COMPATIBLE_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES
 from queue_agent.adapters.metrics.metrics import AgentFacts, Metrics, Page
 from queue_agent.controllers.status.board import AGENT, Board
 from queue_agent.core.group.reconcile import Assignment

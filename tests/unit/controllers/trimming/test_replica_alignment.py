@@ -18,7 +18,7 @@ from queue_agent.core.trimming.errors import find_trim_error
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
 from queue_agent.core.values.trim_constraints import ConstraintKind
 from queue_agent.ports.cluster import Cluster
-from tests.unit.core.trimming.test_decision import ALICE, ORIGIN, QUEUE, mounted
+from tests.unit.core.trimming.plans import ALICE, ORIGIN, QUEUE, mounted
 from tests.unit.core.trimming.test_replica_trims import FAR, NEAR
 
 

@@ -22,7 +22,7 @@ from queue_agent.core.trimming.bounds import (
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
-from tests.unit.core.trimming.test_decision import ORIGIN
+from tests.unit.core.trimming.plans import ORIGIN
 
 ALICE = CrossClusterRef("hume", "//tmp/alice")
 BOB = CrossClusterRef("hume", "//tmp/bob")

@@ -18,17 +18,7 @@ from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
-from tests.unit.core.trimming.test_decision import (
-    ALICE,
-    BOB,
-    BROKEN,
-    ORIGIN,
-    QUEUE,
-    mounted,
-    plan,
-    snapshot_of,
-    standing,
-)
+from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, ORIGIN, QUEUE, mounted, plan, snapshot_of, standing
 
 ROW = QueueRow(
     QUEUE,

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
 from queue_agent.core.exports.progress import ExportProgress
-from queue_agent.core.exports.queue_exports import NO_STATES, QueueExports
-from queue_agent.core.queues.exports import find_exports
+from queue_agent.core.exports.queue_exports import QueueExports
 from queue_agent.core.queues.snapshots import (
     ConsumerSnapshot,
     ConsumerView,
     FailedQueuePartition,
     QueueMissing,
-    QueuePartition,
     QueueSnapshot,
-    QueueView,
     Role,
-    SubSnapshot,
 )
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.trimming.ages import RowAges
@@ -32,89 +25,29 @@ from queue_agent.core.trimming.bounds import read_by
 from queue_agent.core.trimming.decision import is_trim_due, plan_trims
 from queue_agent.core.trimming.errors import find_trim_error, trim_alert
 from queue_agent.core.trimming.plan import TrimPlan
-from queue_agent.core.values.error_info import ErrorInfo, Origin
-from queue_agent.core.values.observed import ConsumerOffset
-from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
-
-NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
-ORIGIN = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, NOW)
-QUEUE = CrossClusterRef("pythia", "//tmp/q")
-ALICE = CrossClusterRef("hume", "//tmp/alice")
-BOB = CrossClusterRef("hume", "//tmp/bob")
-BROKEN = ErrorInfo("broken")
-
-
-def mounted(lower: int, upper: int, state: str = "mounted") -> QueuePartition:
-    return QueuePartition("t", state, None, None, lower, upper, NOW, Counters())
-
-
-def unmounted() -> FailedQueuePartition:
-    return FailedQueuePartition("t", "unmounted", BROKEN)
-
-
-def snapshot_of(
-    *partitions: QueuePartition | FailedQueuePartition, row: QueueRow | None = None, **config: Any
-) -> QueueSnapshot:
-    row = row or QueueRow(QUEUE, object_id="1-2-3-4", auto_trim_config={"enable": True, **config})
-    view = QueueView(partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW)
-    return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports=find_exports(row, Role.LEADING, NO_STATES, ORIGIN))
-
-
-def standing(queue: QueueSnapshot, *offsets: int) -> SubSnapshot:
-    assert queue.view is not None
-    rows = {index: ConsumerOffset(index, offset, 0) for index, offset in enumerate(offsets)}
-    return build_sub_snapshot(None, queue.view, rows, QueueRowAnswers(), NOW)
-
-
-def consumer(ref: CrossClusterRef, content: SubSnapshot | ErrorInfo | None) -> ConsumerSnapshot:
-    view = content if isinstance(content, ErrorInfo) else ConsumerView({} if content is None else {QUEUE: content})
-    return ConsumerSnapshot(ConsumerRow(ref), Role.LEADING, 1, NOW, view)
-
-
-def plan(
-    queue: QueueSnapshot,
-    standings: Mapping[CrossClusterRef, SubSnapshot],
-    non_vital: tuple[CrossClusterRef, ...] = (),
-    exports: Mapping[str, ExportProgress] | None = None,
-) -> TrimPlan:
-    registrations = [Registration(QUEUE, ref, ref not in non_vital) for ref in standings]
-    consumers = {ref: consumer(ref, one) for ref, one in standings.items()}
-    result = plan_trims(queue, queue.row.auto_trim_config, registrations, consumers, exports or {}, ORIGIN)
-    assert result is not None
-    return result
-
-
-def plan_with(
-    queue: QueueSnapshot, registrations: list[Registration], consumers: Mapping[CrossClusterRef, ConsumerSnapshot]
-) -> TrimPlan:
-    result = plan_trims(queue, queue.row.auto_trim_config, registrations, consumers, {}, ORIGIN)
-    assert result is not None
-    return result
-
-
-def targets(result: TrimPlan) -> Mapping[int, int]:
-    return {index: trim.target for index, trim in result.trims.items() if trim.target is not None}
-
-
-def good_targets(result: TrimPlan) -> Mapping[int, int]:
-    assert find_trim_error(result, {}, ORIGIN) is None
-    return targets(result)
-
-
-def constraint(result: TrimPlan, index: int = 0) -> TrimConstraint:
-    return result.trims[index].constraint
-
-
-def kinds(result: TrimPlan) -> list[ConstraintKind]:
-    return [trim.constraint.kind for _, trim in sorted(result.trims.items())]
-
-
-def failure(result: TrimPlan) -> ErrorInfo:
-    error = find_trim_error(result, {}, ORIGIN)
-    assert error is not None
-    return error
+from tests.unit.core.trimming.plans import (
+    ALICE,
+    BOB,
+    BROKEN,
+    NOW,
+    ORIGIN,
+    QUEUE,
+    constraint,
+    consumer,
+    failure,
+    good_targets,
+    kinds,
+    mounted,
+    plan,
+    plan_with,
+    snapshot_of,
+    standing,
+    targets,
+    unmounted,
+)
 
 
 def test_the_slowest_vital_consumer_decides() -> None:

@@ -12,7 +12,7 @@ from queue_agent.core.trimming.bounds import TrimBounds, keep_last_rows, read_by
 from queue_agent.core.trimming.policies import PartitionFacts, plan_partition
 from queue_agent.core.values.trim_constraints import ConstraintKind
 from queue_agent.trim_policies import Gives
-from tests.unit.core.trimming.test_decision import ALICE, BROKEN, ORIGIN, mounted, unmounted
+from tests.unit.core.trimming.plans import ALICE, BROKEN, ORIGIN, mounted, unmounted
 
 
 def facts(

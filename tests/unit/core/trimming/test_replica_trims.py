@@ -15,17 +15,7 @@ from queue_agent.core.trimming.errors import find_trim_error, join_session_error
 from queue_agent.core.trimming.replica_trims import ReplicaTrims, plan_replica_trims
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
-from tests.unit.core.trimming.test_decision import (
-    ALICE,
-    NOW,
-    ORIGIN,
-    QUEUE,
-    consumer,
-    mounted,
-    snapshot_of,
-    standing,
-    targets,
-)
+from tests.unit.core.trimming.plans import ALICE, NOW, ORIGIN, QUEUE, consumer, mounted, snapshot_of, standing, targets
 
 NEAR = CrossClusterRef("hume", "//tmp/near")
 FAR = CrossClusterRef("pythia", "//tmp/far")
