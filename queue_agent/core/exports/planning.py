@@ -76,7 +76,7 @@ def plan_tables(
     Raises:
         ValueError: the schedule has no ticks for years.
     """
-    after_last = schedule.range_at(last_tick).end if last_tick else 0
+    after_last = schedule.range_at(last_tick).end if last_tick else last_tick
     by_tick: dict[int, list[QueueChunk]] = {}
     for index in sorted(chunks):
         tick = after_last
@@ -167,7 +167,9 @@ def cut(chunks: Sequence[QueueChunk], max_data_weight: int, max_row_count: int) 
 
 
 def _cut_chunk(chunk: QueueChunk, max_data_weight: int, max_row_count: int) -> Iterator[RowPiece]:
-    weight = chunk.data_weight / chunk.row_count if chunk.row_count else 0.0
+    if chunk.row_count == 0:
+        return
+    weight = chunk.data_weight / chunk.row_count
     step = min(max_row_count, max(1, int(max_data_weight / weight))) if weight else max_row_count
     for start in range(chunk.row_index, chunk.end_row_index, step):
         rows = range(start, min(start + step, chunk.end_row_index))

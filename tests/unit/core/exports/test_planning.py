@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,11 +15,13 @@ from queue_agent.core.exports.planning import (
     cut,
     find_future_error,
     finish,
+    is_done,
     own_progress,
     plan_tables,
 )
 from queue_agent.core.exports.progress import NOTHING_EXPORTED, StoredProgress, TabletProgress
-from queue_agent.core.exports.schedule import EveryPeriod
+from queue_agent.core.exports.schedule import ByCron, EveryPeriod
+from queue_agent.core.values.cron import CronExpression
 from queue_agent.core.values.timestamps import COUNTER_BITS
 
 MINUTE = EveryPeriod(60)
@@ -152,3 +154,42 @@ def test_only_a_tick_that_has_not_come_tells_of_a_wrong_clock() -> None:
     now = int(NOW.timestamp())
     assert find_future_error(StoredProgress(last_export_unix_ts=now), now - 3600, NOW) is None  # a longer period
     assert "in the future" in str(find_future_error(StoredProgress(last_export_unix_ts=now + 1), now - 3600, NOW))
+
+
+def test_a_table_moves_the_progress_to_its_tick() -> None:
+    part = TablePart(60, chunks_of(0, [1, 2]))
+    assert advance(NOTHING_EXPORTED, part, ["t0"]).last_export_unix_ts == 60
+
+
+def test_nothing_can_be_due_from_the_table_of_the_last_tick_on() -> None:
+    done = StoredProgress(last_export_unix_ts=60, last_export_task_instant=NOW)
+    assert is_done(done, 60, NOW)
+    assert not is_done(done, 120, NOW)
+    assert not is_done(done, 60, NOW - timedelta(seconds=1))
+
+
+def test_a_first_export_needs_no_tick_before_its_chunks() -> None:
+    later = ByCron(CronExpression.parse("0 0 0 1 1 * 2024-2199"))
+    second = int(datetime(2024, 5, 1, tzinfo=UTC).timestamp())
+    [part] = plan_tables(later, 0, 2**33, {0: chunks_of(0, [second])}, 10)
+    assert part.tick == int(datetime(2025, 1, 1, tzinfo=UTC).timestamp())
+
+
+def test_pieces_are_as_large_as_they_may_be() -> None:
+    four = chunks_of(0, [1, 2, 3, 4], [2, 2, 2, 2])  # of ten bytes a row
+    assert [(piece.rows, piece.data_weight) for piece in cut(four, 40, 100)] == [(range(4), 40), (range(4, 8), 40)]
+    assert [(piece.rows, piece.data_weight) for piece in cut(four, 1000, 4)] == [(range(4), 40), (range(4, 8), 40)]
+    assert [piece.rows for piece in cut(four, 39, 100)] == [range(2), range(2, 4), range(4, 6), range(6, 8)]
+    large = chunks_of(0, [1], [10])
+    assert [(piece.rows, piece.data_weight) for piece in cut(large, 30, 100)] == [
+        (range(3), 30),
+        (range(3, 6), 30),
+        (range(6, 9), 30),
+        (range(9, 10), 10),
+    ]
+
+
+def test_chunks_without_rows_or_without_weight_can_be_cut() -> None:
+    weightless = QueueChunk("a", 0, 0, 3, 5, 0)
+    assert [piece.rows for piece in cut([weightless], 10, 2)] == [range(2), range(2, 3)]
+    assert list(cut([QueueChunk("a", 0, 0, 0, 5, 0)], 10, 2)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_agent.core.exports.progress import NOTHING_EXPORTED, StoredProgress, TabletProgress
+from queue_agent.core.exports.progress import (
+    NOTHING_EXPORTED,
+    StoredProgress,
+    TabletProgress,
+    dropped_indexes,
+    recall_tablets,
+    without_tablets,
+)
 from queue_agent.core.values.encoding import EPOCH, Unsigned
 from queue_agent.core.values.scalars import MAX_SECOND
 
@@ -108,3 +116,103 @@ def test_no_attribute_is_no_progress() -> None:
 def test_what_makes_no_sense_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="Export progress"):
         StoredProgress.parse(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"last_successful_export_task_instant": 5}, 'Error reading "instant": expected an instant, got 5'),
+        (
+            {"last_export_unix_ts": -1},
+            f'"last_export_unix_ts": expected a number from 0 to {MAX_SECOND}, got -1',
+        ),
+        (
+            {"last_export_unix_ts": MAX_SECOND + 1},
+            f'Error reading "last_export_unix_ts": expected a number from 0 to {MAX_SECOND}, got {MAX_SECOND + 1}',
+        ),
+        ({"queue_object_id": 1}, 'Error reading "queue_object_id": expected a string, got 1'),
+        ({"tablets": []}, "expected a map, got []"),
+        ({"tablets": {"0": 1}}, "expected a map, got 1"),
+        ({"tablets": {"0": {"last_chunk": 1}}}, 'Error reading "last_chunk": expected a string, got 1'),
+        ({"tablets": {"0": {"tablet_id": 1}}}, 'Error reading "tablet_id": expected a string, got 1'),
+        (
+            {"tablets": {"0": {"max_timestamp": "1"}}},
+            '"max_timestamp": expected a number from 0 to 18446744073709551615',
+        ),
+        (
+            {"tablets": {"0": {"row_count": -1}}},
+            '"row_count": expected a number from 0 to 9223372036854775807',
+        ),
+        (
+            {"tablets": {"0": {"chunk_count": -1}}},
+            '"chunk_count": expected a number from 0 to 9223372036854775807',
+        ),
+        ({"tablets": {"1234567890": {}}}, "expected the index of a tablet, got '1234567890'"),
+        ({"tablets": {"\u0663": {}}}, "expected the index of a tablet, got '\u0663'"),
+        ({"tablets": {"x": {}}}, "expected the index of a tablet, got 'x'"),
+        ({"tablets": {5: {}}}, "expected the index of a tablet, got 5"),
+    ],
+)
+def test_what_is_wrong_with_a_progress_is_named(value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        StoredProgress.parse(value)
+
+
+def test_what_a_progress_does_not_say_is_that_of_an_export_that_never_ran() -> None:
+    assert StoredProgress.parse({"queue_object_id": "1-2-3-4"}) == StoredProgress(queue_object_id="1-2-3-4")
+    assert StoredProgress.parse({"tablets": {"123456789": {}}}).tablets == {123456789: TabletProgress()}
+    big = {"tablets": {"0": {"max_timestamp": 2**64 - 1}}}
+    assert StoredProgress.parse(big).tablets[0].max_timestamp == 2**64 - 1
+    former = {"last_successful_export_iteration_instant": "2024-01-01T00:00:00.000000Z"}
+    assert StoredProgress.parse(former).last_successful_export_task_instant == datetime(2024, 1, 1, tzinfo=UTC)
+    now = {**former, "last_successful_export_task_instant": "2025-01-01T00:00:00.000000Z"}
+    assert StoredProgress.parse(now).last_successful_export_task_instant == datetime(2025, 1, 1, tzinfo=UTC)
+    assert StoredProgress.parse({"last_exported_fragment_unix_ts": 60}).last_export_unix_ts == 60
+    assert (
+        StoredProgress.parse({"last_exported_fragment_unix_ts": 60, "last_export_unix_ts": 120}).last_export_unix_ts
+        == 120
+    )
+
+
+def test_progress_counts_for_its_own_tablets_only() -> None:
+    own, other, nothing, one = (
+        TabletProgress("1-1-1-1", 0, 7, 1, "t0"),
+        TabletProgress("2-2-2-2", 0, 9, 1, "gone"),
+        TabletProgress(),
+        TabletProgress("3-3-3-3", 0, 1, 1),
+    )
+    found = StoredProgress(tablets={0: own, 1: other, 2: nothing, 3: one}).reached({0: "t0", 1: "t1", 2: "t2", 3: "t3"})
+    assert (found.row_counts, found.foreign) == ({0: 7}, frozenset({1, 3}))
+    assert found.row_count(1) == 0
+    assert own.to_map()["tablet_id"] == "t0"
+    assert "tablet_id" not in one.to_map()
+
+
+def test_a_progress_without_tablets_is_recalled_only_if_nothing_has_changed() -> None:
+    known = StoredProgress(
+        tablets={0: TabletProgress("1-1-1-1", 5, 7, 1, "t0"), 1: TabletProgress("2-2-2-2", 5, 9, 1, "t1")}
+    )
+    told = StoredProgress(tablets={0: TabletProgress("1-1-1-1", 5, 7, 1), 1: TabletProgress("2-2-2-2", 5, 8, 1)})
+    assert recall_tablets(told, known).tablets == {0: known.tablets[0], 1: told.tablets[1]}
+    assert recall_tablets(told, NOTHING_EXPORTED) == told
+    foreign = StoredProgress(tablets={0: TabletProgress("1-1-1-1", 5, 7, 1, "other")})
+    assert recall_tablets(foreign, known) == foreign
+
+
+def test_progress_that_no_tablet_continues_is_named() -> None:
+    before = StoredProgress(
+        tablets={
+            3: TabletProgress("3-3-3-3", 0, 1, 1),
+            2: TabletProgress(),
+            1: TabletProgress("2-2-2-2", 0, 9, 1),
+            0: TabletProgress("1-1-1-1", 0, 7, 1),
+        }
+    )
+    after = StoredProgress(tablets={5: TabletProgress("1-1-1-1", 0, 7, 1, "t0")})
+    assert dropped_indexes(before, after) == [1, 3]
+    assert dropped_indexes(before, before) == []
+
+
+def test_tablets_can_be_left_out() -> None:
+    progress = StoredProgress(tablets={0: TabletProgress("1-1-1-1"), 1: TabletProgress("2-2-2-2")})
+    assert without_tablets(progress, {0}).tablets == {1: TabletProgress("2-2-2-2")}

@@ -42,6 +42,11 @@ def test_a_tablet_with_the_last_chunk_at_the_same_rows_is_the_same() -> None:
         assert survey(None, progress("b", 15, tablet_id)) == SurveyedTablet(own, [C], False, None)
 
 
+def test_a_chunk_as_old_as_the_last_one_may_come_before_it() -> None:
+    as_old = QueueChunk("a", 0, 5, 5, 110)
+    assert identify_tablet(progress("b", 15, "another"), "t0", [as_old, B, C], 20) == progress("b", 15, "t0")
+
+
 def test_a_chunk_at_other_rows_tells_nothing_unless_nobody_said_whose_it_was() -> None:
     assert survey(None, progress("b", 14, "another")) == SurveyedTablet(None, [A, B, C], True, None)
     mismatch = "Mismatch between last chunk from tablet progress and row count from progress"
