@@ -52,6 +52,9 @@ class Format(ABC):
     needs_columns: ClassVar[bool] = False
     """Whether rows can be read only with the columns of their table; others are given none."""
 
+    tables_only: ClassVar[bool] = False
+    """Whether only what is read from a table is written so, and no result of a query or a look-up."""
+
     def read_node(self, data: bytes) -> Any:
         """One value."""
         raise self._rows_only()

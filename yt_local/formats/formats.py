@@ -10,6 +10,7 @@ from yt_local.formats.format import Format
 from yt_local.formats.json_format import JsonFormat
 from yt_local.formats.json_output import JsonOptions
 from yt_local.formats.options import Attributes
+from yt_local.formats.skiff import SkiffFormat
 from yt_local.formats.web_json import WebJsonFormat
 from yt_local.formats.yson_format import YsonFormat
 from yt_wire import yson
@@ -44,6 +45,7 @@ _FORMATS: Final[Mapping[str, Callable[[Attributes], Format]]] = {
     "dsv": lambda attributes: DsvFormat("dsv", attributes),
     "schemaful_dsv": lambda attributes: DsvFormat("schemaful_dsv", attributes),
     "web_json": WebJsonFormat,
+    "skiff": SkiffFormat,
 }
 
 _BY_MIME_TYPE: Final[Mapping[str, Format]] = {

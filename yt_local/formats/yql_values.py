@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from yt_local.formats.json_output import JsonOptions, JsonWriter, shortest
 from yt_local.formats.json_text import JsonText
-from yt_local.schema.column_types import SIMPLE_TYPES
+from yt_local.schema.column_types import SIMPLE_TYPES, is_nullable
 from yt_local.schema.decimals import decimal_text
 from yt_wire import yson
 from yt_wire.error import YtError
@@ -114,15 +114,6 @@ def _optional(item: Yson, limits: YqlLimits, string_limit: int) -> Writer:
         text.end_list()
 
     return write_optional
-
-
-def is_nullable(type_v3: Yson) -> bool:
-    """Whether null is among the values of a type."""
-    if isinstance(type_v3, str):
-        return type_v3 in ("null", "void")
-    if type_v3["type_name"] == "tagged":
-        return is_nullable(type_v3["item"])
-    return bool(type_v3["type_name"] == "optional")
 
 
 def _list(write: Writer, limits: YqlLimits) -> Writer:

@@ -148,6 +148,8 @@ def output_format(command: Command, parameters: Mapping[str, Any], headers: Mapp
     chosen = _named_format(parameters, "output_format", headers, http.OUTPUT_FORMAT, "Accept")
     if chosen and chosen.name == "dsv" and command.name in ("select_rows", "lookup_rows"):
         raise YtError(f'Format "dsv" is not supported by "{command.name}": its rows need not have all columns')
+    if chosen and chosen.tables_only and command.output_type == "tabular" and command.name != "read_table":
+        raise YtError(f'Format "{chosen.name}" is not supported by "{command.name}"')
     return chosen or (YSON_TEXT if command.output_type == "tabular" else JSON_FORMAT)
 
 
