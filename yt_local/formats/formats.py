@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from yt_local.formats.arrow import ArrowFormat
 from yt_local.formats.dsv_format import DsvFormat
 from yt_local.formats.format import Format
 from yt_local.formats.json_format import JsonFormat
@@ -46,6 +47,7 @@ _FORMATS: Final[Mapping[str, Callable[[Attributes], Format]]] = {
     "schemaful_dsv": lambda attributes: DsvFormat("schemaful_dsv", attributes),
     "web_json": WebJsonFormat,
     "skiff": SkiffFormat,
+    "arrow": ArrowFormat,
 }
 
 _BY_MIME_TYPE: Final[Mapping[str, Format]] = {
