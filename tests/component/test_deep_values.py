@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from yt_local.commands.command import Body
-from yt_local.formats.formats import Format
+from yt_local.formats.formats import parse_format
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
 from yt_local.session import Session
@@ -25,7 +25,7 @@ async def test_a_value_that_is_taken_is_there_after_a_restart(tmp_path: Path, fo
         )
         for depth in range(200, 300):
             try:
-                value = Format(format_name).read_node(b"[" * depth + b"]" * depth)
+                value = parse_format(format_name).read_node(b"[" * depth + b"]" * depth)
                 await cluster.execute(Session(UNLIMITED), cluster.command("set"), {"path": path}, Body(value=value))
             except YtError as error:
                 assert "Depth limit exceeded" in error.message
@@ -37,4 +37,4 @@ async def test_a_value_that_is_taken_is_there_after_a_restart(tmp_path: Path, fo
         answer = await cluster.execute(
             Session(UNLIMITED), cluster.command("get"), {"path": path, "return_only_value": True}, Body()
         )
-        assert Format("yson").write_node(answer).count(b"[") == kept
+        assert parse_format("yson").write_node(answer).count(b"[") == kept

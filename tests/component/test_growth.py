@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from yt_local.cluster import Cluster
 from yt_local.commands.command import Body
-from yt_local.formats.formats import Format
+from yt_local.formats.formats import parse_format
 from yt_local.query import SelectOptions
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
@@ -253,7 +253,7 @@ async def test_values(cluster: Cluster, name: str, format_name: str) -> None:
             data = data.replace(b"{a", b'{"a').replace(b",a", b',"a').replace(b",]", b"]")
         with counted(counts):
             try:
-                value = Format(format_name).read_node(data)
+                value = parse_format(format_name).read_node(data)
                 await cluster.execute(
                     Session(UNLIMITED), cluster.command("set"), {"path": "//tmp/value"}, Body(value=value)
                 )

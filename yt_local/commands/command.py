@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
 from yt_local.cluster import Cluster
-from yt_local.formats.formats import YSON_TEXT, Format
+from yt_local.formats.format import Format, InputRow, RowShape
+from yt_local.formats.formats import YSON_TEXT
+from yt_local.formats.row_output import ValueRows
+from yt_local.schema.schema import Column
 from yt_local.session import Session
 from yt_local.tables.dynamic.tablet_transaction import TabletTransaction
 from yt_wire import yson
@@ -115,15 +118,24 @@ class Body:
     """What came in the body, already decoded, unless the command wants it as it comes."""
 
     value: Any = None
-    rows: list[dict[bytes, Any]] = field(default_factory=list)
+    rows: list[InputRow] = field(default_factory=list)
+    data: bytes | None = None
+    """In place of `rows`: they are still to be decoded, see `rows_for`."""
+
     pieces: AsyncIterator[bytes] | None = None
     """Of a body that is taken as it comes, decompressed."""
 
     row_format: Format = YSON_TEXT
-    """Of rows in `pieces`."""
+    """Of rows in `data` and `pieces`."""
 
-    batches: AsyncIterator[list[dict[bytes, Any]]] | None = None
+    batches: AsyncIterator[list[InputRow]] | None = None
     """In place of `pieces`: rows that are decoded already."""
+
+    def rows_for(self, columns: Callable[[], Sequence[Column]]) -> list[InputRow]:
+        """The rows; the columns of their table are asked for if the format leaves their types to them."""
+        if self.data is None:
+            return self.rows
+        return self.row_format.read_rows(self.data, columns() if self.row_format.needs_columns else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,11 @@ class Rows:
     rows: Iterable[Mapping[str, Any] | None]
     response_parameters: Mapping[str, Any] = field(default_factory=dict)
     """What clients that ask for it get beside the rows."""
+
+    @property
+    def shape(self) -> RowShape:
+        """What is known of the rows, whatever they are."""
+        return RowShape(self.rows.columns) if isinstance(self.rows, ValueRows) else RowShape()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +162,9 @@ class Stream:
     pieces: Generator[Any]
     response_parameters: Mapping[str, Any] = field(default_factory=dict)
     """What the client is told before."""
+
+    shape: RowShape = field(default_factory=RowShape)
+    """Of the rows, if there are some."""
 
 
 P = TypeVar("P", bound=Parameters)

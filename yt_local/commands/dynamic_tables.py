@@ -22,6 +22,7 @@ from yt_local.commands.command import (
     tabular,
     volatile,
 )
+from yt_local.formats.format import InputRow
 from yt_local.formats.row_output import ValueRows
 from yt_local.query import SelectOptions
 from yt_local.rows.row_locks import LOCK_TYPES, LockName
@@ -95,7 +96,7 @@ async def _insert_rows(cluster: Cluster, session: Session, parameters: _Insert, 
     cluster.writer.insert_rows(
         session.access,
         parameters.path,
-        body.rows,
+        _rows_to_write(cluster, session, parameters.path, body),
         update=parameters.update,
         aggregate=parameters.aggregate,
         lock=LOCK_TYPES[parameters.lock_type],
@@ -110,7 +111,7 @@ async def _delete_rows(cluster: Cluster, session: Session, parameters: _Write, b
     cluster.writer.delete_rows(
         session.access,
         parameters.path,
-        body.rows,
+        _rows_to_write(cluster, session, parameters.path, body),
         atomicity=parameters.atomicity,
         require_sync_replica=parameters.require_sync_replica,
         transaction=tablet_transaction(cluster, parameters.transaction_id),
@@ -120,8 +121,9 @@ async def _delete_rows(cluster: Cluster, session: Session, parameters: _Write, b
 
 async def _lock_rows(cluster: Cluster, session: Session, parameters: _Lock, body: Body) -> Any:
     transaction = cluster.tablet_transactions.get(parameters.transaction_id or str(NULL_GUID))
+    rows = _rows_to_write(cluster, session, parameters.path, body)
     cluster.writer.lock_rows(
-        session.access, parameters.path, body.rows, parameters.locks, LOCK_TYPES[parameters.lock_type], transaction
+        session.access, parameters.path, rows, parameters.locks, LOCK_TYPES[parameters.lock_type], transaction
     )
     return {}
 
@@ -134,13 +136,14 @@ async def _lookup_rows(cluster: Cluster, session: Session, parameters: _Lookup, 
         raise YtError("Ranges cannot be specified")
     timestamp = _read_timestamp(cluster, parameters)
     path, column_names, keep_missing = parameters.path.bare, parameters.column_names, parameters.keep_missing_rows
+    keys = body.rows_for(lambda: cluster.tables.open(path, session.access.to("read")).schema.columns)
     if parameters.versioned:
         retention = Retention.of(parameters.retention_config or {})
         return Rows(
             cluster.tables.lookup_versions(
                 session.access,
                 path,
-                body.rows,
+                keys,
                 column_names=column_names,
                 retention=retention,
                 keep_missing_rows=keep_missing,
@@ -151,7 +154,7 @@ async def _lookup_rows(cluster: Cluster, session: Session, parameters: _Lookup, 
         cluster.tables.lookup_rows(
             session.access,
             path,
-            body.rows,
+            keys,
             column_names=column_names,
             keep_missing_rows=keep_missing,
             timestamp=timestamp,
@@ -190,6 +193,10 @@ async def _explain_query(cluster: Cluster, session: Session, parameters: _Explai
     )
     plan = await cluster.turns.run(lambda: cluster.tables.explain(session.access, parameters.query, options))
     return {"udf_registry_path": "//sys/udfs", "query": plan}
+
+
+def _rows_to_write(cluster: Cluster, session: Session, path: str, body: Body) -> list[InputRow]:
+    return body.rows_for(lambda: cluster.tables.open(path, session.access.to("write")).schema.columns)
 
 
 def _read_timestamp(cluster: Cluster, parameters: _Lookup | _Select) -> int | None:

@@ -155,7 +155,7 @@ async def _push(cluster: Cluster, session: Session, parameters: _Push, body: Bod
         parameters.queue_path,
         parameters.session_id,
         parameters.epoch,
-        body.rows,
+        body.rows_for(tuple),  # the queue may be on another cluster
         first_sequence_number=parameters.sequence_number,
         user_meta=parameters.user_meta,
         require_sync_replica=parameters.require_sync_replica,

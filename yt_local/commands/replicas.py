@@ -52,7 +52,7 @@ async def _get_in_sync_replicas(cluster: Cluster, session: Session, parameters: 
     if table.node.type != REPLICATED_TABLE:
         raise YtError(f"Table {parameters.path} is not replicated")
     if not parameters.all_keys:
-        for row in body.rows:
+        for row in body.rows_for(lambda: table.schema.columns):
             table.codec.parse_key(row)
     replication = cluster.replication
     return [

@@ -18,7 +18,8 @@ from yt_local.commands.command import (
     Transactional,
     volatile,
 )
-from yt_local.formats.row_streams import InputRow, row_reader
+from yt_local.formats.format import InputRow, RowShape
+from yt_local.schema.schema import Column
 from yt_local.session import Session
 from yt_local.tables.static.chunk_writer import BLOCK_ROWS
 from yt_local.tables.static.concatenation import concatenate
@@ -81,17 +82,17 @@ async def _write_table(cluster: Cluster, session: Session, parameters: _WriteTab
         writer.desired_chunk_size,
     )
     with table.upload:
-        async for rows in _batches(body):
+        async for rows in _batches(body, table.columns):
             table.write(rows)
             await asyncio.sleep(0)  # others get their turn
         table.commit()
     return {}
 
 
-async def _batches(body: Body) -> AsyncIterator[Sequence[InputRow]]:
+async def _batches(body: Body, columns: Sequence[Column]) -> AsyncIterator[Sequence[InputRow]]:
     """Rows as they come, so many at a time that each batch is a block."""
     held: list[InputRow] = []
-    async for rows in body.batches or _decoded(body):
+    async for rows in body.batches or _decoded(body, columns):
         held += rows
         while len(held) >= BLOCK_ROWS:
             yield held[:BLOCK_ROWS]
@@ -109,7 +110,9 @@ async def _read_table(cluster: Cluster, session: Session, parameters: _ReadTable
     ranges = source.locate(selection)
     wanted = [] if parameters.start_row_index_only else ranges
     pieces = with_control_records(source.pieces(wanted, selection.columns), parameters.control_attributes.wanted)
-    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces), response_parameters(ranges))
+    assert node.table is not None
+    shape = RowShape(node.table.schema.columns, selection.columns, is_table=True)
+    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces), response_parameters(ranges), shape)
 
 
 async def _concatenate(cluster: Cluster, session: Session, parameters: _Concatenate, _: Body) -> Any:
@@ -123,9 +126,9 @@ async def _concatenate(cluster: Cluster, session: Session, parameters: _Concaten
     return {}
 
 
-async def _decoded(body: Body) -> AsyncIterator[list[InputRow]]:
+async def _decoded(body: Body, columns: Sequence[Column]) -> AsyncIterator[list[InputRow]]:
     assert body.pieces is not None
-    reader = row_reader(body.row_format)
+    reader = body.row_format.row_reader(columns)
     async for piece in body.pieces:
         yield reader.feed(piece)
     yield reader.finish()

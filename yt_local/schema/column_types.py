@@ -103,7 +103,7 @@ def parse_type_v3(value: Yson) -> LogicalType:
         if isinstance(item, str):
             return LogicalType(_V1_NAMES.get(item, item), required=False)
         return LogicalType(_old_type(item), required=False, composite=canonical)
-    return LogicalType(_old_type(canonical), required=_is_required(canonical), composite=canonical)
+    return LogicalType(_old_type(canonical), required=not is_nullable(canonical), composite=canonical)
 
 
 def _old_type(canonical: Yson) -> str:
@@ -118,12 +118,11 @@ def _old_type(canonical: Yson) -> str:
             return "any"
 
 
-def _is_required(canonical: Yson) -> bool:
+def is_nullable(canonical: Yson) -> bool:
+    """Whether null is among the values of a `type_v3` in its canonical form."""
     while isinstance(canonical, dict) and canonical["type_name"] == "tagged":
         canonical = canonical["item"]
-    return canonical not in ("null", "void") and not (
-        isinstance(canonical, dict) and canonical["type_name"] == "optional"
-    )
+    return canonical in ("null", "void") or (isinstance(canonical, dict) and canonical["type_name"] == "optional")
 
 
 def _canonical(value: Yson) -> Yson:

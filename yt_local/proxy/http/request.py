@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -16,7 +15,9 @@ from aiohttp.web import RequestPayloadError
 
 from yt_local.base.memory_budget import Lease
 from yt_local.commands.command import Body, Command, Kind
-from yt_local.formats.formats import JSON_FORMAT, YSON_TEXT, Format
+from yt_local.formats.format import Format
+from yt_local.formats.formats import JSON_FORMAT, YSON_TEXT, format_of_mime_type, parse_format
+from yt_local.proxy.http.compression import body_decoder
 from yt_wire import http, yson
 from yt_wire.error import ErrorCode, YtError
 
@@ -31,13 +32,6 @@ _MAX_BODY_BYTES: Final[Mapping[Kind, int]] = {
     "binary": 128 * _MEGABYTE,
 }
 """By what a command takes; Python values are much larger than what they are written as."""
-
-_ANY_WINDOW: Final = zlib.MAX_WBITS | 32
-"""Lets zlib tell gzip from its own format: clients say gzip and send the other."""
-
-
-class UnsupportedEncoding(YtError):
-    """A body in a compression this server does not know."""
 
 
 class BrokenBody(YtError):
@@ -77,18 +71,16 @@ async def read_body(
 
 
 async def body_pieces(content: StreamReader, encoding: str, seconds: float = BODY_SECONDS) -> AsyncIterator[bytes]:
-    """The body, decompressed, as it comes, a megabyte at a time at most.
+    """The body, decompressed, as it comes, in pieces of some megabytes at most.
 
     Raises:
-        UnsupportedEncoding: not gzip, deflate or identity.
+        UnsupportedEncoding: a compression that is not known.
         BodyTimeout: nothing more came for so many seconds.
         BrokenBody: it is not framed as HTTP wants it.
         BodyCut: the connection ended before the body did.
         YtError: the compressed data is broken.
     """
-    if encoding not in ("", "identity", "gzip", "deflate"):
-        raise UnsupportedEncoding(f'Unsupported content encoding "{encoding}"')
-    inflater = None if encoding in ("", "identity") else _Inflater()
+    decoder = body_decoder(encoding)
     while not content.at_eof():
         try:
             async with asyncio.timeout(seconds):
@@ -99,36 +91,10 @@ async def body_pieces(content: StreamReader, encoding: str, seconds: float = BOD
             raise BrokenBody(f"Malformed HTTP request body: {error}") from error
         except (ConnectionError, ClientError) as error:
             raise BodyCut(f"The request body ends early: {error}") from error
-        for data in inflater.feed(chunk) if inflater else (chunk,):
+        for data in decoder.feed(chunk) if decoder else (chunk,):
             yield data
-    if inflater:
-        inflater.check_complete()
-
-
-class _Inflater:
-    """Decompresses one or more members, one behind the other."""
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(_ANY_WINDOW)
-        self._started = False
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """What a piece decompresses to, a megabyte at a time."""
-        while data:
-            self._started = True
-            try:
-                yield self._member.decompress(data, _MEGABYTE)
-            except zlib.error as error:
-                raise YtError(f"Error decompressing request body: {error}") from error
-            data = self._member.unconsumed_tail
-            if self._member.eof:
-                data = self._member.unused_data
-                self._member = zlib.decompressobj(_ANY_WINDOW)
-                self._started = bool(data)
-
-    def check_complete(self) -> None:
-        if self._started:
-            raise YtError("Error decompressing request body: it ends early")
+    if decoder:
+        decoder.check_complete()
 
 
 def header_format(headers: Mapping[str, str]) -> Format:
@@ -140,7 +106,7 @@ def header_format(headers: Mapping[str, str]) -> Format:
 @lru_cache(maxsize=64)
 def _parse_header_format(text: str) -> Format:
     """Clients name the same few formats in every request."""
-    return Format.parse(yson.loads(_raw(text)))
+    return parse_format(yson.loads(_raw(text)))
 
 
 def read_parameters(command: Command, query: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
@@ -157,7 +123,7 @@ def read_parameters(command: Command, query: str, headers: Mapping[str, str], bo
     if text is not None:
         parameters = _merge(parameters, _map(_read_header(headers, http.PARAMETERS, text), "parameters"))
     if command.input_type == "null" and body.strip():
-        content_format = Format.of_mime_type(headers.get("Content-Type", "")) or JSON_FORMAT
+        content_format = format_of_mime_type(headers.get("Content-Type", "")) or JSON_FORMAT
         parameters = _merge(parameters, _map(content_format.read_node(body), "parameters in the body"))
     return parameters
 
@@ -169,7 +135,7 @@ def read_input(command: Command, parameters: Mapping[str, Any], headers: Mapping
     if command.input_type == "structured":
         chosen = _named_format(parameters, "input_format", headers, http.INPUT_FORMAT, "Content-Type")
         return Body(value=(chosen or JSON_FORMAT).read_node(body))
-    return Body(rows=input_row_format(parameters, headers).read_rows(body))
+    return Body(data=body, row_format=input_row_format(parameters, headers))
 
 
 def input_row_format(parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Format:
@@ -182,6 +148,8 @@ def output_format(command: Command, parameters: Mapping[str, Any], headers: Mapp
     chosen = _named_format(parameters, "output_format", headers, http.OUTPUT_FORMAT, "Accept")
     if chosen and chosen.name == "dsv" and command.name in ("select_rows", "lookup_rows"):
         raise YtError(f'Format "dsv" is not supported by "{command.name}": its rows need not have all columns')
+    if chosen and chosen.tables_only and command.output_type == "tabular" and command.name != "read_table":
+        raise YtError(f'Format "{chosen.name}" is not supported by "{command.name}"')
     return chosen or (YSON_TEXT if command.output_type == "tabular" else JSON_FORMAT)
 
 
@@ -189,11 +157,11 @@ def _named_format(
     parameters: Mapping[str, Any], parameter: str, headers: Mapping[str, str], header: str, mime_header: str
 ) -> Format | None:
     if parameter in parameters:
-        return Format.parse(parameters[parameter])
+        return parse_format(parameters[parameter])
     text = _header_value(headers, header)
     if text is not None:
-        return Format.parse(_read_header(headers, header, text))
-    return Format.of_mime_type(headers.get(mime_header, ""))
+        return parse_format(_read_header(headers, header, text))
+    return format_of_mime_type(headers.get(mime_header, ""))
 
 
 def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:

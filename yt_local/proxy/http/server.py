@@ -22,6 +22,7 @@ from yt_local.formats.row_output import blocks_of
 from yt_local.identity.authentication import Unauthenticated, UserRefused
 from yt_local.proxy.envelope import enveloped
 from yt_local.proxy.http.browsers import AllowedBrowsers
+from yt_local.proxy.http.compression import UnsupportedEncoding, answer_encoding, compressed
 from yt_local.proxy.http.connection import ConnectionServer, error_response
 from yt_local.proxy.http.connection_faults import ConnectionDropped, answer_faultily, hang_up
 from yt_local.proxy.http.control_api import PREFIX as CONTROL_PREFIX
@@ -30,7 +31,6 @@ from yt_local.proxy.http.request import (
     BodyCut,
     BodyTimeout,
     BrokenBody,
-    UnsupportedEncoding,
     body_pieces,
     header_format,
     input_row_format,
@@ -39,7 +39,7 @@ from yt_local.proxy.http.request import (
     read_input,
     read_parameters,
 )
-from yt_local.proxy.http.streaming import encoded_rows, send_pieces
+from yt_local.proxy.http.streaming import send_pieces
 from yt_local.security.permissions import UNLIMITED
 from yt_local.session import Session
 from yt_wire import http
@@ -223,27 +223,30 @@ class _Handling:
         whole: bool,
     ) -> web.StreamResponse:
         answer_format = output_format(command, parameters, request.headers)
+        encoding = answer_encoding(request.headers.get("Accept-Encoding"))
         answer = await self._cluster.execute(session, command, parameters, body())
         headers = {http.PROXY: self._cluster.http_address, "Cache-Control": "no-store"}
+        headers |= {"Content-Encoding": encoding, "Vary": "Content-Encoding"}
         headers |= self._browsers.answer_headers(request)
         told = answer.response_parameters if isinstance(answer, (Rows, Stream)) else {}
         headers[http.RESPONSE_PARAMETERS] = header_format(request.headers).write_node(told).decode().strip()
         if isinstance(answer, Stream):
             binary = command.output_type == "binary"
-            pieces = answer.pieces if binary else encoded_rows(answer_format, answer.pieces)
+            pieces = answer.pieces if binary else answer_format.encode_rows(answer.pieces, answer.shape)
             content_type = "application/octet-stream" if binary else answer_format.mime_type
             with closing(answer.pieces):
+                pieces = compressed(encoding, pieces)
                 if whole:
                     return web.Response(body=b"".join(pieces), content_type=content_type, headers=headers)
                 return await send_pieces(request, pieces, content_type, headers)
         if isinstance(answer, Rows):
-            parts = [answer_format.header()]
-            for rows in blocks_of(answer.rows):
-                parts.append(answer_format.write_rows(rows))
+            parts = []
+            for piece in compressed(encoding, answer_format.encode_rows(blocks_of(answer.rows), answer.shape)):
+                parts.append(piece)
                 await asyncio.sleep(0)  # others may have their turn
-            content = b"".join(parts)
         else:
-            content = answer_format.write_node(answer)
+            parts = list(compressed(encoding, [answer_format.write_node(answer)]))
+        content = b"".join(parts)
         return web.Response(body=content, content_type=answer_format.mime_type, headers=headers)
 
     def _refusal(self, error: YtError) -> web.Response:

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import structlog
 from aiohttp import web
 
-from yt_local.formats.formats import Format
 from yt_local.proxy.http.connection_faults import ConnectionDropped
 
 _HELD_BACK_BYTES: Final = 2**20
 """An answer of this size or less is made as a whole before anything is sent: what fails by then is an error as any."""
 
 log = structlog.get_logger(__name__)
-
-
-def encoded_rows(row_format: Format, batches: Iterable[list[object]]) -> Iterator[bytes]:
-    """Batches of rows as bytes."""
-    header = row_format.header()
-    if header:
-        yield header
-    for rows in batches:
-        yield row_format.write_rows(rows)  # type: ignore[arg-type] # control records are among them
 
 
 async def send_pieces(

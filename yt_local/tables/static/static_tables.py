@@ -7,6 +7,7 @@ from typing import Any
 
 from yt_local.base.clock import LATEST_TIMESTAMP
 from yt_local.cypress.cypress_view import CypressView
+from yt_local.schema.schema import Column
 from yt_local.store.chunks import Chunk
 from yt_local.store.model import Node, TableState, Tablet
 from yt_local.store.state import ClusterState
@@ -59,6 +60,11 @@ class TableUpload:
         last_key = _last_key(chunks, sort_columns) if self._plan.append and sort_columns else None
         self._writer = ChunkWriter(options, self.upload.next_chunk_id, last_key)
         self._reader = BatchReader(schema, limits)
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """Of the table as it will be."""
+        return self._plan.table.schema.columns
 
     def write(self, rows: Sequence[Mapping[bytes, Any]]) -> None:
         """Add rows, best in batches of `BLOCK_ROWS`."""
