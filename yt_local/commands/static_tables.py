@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from yt_local.cluster import Cluster
 from yt_local.commands.command import (
@@ -39,7 +39,10 @@ class _TableWriter(Parameters):
 
 class _WriteTable(Transactional):
     path: RichPathParameter
-    table_writer: _TableWriter = _TableWriter()
+    table_writer: Annotated[_TableWriter, BeforeValidator(lambda value: {} if value is None else value)] = (
+        _TableWriter()
+    )
+    """Clients send null for no settings."""
 
 
 class _ControlAttributes(Parameters):
