@@ -144,7 +144,7 @@ def test_a_cut_answer_has_a_beginning_and_no_end(yt_cluster: LocalCluster) -> No
             assert b"01234" in caught.value.partial
     finally:
         connection.close()
-    with yt_cluster.faults.cut("get"), pytest.raises(YsonError, match="Premature end"):
+    with yt_cluster.faults.cut("get"), pytest.raises(YsonError):  # half of what is compressed may be nothing
         yt_cluster.client.get("//tmp/x")
 
 
