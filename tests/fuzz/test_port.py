@@ -102,7 +102,7 @@ def still_answers(address: tuple[str, int]) -> bool:
     connection = HTTPConnection(*address, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", "/api/v4/exists?path=//sys")
-        return connection.getresponse().read() == b'{"value":true}\n'
+        return connection.getresponse().read() == b'{"value":true}'
     finally:
         connection.close()
 
