@@ -109,3 +109,15 @@ def test_between_a_moment_and_the_one_after_it_there_is_none(text: str, now: int
     begin = expression.preceding(end)
     assert begin <= now < end
     assert expression.following(begin) == end
+
+
+def test_the_last_day_of_a_week_is_sunday() -> None:
+    assert following("0 9 * * L") == "2024-06-02 09:00:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("1-2-3 * * * *", "can not be read"), ("0 0 * L *", "allowed only for day")]
+)
+def test_what_is_left_over_in_a_field_or_stands_in_another_one_is_refused(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        CronExpression.parse(text)
