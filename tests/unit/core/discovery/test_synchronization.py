@@ -272,3 +272,10 @@ def test_a_row_that_can_not_be_built_gets_the_error_and_is_not_built_again_until
     assert broken.synchronization_error is not None
     assert ErrorInfo.from_map(broken.synchronization_error).message == "a bug"
     assert (broken.revision, good.revision, good.object_type) == (7, 7, "table")
+
+
+def test_a_poll_tells_what_is_newer_from_what_failed_and_from_what_was_not_asked() -> None:
+    failed = ErrorInfo("no such node", 500)
+    changes = find_polled_changes({A: 5, B: failed}, state({A: 4, B: 4, C: 4}, {A: 5}))
+    assert (changes.queues_to_fetch, changes.failed_queues) == ([A], {B: failed})
+    assert (changes.consumers_to_fetch, changes.failed_consumers) == ([], {})

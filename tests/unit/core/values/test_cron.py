@@ -121,3 +121,17 @@ def test_the_last_day_of_a_week_is_sunday() -> None:
 def test_what_is_left_over_in_a_field_or_stands_in_another_one_is_refused(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         CronExpression.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0 0 18W 6 *", "2024-06-18"),  # a Tuesday
+        ("0 0 15W 6 *", "2024-06-14"),  # a Saturday
+        ("0 0 1W 6 *", "2024-06-03"),  # one on which the month begins
+        ("0 0 16W 6 *", "2024-06-17"),  # a Sunday
+        ("0 0 30W 6 *", "2024-06-28"),  # one on which the month ends
+    ],
+)
+def test_the_workday_nearest_to_a_day_is_in_the_same_month(text: str, expected: str) -> None:
+    assert following(text) == f"{expected} 00:00:00"
