@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test test-all test-slow check check-deploy $(DEPLOY_CHECKS) check-spark check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
+.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -38,10 +38,14 @@ test: .venv/dev.installed  ## the linters, the type checker, and all tests but t
 	$(MAKE) check
 	$(BIN)/pytest -q --numprocesses auto -m "not slow"
 
-test-all: test-slow check-deploy check-spark  ## the slower suites, one after the other; CI runs them after make test
+test-all: test-slow coverage check-deploy check-spark  ## the slower suites, one after the other; CI runs them after make test
 
 test-slow: .venv/dev.installed  ## attacks and fuzzing of ten seconds or more each
 	$(BIN)/pytest -q --numprocesses auto -m slow
+
+coverage: .venv/dev.installed  ## every branch of queue_agent/core, by its unit tests alone
+	$(BIN)/coverage run -m pytest -q tests/unit/core
+	$(BIN)/coverage report
 
 check: .venv/dev.installed  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

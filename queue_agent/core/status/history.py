@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from queue_agent.core.consumers.lag import elapsed, find_lag
 from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
@@ -157,12 +157,9 @@ def consumer_rows(snapshot: ConsumerSnapshot, agent_instance: str) -> Iterator[H
         return
     registrations = {registration.queue: registration for registration in snapshot.registrations}
     for queue, standing in snapshot.content.queues.items():
-        registration = registrations.get(queue)
-        queue_head = head | {"cluster": queue.cluster, "queue": queue.path}
-        if registration is not None:
-            queue_head["vital"] = registration.vital
-        partitions = None if registration is None else registration.partitions
-        yield from _standing_rows(queue_head, standing, partitions)
+        registration = registrations[queue]
+        queue_head = head | {"cluster": queue.cluster, "queue": queue.path, "vital": registration.vital}
+        yield from _standing_rows(queue_head, standing, registration.partitions)
 
 
 def multi_consumer_rows(snapshot: MultiConsumerSnapshot, agent_instance: str) -> Iterator[HistoryRow]:
@@ -228,6 +225,8 @@ def _standing_rows(head: HistoryRow, standing: SubSnapshot, registered: Sequence
                     bound = bounds[index] if index < len(bounds) else None
                     values = _bounds(bound) | _consumer_partition(partition, standing.seen_at)
                     yield head | {"partition": index} | values
+        case _:
+            assert_never(standing)
 
 
 def _head(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, assert_never
 
 from queue_agent.core.consumers.standing import judge
 from queue_agent.core.queues.snapshots import (
@@ -95,3 +95,5 @@ def _standing(standing: SubSnapshot | None, now: datetime) -> dict[str, Any]:
                 "read_row_count_rate": standing.read_row_count.served(now)["1m"],
                 "read_data_weight_rate": standing.read_data_weight.served(now)["1m"],
             }
+        case _:
+            assert_never(standing)

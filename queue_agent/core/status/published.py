@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from queue_agent.core.consumers.lag import elapsed, processing_lag
 from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
@@ -262,6 +262,8 @@ def _sub_status(standing: SubSnapshot, now: datetime) -> Published:
                 "read_row_count_rate": standing.read_row_count.served(now),
                 "read_data_weight_rate": standing.read_data_weight.served(now),
             }
+        case _:
+            assert_never(standing)
 
 
 def _consumer_partition(

@@ -16,6 +16,8 @@ from queue_agent.core.consumers.consumer_snapshots import (
     build_consumer_snapshot,
     build_sub_snapshot,
     find_view_of_queue,
+    idle_sub_snapshot,
+    known_offsets,
     rows_to_read,
     unprocessed_consumer_snapshot,
 )
@@ -260,3 +262,52 @@ def test_a_banned_consumer_says_since_when() -> None:
     banned = banned_consumer_snapshot(banned, first.row, NOW + SECOND, ORIGIN)
     assert banned.error is not None
     assert banned.error.message.endswith("(BannedSince: 2025-01-23T13:42:21.839124Z)")
+
+
+def settled_view(offset_value: int = 20) -> tuple[QueueView, ConsumerQueueView]:
+    """A queue, and a consumer of it of which nothing more is to be asked."""
+    queue = view(readable(0, 20))
+    return queue, look(queue, offset(0, offset_value), data_weights={(0, offset_value - 1): 50})
+
+
+def test_what_has_not_changed_is_not_built_anew_and_equals_what_would_be() -> None:
+    queue, seen = settled_view()
+    idle = idle_sub_snapshot(seen, queue, offset(0, 20), NOW + SECOND)
+    assert idle == look(queue, offset(0, 20), seen, NOW + SECOND)
+    assert idle is not None
+    assert idle.partitions is seen.partitions
+
+
+def test_whatever_changes_is_built_anew() -> None:
+    queue, seen = settled_view()
+    assert idle_sub_snapshot(None, queue, offset(0, 20), NOW) is None
+    assert idle_sub_snapshot(seen, queue, offset(0, 19), NOW) is None
+    assert idle_sub_snapshot(seen, view(readable(0, 21)), offset(0, 20), NOW) is None
+    assert idle_sub_snapshot(seen, replace(queue, has_timestamp_column=False), offset(0, 20), NOW) is None
+    assert idle_sub_snapshot(seen, queue, offset(0, 20), NOW - SECOND) is None
+    assert idle_sub_snapshot(replace(seen, settled=False), queue, offset(0, 20), NOW) is None
+
+
+def test_a_partition_in_which_nothing_changed_stays_as_it_is_beside_one_that_did() -> None:
+    still, both = readable(0, 20), {**offset(0, 20), **offset(1, 20)}
+    weights = {(0, 19): 50, (1, 19): 50, (1, 20): 55}
+    old = look(view(still, readable(0, 20)), both, data_weights=weights)
+    new = look(view(still, readable(0, 21)), {**both, **offset(1, 21)}, old, NOW + SECOND, data_weights=weights)
+    assert new.partitions[0] is old.partitions[0]
+    assert new.partitions[1] is not old.partitions[1]
+
+
+def test_a_partition_is_looked_at_again_when_the_queue_gets_a_column_or_the_clock_goes_back() -> None:
+    queue, seen = settled_view()
+    assert only(look(queue, offset(0, 20), seen, NOW - SECOND)) is not seen.partitions[0]
+    without = replace(queue, has_cumulative_data_weight_column=False)
+    assert only(look(without, offset(0, 20), seen)) is not seen.partitions[0]
+
+
+def test_offsets_are_known_as_long_as_the_queue_has_no_more_partitions() -> None:
+    queue, seen = settled_view()
+    assert known_offsets(seen, queue) == offset(0, 20)
+    assert known_offsets(seen, view(readable(0, 20), readable(0, 20))) is None
+    assert known_offsets(seen, view()) == {}
+    for failed in (None, QueueMissing(UNMOUNTED), UNMOUNTED, replace(seen, compared=None)):
+        assert known_offsets(failed, queue) is None

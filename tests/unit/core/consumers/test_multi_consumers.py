@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.consumers.multi_consumers import (
     MultiConsumerSnapshot,
+    banned_multi_consumer,
     multi_consumer_partitions,
     multi_consumer_status,
     plan_names,
     split_multi_consumers,
 )
+from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.rows import ConsumerNameRow, ConsumerRow, StateRows
-from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from yt_wire import yson
 
@@ -84,3 +86,24 @@ def test_the_status_is_that_of_all_its_consumers() -> None:
     failed = MultiConsumerSnapshot(ROW, 2, snapshot.pass_instant, ErrorInfo("no"), ["a"])
     assert multi_consumer_status(failed, "agent-1", {})["error"]["message"] == "no"
     assert "consumers" not in multi_consumer_status(failed, "agent-1", {})
+
+
+def test_where_there_is_no_multi_consumer_the_rows_stay_as_they_are() -> None:
+    rows = StateRows(queues=[], consumers=[ConsumerRow(PLAIN, schema=SCHEMA)], registrations=[])
+    assert split_multi_consumers(rows) == (rows, ())
+
+
+def test_a_ban_is_dated_from_its_first_pass_and_keeps_the_names_but_no_alerts() -> None:
+    now = datetime(2025, 1, 23, tzinfo=UTC)
+    origin = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, now)
+    seen = MultiConsumerSnapshot(ROW, 1, now, None, ["a"], alerts={"failed": ErrorInfo("no")})
+    banned = banned_multi_consumer(seen, ROW, now, origin)
+    banned = banned_multi_consumer(banned, ROW, now + timedelta(seconds=1), origin)
+    assert banned.error is not None
+    assert banned.error.attributes["banned_since"] == "2025-01-23T00:00:00.000000Z"
+    assert (banned.pass_index, banned.banned_since, banned.names, banned.alerts) == (3, now, ["a"], {})
+
+
+def test_multi_consumers_are_never_followed() -> None:
+    snapshot = MultiConsumerSnapshot(ROW, 0, datetime(2025, 1, 23, tzinfo=UTC), None)
+    assert (snapshot.ref, snapshot.role) == (TABLE, Role.LEADING)

@@ -108,3 +108,13 @@ def test_the_search_finds_the_first_row_that_is_young_enough(
     if trimmed == 0:
         assert search.low == lower + bisect_left(stamps, limit)
     assert lower <= search.low <= lower + len(stamps)
+
+
+def test_a_row_that_is_gone_counts_as_too_old_and_a_search_ends_at_the_first_that_is_not() -> None:
+    timestamps = {3: 100, 4: 200, 5: 300}
+    search, asked = Search(0, 6), []
+    while (row_index := search.row_index) is not None:
+        asked.append(row_index)
+        search = search.after(timestamps.get(row_index), 200)
+    assert (search.low, asked) == (4, [3, 5, 4])
+    assert Search(0, 2).after(None, 200).low == 2

@@ -246,3 +246,36 @@ def test_names_of_tables_that_are_gone_are_orphans() -> None:
 def test_names_outlive_a_row_that_could_not_be_fetched() -> None:
     rows = StateRows(queues=[], consumers=[ConsumerRow(TABLE)], registrations=[], consumer_names=[name_row("a")])
     assert find_orphan_names(rows) == []
+
+
+def test_there_is_work_if_anything_is_to_be_fetched_removed_or_marked_as_failed() -> None:
+    assert not Changes([], []).any
+    failed = {A: ErrorInfo("gone", 500)}
+    for work in (
+        Changes([A], []),
+        Changes([], [A]),
+        Changes([], [], gone_queues=[A]),
+        Changes([], [], gone_consumers=[A]),
+        Changes([], [], failed_queues=failed),
+        Changes([], [], failed_consumers=failed),
+    ):
+        assert work.any
+
+
+def test_a_row_that_can_not_be_built_gets_the_error_and_is_not_built_again_until_attributes_change() -> None:
+    def isolated(ref: CrossClusterRef, work: Callable[[], Any]) -> Any:
+        return ErrorInfo("a bug") if ref == A else work()
+
+    answers: dict[CrossClusterRef, Any] = {ref: {"type": "table", "attribute_revision": 7} for ref in (A, B)}
+    writes = plan_writes(rows(), Changes([A, B], []), answers, {}, "default", None, ORIGIN, isolated)
+    broken, good = writes.queues
+    assert broken.synchronization_error is not None
+    assert ErrorInfo.from_map(broken.synchronization_error).message == "a bug"
+    assert (broken.revision, good.revision, good.object_type) == (7, 7, "table")
+
+
+def test_a_poll_tells_what_is_newer_from_what_failed_and_from_what_was_not_asked() -> None:
+    failed = ErrorInfo("no such node", 500)
+    changes = find_polled_changes({A: 5, B: failed}, state({A: 4, B: 4, C: 4}, {A: 5}))
+    assert (changes.queues_to_fetch, changes.failed_queues) == ([A], {B: failed})
+    assert (changes.consumers_to_fetch, changes.failed_consumers) == ([], {})

@@ -158,3 +158,8 @@ def test_a_queue_has_so_many_exports_at_most_and_their_names_so_many_characters(
     with pytest.raises(ValueError, match="4096 characters at most") as raised:
         parse_exports({"e" * 5000: exports["e0"]})
     assert len(str(raised.value)) < 200
+
+
+def test_a_moment_beyond_all_dates_has_no_table() -> None:
+    with pytest.raises(ValueError, match="no date for second"):
+        config().table_name(10**20)

@@ -15,6 +15,7 @@ from queue_agent.core.exports.progress import (
     StoredProgress,
     TabletProgress,
     dropped_indexes,
+    keep_tablets,
     recall_tablets,
     without_tablets,
 )
@@ -216,3 +217,19 @@ def test_progress_that_no_tablet_continues_is_named() -> None:
 def test_tablets_can_be_left_out() -> None:
     progress = StoredProgress(tablets={0: TabletProgress("1-1-1-1"), 1: TabletProgress("2-2-2-2")})
     assert without_tablets(progress, {0}).tablets == {1: TabletProgress("2-2-2-2")}
+
+
+def test_progress_of_tablets_that_are_gone_is_told_from_that_of_those_there_are() -> None:
+    progress = StoredProgress(
+        tablets={0: TabletProgress("1-1-1-1", tablet_id="t0"), 1: TabletProgress("2-2-2-2"), 2: TabletProgress()}
+    )
+    assert progress.left_of(["t0", "t1"]).keys() == {1, 2}
+    assert progress.left_of([]) == progress.tablets
+    assert progress.last_chunks == {"1-1-1-1", "2-2-2-2"}
+
+
+def test_progress_is_kept_of_the_tablets_that_are_given_by_their_present_indexes() -> None:
+    old, new = TabletProgress("1-1-1-1"), TabletProgress("2-2-2-2")
+    progress = StoredProgress(last_export_unix_ts=60, tablets={5: old})
+    assert keep_tablets(progress, [new, None, old]) == StoredProgress(last_export_unix_ts=60, tablets={0: new, 2: old})
+    assert keep_tablets(progress, []).tablets == {}

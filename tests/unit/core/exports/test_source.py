@@ -8,7 +8,13 @@ import pytest
 
 from queue_agent.core.exports.config import ExportConfig
 from queue_agent.core.exports.schedule import EveryPeriod
-from queue_agent.core.exports.source import Destination, ExportedQueue, find_destination_error, find_queue_error
+from queue_agent.core.exports.source import (
+    Destination,
+    ExportedQueue,
+    find_destination_error,
+    find_link_error,
+    find_queue_error,
+)
 
 CONFIG = ExportConfig(EveryPeriod(60), "//d")
 
@@ -47,3 +53,19 @@ def test_a_directory_that_names_no_queue_or_this_one() -> None:
     assert find_destination_error("//q", "2-2-2-2", "//d", Destination("9-9-9-9", None, None)) == missing
     named = Destination("9-9-9-9", {"originating_queue_id": "2-2-2-2"}, None)
     assert find_destination_error("//q", "2-2-2-2", "//d", named) is None
+
+
+def test_only_ordered_dynamic_tables_are_exported() -> None:
+    queue = ExportedQueue("1-1-1-1", "table", True, False, [], "2-2-2-2")
+    for changed, words in (
+        (replace(queue, type="replicated_table"), 'Invalid type of //q: expected "table", "replicated_table" found'),
+        (replace(queue, dynamic=False), "Queue //q should be a dynamic table"),
+        (replace(queue, sorted=True), "Queue //q should be an ordered dynamic table"),
+    ):
+        assert find_queue_error("//q", changed, CONFIG) == words
+
+
+def test_a_link_is_no_directory_to_export_to() -> None:
+    directory = Destination("9-9-9-9", None, None)
+    assert find_link_error("//d", "9-9-9-9", directory) is None
+    assert find_link_error("//d&", "8-8-8-8", directory) == "//d& is a link. Name the directory it leads to"

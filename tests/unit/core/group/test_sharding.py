@@ -111,3 +111,19 @@ def test_once_done_there_is_nothing_more_to_do(
     assert not plan_hosts(tables, result, members, rendezvous, find_orphans(tables, result)).any
     assert {table for table in result if stages.get(table) != "theirs"} == set(tables.own)
     assert all(result[table] == hosts[table] for table in tables.others if table in hosts)
+
+
+def test_what_was_forgotten_is_chosen_as_before() -> None:
+    asked: list[bytes] = []
+
+    def counting(data: bytes) -> int:
+        asked.append(data)
+        return fingerprint(data)
+
+    rendezvous = Rendezvous(counting)
+    members = rendezvous.hash_members(AGENTS)
+    chosen = {table: rendezvous.choose(table, members) for table in (A, B)}
+    rendezvous.forget_all_but([A])
+    asked.clear()
+    assert {table: rendezvous.choose(table, members) for table in (A, B)} == chosen
+    assert asked == [b"pythia", b"//b"]

@@ -14,7 +14,14 @@ from queue_agent.core.exports.config import ExportConfig
 from queue_agent.core.exports.progress import ExportProgress, StoredProgress, TabletProgress, aggregate_progress
 from queue_agent.core.exports.queue_exports import NO_EXPORTS, NO_STATES, ExportState
 from queue_agent.core.exports.schedule import EveryPeriod
-from queue_agent.core.queues.exports import EXPORT_FAILED, EXPORT_MISCONFIGURED, banned_exports, find_exports
+from queue_agent.core.queues.exports import (
+    EXPORT_FAILED,
+    EXPORT_MISCONFIGURED,
+    EXPORT_RECOUNTED,
+    banned_exports,
+    find_config_error,
+    find_exports,
+)
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.rows import QueueRow
 from queue_agent.core.values.error_info import ErrorInfo, Origin
@@ -114,3 +121,21 @@ def test_who_follows_a_queue_or_bans_it_knows_of_no_progress() -> None:
         assert exports.error is not None
         assert words in str(exports.error.to_map())
         assert exports.alerts == {}
+
+
+def test_partitions_that_are_exported_anew_are_an_alert_of_their_own() -> None:
+    exports = find_exports(row({"a": CONFIG}), Role.LEADING, {"a": replace(STATE, recounted=[1, 3])}, ORIGIN)
+    [alert] = exports.alerts.values()
+    [inner] = exports.alerts[EXPORT_RECOUNTED].inner_errors
+    assert "may be in its tables twice" in alert.message
+    assert inner.message == 'Export "a" cannot continue its progress of partitions 1, 3'
+    assert inner.attributes["partition_indexes"] == [1, 3]
+    failed = replace(STATE, recounted=[1], error=ErrorInfo("broken"))
+    both = find_exports(row({"a": CONFIG}), Role.LEADING, {"a": failed}, ORIGIN)
+    assert both.alerts.keys() == {EXPORT_RECOUNTED, EXPORT_FAILED}
+
+
+def test_where_no_exports_are_asked_for_nothing_is_wrong_with_them() -> None:
+    assert find_config_error(row(None), ORIGIN) is None
+    assert find_config_error(row({}, "replicated_table"), ORIGIN) is None
+    assert find_config_error(row({"a": CONFIG}), ORIGIN) is None

@@ -15,6 +15,7 @@ from queue_agent.core.queues.queue_snapshots import (
     build_queue_snapshot,
     data_weight_rows,
     find_schema_error,
+    idle_queue_snapshot,
     readable_partition_indexes,
     unprocessed_queue_snapshot,
 )
@@ -24,6 +25,7 @@ from queue_agent.core.status import published as status
 from queue_agent.core.values.encoding import Unsigned
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.observed import ColumnDescription, TableDescription, TabletDescription, TabletInfo
+from queue_agent.core.values.rates import EmaCounter
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 
@@ -269,3 +271,47 @@ def test_a_queue_without_controller_publishes_row_and_error_alone() -> None:
     assert node["partitions"] == []
     assert isinstance(node["row"]["revision"], Unsigned)
     assert node["row"]["auto_trim_config"] == {"enable": False}
+
+
+def idle(previous: QueueSnapshot, now: datetime) -> QueueSnapshot | None:
+    return idle_queue_snapshot(previous, previous.row, [REGISTRATION], now, now, previous.exports)
+
+
+def test_what_has_not_changed_is_not_built_anew_and_equals_what_would_be() -> None:
+    described, infos, weights = table("mounted"), {0: info(3, 10)}, {(0, 3): 80, (0, 9): 200}
+    seen = build(first(), described, infos, weights)
+    again = build(seen, described, infos, now=NOW + SECOND)
+    assert again.view is not None
+    assert seen.view is not None
+    assert again.view.partitions[0] is seen.view.partitions[0]
+    quiet = idle(seen, NOW + SECOND)
+    assert quiet is not None
+    assert quiet.view is not None
+    assert quiet.view.partitions is seen.view.partitions
+    # As of then, counters are the same: those that were not rolled yet are rolled when they are read.
+    assert status.queue_partitions(quiet, NOW + SECOND) == status.queue_partitions(again, NOW + SECOND)
+    assert (quiet.pass_index, quiet.registrations, quiet.exports) == (2, again.registrations, again.exports)
+
+
+def test_a_queue_of_which_something_is_still_to_be_asked_is_looked_at() -> None:
+    described, infos, weights = table("mounted"), {0: info(3, 10)}, {(0, 3): 80, (0, 9): 200}
+    seen = build(first(), described, infos, weights)
+    assert idle(seen, NOW) is not None
+    assert idle(seen, NOW - SECOND) is None
+    assert idle(build(first(), described, infos), NOW) is None
+    assert idle(build(first(), table("mounted", "unmounted"), infos, weights), NOW) is None
+    assert idle(first(), NOW) is None
+
+
+def test_a_table_that_can_not_be_described_is_an_error_without_counters() -> None:
+    seen = build(first(), table("mounted"), {0: info(0, 10)})
+    lost = build(seen, ErrorInfo("no such node", 500), now=NOW + SECOND)
+    assert (lost.error, lost.counters, lost.pass_index) == (ErrorInfo("no such node", 500), {}, 2)
+
+
+def test_a_table_that_loses_its_column_of_weights_has_no_weights_and_no_rate_of_them() -> None:
+    seen = build(first(), table("mounted"), {0: info(0, 1)}, {(0, 0): 10})
+    seen = build(seen, table("mounted", columns=COLUMNS[:2]), {0: info(0, 3)}, now=NOW + SECOND)
+    counters = partition(seen, 0).counters
+    assert (counters.row_count.immediate_rate, counters.data_weight) == (2.0, EmaCounter())
+    assert partition(seen, 0).available_data_weight is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_agent.core.state.dynamic_config import overlay
+from queue_agent.core.state.dynamic_config import fetch_alert, invalid_alert, overlay, unrecognized_remark
+from queue_agent.core.values.error_info import ErrorInfo, Origin
 
 OWN = {
     "cypress_synchronizer": {"enable": True, "clusters": None, "write_replicated_table_mapping": False},
@@ -46,3 +48,13 @@ def test_every_section_is_there_once_and_a_second_time_changes_nothing(document:
     assert set(once.sections) == set(OWN)
     assert overlay(once.sections, document).sections == once.sections
     assert overlay(OWN, {}).sections == OWN
+
+
+def test_each_thing_that_is_wrong_with_a_document_has_a_code_of_its_own() -> None:
+    origin = Origin("agent-1", 481, 7, "Controller:0", 8, "1-2-3-4", 9, datetime(2025, 1, 23, tzinfo=UTC))
+    cause = ErrorInfo("access denied", 901)
+    fetch, invalid = fetch_alert(cause, origin), invalid_alert(cause, origin)
+    assert fetch.inner_errors == invalid.inner_errors == (cause,)
+    remark = unrecognized_remark(["queue_agent/x"], origin)
+    assert remark.attributes["unrecognized_options"] == ["queue_agent/x"]
+    assert (fetch.code, remark.code, invalid.code) == (2600, 2602, 2604)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from queue_agent.core.state.family import find_consumer_row_error, has_meta_column, is_multi_consumer
-from queue_agent.core.state.rows import ConsumerRow
+from queue_agent.core.state.family import (
+    find_consumer_row_error,
+    find_queue_row_error,
+    has_meta_column,
+    is_multi_consumer,
+)
+from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow
 from queue_agent.core.values.error_info import ErrorInfo
 from tests.unit.core.state.test_attributes import CONSUMER, KEYS, META, OFFSET, ORIGIN
 from yt_wire import yson
@@ -70,3 +76,19 @@ def test_why_attributes_could_not_be_read_is_told() -> None:
     cause = ErrorInfo("No such node", 500)
     error = error_of(ConsumerRow(CONSUMER, synchronization_error=cause.to_map()))
     assert (error.message, list(error.inner_errors)) == ("Consumer synchronization failed", [cause])
+
+
+@pytest.mark.parametrize("object_type", ["replicated_table", "chaos_replicated_table"])
+def test_a_replicated_object_has_to_have_a_mapping_that_makes_sense(object_type: str) -> None:
+    queue = QueueRow(CONSUMER, row_revision=1, object_type=object_type, dynamic=True, sorted=False)
+    reading = replace(row_of(schema_of(KEYS + OFFSET, b"unique_keys=%true")), object_type=object_type)
+    of_queue, of_consumer = find_queue_row_error(queue, ORIGIN), find_consumer_row_error(reading, ORIGIN)
+    assert of_queue is not None
+    assert of_queue.message == "No replicated table mapping row is known for replicated queue"
+    assert of_consumer is not None
+    assert of_consumer.message == "No replicated table mapping row is known for replicated consumer"
+    broken = MappingRow(CONSUMER, object_type=object_type)
+    assert find_queue_row_error(queue, ORIGIN, broken) == find_consumer_row_error(reading, ORIGIN, broken)
+    meta = {f"{object_type.removesuffix('_table')}_table_meta": {"replicas": {}, "replication_card_id": "1-2-3-4"}}
+    good = replace(broken, meta=meta)
+    assert find_queue_row_error(queue, ORIGIN, good) is find_consumer_row_error(reading, ORIGIN, good) is None

@@ -28,7 +28,7 @@ from queue_agent.core.state.migration import (
     notes_on,
     plan_migration,
 )
-from queue_agent.core.state.schema import INDEX_TABLE, LATEST_VERSION, tables_at
+from queue_agent.core.state.schema import INDEX_TABLE, INDEX_VERSION, LATEST_VERSION, tables_at
 
 versions = st.integers(0, LATEST_VERSION)
 
@@ -215,3 +215,39 @@ def test_steps_read_well() -> None:
     text = [str(step) for step in plan_migration(at_version(6))]
     assert text[0].startswith("rebuild consumer_registrations with consumer_name; the old table stays as")
     assert text[-1] == "set version 8"
+
+
+def test_every_step_says_what_it_does_to_which_table() -> None:
+    column = tables_at(1)["queues"][-2:-1]
+    steps = [
+        CreateDirectory(),
+        CreateTable("queues", column, "sys"),
+        AddColumns("queues", column),
+        FinishRebuild("queues"),
+        MoveToBundle("queues", "sys"),
+        CreateIndex(),
+        MountTable("queues"),
+    ]
+    assert [str(step) for step in steps] == [
+        "create the directory",
+        "create table queues in bundle sys",
+        "add queue_agent_banned to queues",
+        "finish rebuilding queues",
+        "move queues to bundle sys",
+        "create the secondary index replica_mapping of replicated_table_mapping",
+        "mount queues",
+    ]
+
+
+def test_a_cluster_without_secondary_indexes_is_told_that_one_is_left_out() -> None:
+    assert notes_on(at_version(0), INDEX_VERSION - 1) == []
+    [note] = notes_on(at_version(0), INDEX_VERSION)
+    assert note == "this cluster has no secondary indexes; replica_mapping is left out"
+    assert notes_on(replace(at_version(0), knows_indexes=True), INDEX_VERSION) == []
+
+
+def test_a_replicated_table_where_only_a_plain_one_can_be_is_refused() -> None:
+    tables = dict(at_version(0).tables or {})
+    tables["queues"] = replace(tables["queues"], is_plain=False)
+    with pytest.raises(MigrationError, match="queues is no plain table"):
+        plan_migration(replace(at_version(0), tables=tables))

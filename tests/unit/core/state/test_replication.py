@@ -15,6 +15,7 @@ from queue_agent.core.state.replication import (
     find_mapping_error,
     find_queue_access,
     replicas_of,
+    synchronous_of,
 )
 from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow
 from queue_agent.core.values.error_info import ErrorInfo, Origin
@@ -134,3 +135,9 @@ def test_a_mapping_row_in_order_is_no_error() -> None:
     assert find_mapping_error(row, "replicated_table", ORIGIN) is None
     assert replicas_of(row) == [Replica(CrossClusterRef("hume", "//a"), "sync", None)]
     assert replicas_of(MappingRow(TABLE)) == []
+
+
+def test_replicas_that_make_no_sense_are_left_out_and_those_in_step_are_known() -> None:
+    row = plain({"3": replica("//c", "sync"), "2": "nonsense", "1": replica("//a", "async"), "4": {"mode": "sync"}})
+    assert [one.table.path for one in replicas_of(row)] == ["//a", "//c"]
+    assert synchronous_of(row) == [CrossClusterRef("hume", "//c")]

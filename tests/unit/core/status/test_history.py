@@ -35,7 +35,10 @@ from queue_agent.core.status.history import (
     consumer_rows,
     fitted,
     multi_consumer_rows,
+    producer_attributes,
+    queue_attributes,
     queue_rows,
+    queue_schema,
 )
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.rates import Counters, EmaCounter
@@ -226,3 +229,24 @@ def test_a_lag_that_is_not_known_is_none_and_no_lag_is_zero() -> None:
         return row.get("lag_ms")
 
     assert (lag(12), lag(0), lag(-1)) == (None, 0, 0)
+
+
+def test_the_queue_of_the_history_has_a_column_for_every_value_and_those_of_the_cluster() -> None:
+    columns = {column["name"]: column for column in queue_schema()}
+    assert columns.keys() == {*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS, "$timestamp", "$cumulative_data_weight"}
+    assert {name for name, column in columns.items() if column.get("required")} == set(REQUIRED_COLUMNS)
+
+
+def test_rows_of_the_history_go_by_age_and_sooner_only_if_somebody_asks_for_it() -> None:
+    attributes = queue_attributes()
+    assert attributes.pop("auto_trim_config")["enable"] is False
+    assert attributes == producer_attributes()
+    assert timedelta(milliseconds=attributes["max_data_ttl"]) == timedelta(days=30)
+
+
+def test_a_consumer_has_a_row_for_a_partition_whose_ends_are_not_known() -> None:
+    seen = QueueView([FailedQueuePartition("t", "unmounted", BROKEN)], True, True, NOW)
+    failed = FailedConsumerPartition(BROKEN, 4, NOW, Counters())
+    [row] = consumer(standing(ConsumerQueueView([failed], NOW, Compared(seen, {}))))
+    assert (row["partition"], row["offset"]) == (0, 4)
+    assert not {"lower", "upper"} & row.keys()

@@ -53,3 +53,14 @@ def test_nothing_is_kept_that_has_no_room_at_all() -> None:
     assert outbox.add(rows("c", 5)) == 5
     assert outbox.drop_all() == 1
     assert (outbox.row_count, outbox.byte_count) == (0, 0)
+
+
+def test_rows_that_are_being_sent_are_counted_until_they_are_released() -> None:
+    outbox = Outbox(100)
+    outbox.add(rows("a", 2))
+    outbox.add(rows("b", 3))
+    assert outbox.claimed_row_count == 0
+    outbox.claim(20)
+    assert (outbox.claimed_row_count, outbox.row_count) == (2, 5)
+    outbox.release(written=True)
+    assert (outbox.claimed_row_count, outbox.row_count) == (0, 3)

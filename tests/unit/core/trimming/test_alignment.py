@@ -89,3 +89,11 @@ def test_the_transactions_at_the_ends_of_the_window_are_those_searched_beyond_it
 def test_a_row_that_was_found_is_after_an_anchor_above_and_before_one_below() -> None:
     assert Search(range(5, 9), 7).anchor_at(6) == 6
     assert Search(range(5, 1, -1), 7).anchor_at(3) == 4
+
+
+def test_rows_that_are_read_later_add_to_those_that_are_known() -> None:
+    before = Alignment(2, 0, stamps("aab"), stamps("aab"))
+    assert before.find_proven() == 2
+    unsure = Alignment(2, 0, stamps("aa"), stamps("aa"))
+    assert unsure.find_proven() is None
+    assert unsure.known(stamps("b", 2), stamps("b", 2)) == before

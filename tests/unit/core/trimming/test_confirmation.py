@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.exports.progress import ExportProgress
-from queue_agent.core.state.rows import QueueRow, Registration
+from queue_agent.core.state.rows import MappingRow, QueueRow, Registration
 from queue_agent.core.trimming.confirmation import FreshLook, confirm_plan
 from queue_agent.core.trimming.errors import find_trim_error
 from queue_agent.core.trimming.plan import TrimPlan
@@ -256,3 +256,49 @@ def test_a_change_of_the_queue_counts_as_one_of_its_replica_does(changed: str) -
     result = confirm_plan(planned(8), ROW, replica, [VITAL_ALICE], look, ORIGIN)
     assert target(result) is None
     assert message(result).endswith("are not what the state tables said: queue_agent_banned")
+
+
+NEAR, FAR = CrossClusterRef("hume", "//tmp/near"), CrossClusterRef("pythia", "//tmp/far")
+REPLICATED = replace(ROW, object_type="replicated_table")
+
+
+def confirmed_replica(modes: Mapping[CrossClusterRef, str], *aligned_with: CrossClusterRef) -> TrimPlan:
+    """A plan to trim the replica far away, while there are these replicas."""
+    replicas = {
+        f"1-2-3-{number}": {"cluster_name": ref.cluster, "replica_path": ref.path, "mode": mode}
+        for number, (ref, mode) in enumerate(modes.items())
+    }
+    look = FreshLook(
+        [REPLICATED],
+        {0: 20},
+        {ALICE: {0: 8}},
+        exports={},
+        mapping=MappingRow(QUEUE, None, REPLICATED.object_type, {"replicated_table_meta": {"replicas": replicas}}),
+        replica_rows=[replace(ROW, queue=FAR)],
+        tablet_ids=SAME_TABLETS,
+        aligned_with=aligned_with,
+    )
+    before = replace(planned(8), replica=FAR)
+    return confirm_plan(before, REPLICATED, replace(ROW, queue=FAR), [VITAL_ALICE], look, ORIGIN)
+
+
+def test_a_table_that_is_no_replica_any_more_is_left_alone() -> None:
+    assert target(confirmed_replica({NEAR: "sync", FAR: "async"}, NEAR)) == 8
+    result = confirmed_replica({NEAR: "sync"}, NEAR)
+    assert target(result) is None
+    assert "is no replica of queue" in message(result)
+
+
+def test_a_replica_is_left_alone_once_there_is_a_synchronous_one_it_was_not_compared_with() -> None:
+    other = CrossClusterRef("delphi", "//tmp/other")
+    result = confirmed_replica({NEAR: "sync", FAR: "sync", other: "sync"}, NEAR)
+    assert target(result) is None
+    assert f'was not compared with "{other}", which has just become synchronous' in message(result)
+    assert target(confirmed_replica({NEAR: "sync", FAR: "sync", other: "async"}, NEAR)) == 8
+
+
+@pytest.mark.parametrize("config", [{"enable": "yes"}, {"enable": True, "retained_rows": -1}])
+def test_a_policy_that_makes_no_sense_any_more_makes_a_plan_void(config: Mapping[str, Any]) -> None:
+    result = confirmed(planned(8), {ALICE: {0: 8}}, row=replace(ROW, auto_trim_config=config))
+    assert target(result) is None
+    assert message(result).endswith("are not what the state tables said: auto_trim_config")

@@ -167,3 +167,10 @@ def test_a_queue_that_can_not_be_read_says_so_for_all_replicas() -> None:
     assert result is not None
     assert result.error is not None
     assert [inner.message for inner in result.error.inner_errors] == ["lost"]
+
+
+def test_a_queue_without_replicas_has_nothing_to_trim() -> None:
+    trims = plan(mapping=replace(MAPPING, meta={"replicated_table_meta": {"replicas": {}}}))
+    assert trims.by_replica == {}
+    assert trims.error is not None
+    assert "has no replicas" in str(trims.error.to_map())

@@ -109,3 +109,29 @@ def test_between_a_moment_and_the_one_after_it_there_is_none(text: str, now: int
     begin = expression.preceding(end)
     assert begin <= now < end
     assert expression.following(begin) == end
+
+
+def test_the_last_day_of_a_week_is_sunday() -> None:
+    assert following("0 9 * * L") == "2024-06-02 09:00:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("1-2-3 * * * *", "can not be read"), ("0 0 * L *", "allowed only for day")]
+)
+def test_what_is_left_over_in_a_field_or_stands_in_another_one_is_refused(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        CronExpression.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0 0 18W 6 *", "2024-06-18"),  # a Tuesday
+        ("0 0 15W 6 *", "2024-06-14"),  # a Saturday
+        ("0 0 1W 6 *", "2024-06-03"),  # one on which the month begins
+        ("0 0 16W 6 *", "2024-06-17"),  # a Sunday
+        ("0 0 30W 6 *", "2024-06-28"),  # one on which the month ends
+    ],
+)
+def test_the_workday_nearest_to_a_day_is_in_the_same_month(text: str, expected: str) -> None:
+    assert following(text) == f"{expected} 00:00:00"

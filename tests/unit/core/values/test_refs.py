@@ -32,3 +32,9 @@ def test_references_look_as_those_of_the_other_agent() -> None:
 def test_other_text_is_no_reference(text: str) -> None:
     with pytest.raises(ValueError, match="not a reference"):
         CrossClusterRef.parse(text)
+
+
+def test_a_named_consumer_is_read_with_its_name_and_a_table_without() -> None:
+    text = r'<"cluster"="hume";"queue_consumer_name"="a\"b";>//tmp/c'
+    assert CrossClusterRef.parse(text) == CrossClusterRef("hume", "//tmp/c", 'a"b')
+    assert CrossClusterRef.parse("hume://tmp/c") == CrossClusterRef("hume", "//tmp/c")

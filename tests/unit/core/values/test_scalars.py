@@ -88,3 +88,8 @@ def test_what_is_no_boolean_is_a_value_error(value: Any) -> None:
 def test_booleans_and_their_words_are_read() -> None:
     values = [True, "true", "TRUE", yson.with_attributes(True, {"a": 1}), False, "false"]
     assert [read_boolean(value, "x") for value in values] == [True] * 4 + [False] * 2
+
+
+def test_unsigned_numbers_are_those_of_64_bits() -> None:
+    values = [0, 2**64 - 1, -1, 2**64, True, 1.0, "1", None]
+    assert [find_unsigned(value) for value in values] == [0, 2**64 - 1] + [None] * 6

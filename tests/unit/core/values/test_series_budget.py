@@ -32,3 +32,16 @@ def test_those_admitted_fit_and_who_was_there_first_stays(sizes: dict[int, int],
     assert sum(sizes[key] for key in admitted) <= limit
     assert list(admit(sizes, admitted, limit))[: len(admitted)] == list(admitted)
     assert all(sizes[key] > 0 for key in sizes.keys() - admitted.keys())
+
+
+def test_the_other_half_is_for_those_shown_before_as_long_as_they_are_bad_enough() -> None:
+    scored = [(10 - rank, f"{rank}") for rank in range(10)]
+    assert set(choose_worst(scored, {"6", "7", "8"}, 4)) == {"0", "1", "6", "7"}
+    assert set(choose_worst(scored, {"8"}, 4)) == {"0", "1", "2", "3"}
+    assert set(choose_worst(scored[:3], {"9"}, 4)) == {"0", "1", "2"}
+
+
+def test_what_does_not_fit_is_left_out_and_what_comes_after_it_may_fit() -> None:
+    sizes = {"a": 3, "b": 4, "c": 2}
+    assert list(admit(sizes, [], 5)) == ["a", "c"]
+    assert list(admit(sizes, ["c", "gone"], 5)) == ["c", "a"]
