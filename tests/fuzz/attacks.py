@@ -8,11 +8,13 @@ import random
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Final
 from urllib.parse import quote
 
 from tests.fuzz.odd_values import QUEUE, TABLE, as_json, fitting_value, odd_body, odd_format
 from yt_local.commands import COMMANDS
+from yt_local.proxy.http.compression import compressed
 from yt_wire import http, yson
 
 _TOKENS: Final = (
@@ -32,6 +34,8 @@ _TOKENS: Final = (
     b"Transfer-Encoding: chunked\r\n",
     b"Transfer-Encoding: chunked, identity\r\n",
     b"Content-Encoding: gzip\r\n",
+    b"Content-Encoding: z-zstd_3\r\n",
+    b"Accept-Encoding: br\r\n",
     b"Expect: 100-continue\r\n",
     b"Upgrade: websocket\r\nConnection: upgrade\r\n",
     b"Connection: keep-alive\r\n",
@@ -132,12 +136,18 @@ def bombs() -> Sequence[Attack]:
     return [
         Attack(
             f"{name} for {command}",
-            [_request(COMMANDS[command].method, command, parameters, body, {"Content-Encoding": "gzip"})],
+            [_request(COMMANDS[command].method, command, parameters, body, {"Content-Encoding": encoding})],
             True,
         )
-        for name, body in bodies.items()
+        for encoding, named in (("gzip", bodies), *map(_zeros, ("br", "zstd", "z-zstd_3", "z-brotli_6", "z-snappy")))
+        for name, body in named.items()
         for command in ("set", "insert_rows", "execute_batch")
     ]
+
+
+def _zeros(encoding: str) -> tuple[str, Mapping[str, bytes]]:
+    pieces = repeat(bytes(2**20), _BOMB_BYTES // 2**20)
+    return encoding, {f"zeros in {encoding}": b"".join(compressed(encoding, pieces))}
 
 
 def _deflate_zeros(size: int) -> bytes:
