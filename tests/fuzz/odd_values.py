@@ -154,10 +154,42 @@ def odd_format(choices: random.Random) -> Any:
     """For `input_format` or `output_format`."""
     if choices.random() < 0.05:
         return _value(choices)
-    name = choices.choices(("yson", "json", "dsv", "arrow"), (8, 8, 1, 1))[0]
+    name = choices.choices(("yson", "json", "web_json", "skiff", "dsv", "arrow"), (8, 8, 2, 2, 1, 1))[0]
     style = choices.choices(("text", "pretty", "binary", "nonsense", 5), (8, 4, 4, 1, 1))[0]
-    options = choices.choice(({}, {"format": style}, {"encode_utf8": choices.choice((True, False, "false"))}))
+    options: Any = choices.choice(({}, {"format": style}, {"encode_utf8": choices.choice((True, False, "false"))}))
+    if name == "web_json":
+        options = {choices.choice(_WEB_JSON_OPTIONS): choices.choice(("yql", 0, 10, -1, ["key", "data"], None))}
+    if name == "skiff":
+        options = {"table_skiff_schemas": [_layout(choices)]}
     return yson.with_attributes(name, options) if options else name
+
+
+_WEB_JSON_OPTIONS: Final = ("value_format", "field_weight_limit", "max_selected_column_count", "column_names")
+_WIRE_TYPES: Final = (
+    "nothing",
+    "boolean",
+    "int8",
+    "int64",
+    "uint64",
+    "double",
+    "string32",
+    "yson32",
+    "int128",
+    "float",
+)
+_COMPLEX_WIRE_TYPES: Final = ("tuple", "variant8", "variant16", "repeated_variant8", "repeated_variant16")
+_COLUMNS: Final = ("key", "data", "value", "$row_index", "$key_switch", "$sparse_columns", "$other_columns", "")
+
+
+def _layout(choices: random.Random, depth: int = 0) -> Any:
+    """A schema of skiff."""
+    if depth > 3 or choices.random() < 0.1:
+        return choices.choice(
+            ("$other", 5, {"wire_type": choices.choice(_WIRE_TYPES), "name": choices.choice(_COLUMNS)})
+        )
+    wire_type = "tuple" if depth == 0 else choices.choice((*_WIRE_TYPES, *_COMPLEX_WIRE_TYPES))
+    children = [_layout(choices, depth + 1) for _ in range(choices.choice((0, 1, 2, 3)))]
+    return {"wire_type": wire_type, "name": choices.choice(_COLUMNS), "children": children}
 
 
 def odd_body(choices: random.Random, command: Command, input_format: str) -> bytes:

@@ -64,14 +64,14 @@ def _simple(name: str, limits: YqlLimits, string_limit: int) -> Writer:
         case "null":
             return lambda text, value: text.value(None)
         case "boolean":
-            return lambda text, value: text.value(bool(value))
+            return lambda text, value: text.value(_checked(value, bool))
         case "double":
-            return lambda text, value: text.value(shortest(float(value)))
+            return lambda text, value: text.value(shortest(_checked(value, float)))
         case "string":
             return lambda text, value: _write_string(text, _string(value), min(limits.field - text.size, string_limit))
         case "any":
             return lambda text, value: _write_any(text, value, min(limits.field - text.size, string_limit))
-    return lambda text, value: text.value(str(int(value)))
+    return lambda text, value: text.value(str(int(_checked(value, int))))
 
 
 def _write_string(text: JsonText, data: bytes, limit: int) -> None:
@@ -180,6 +180,14 @@ def _items(value: Any, count: int | None = None) -> list[Any]:
     if not isinstance(value, list) or count not in (None, len(value)):
         raise YtError(f"YSON item type mismatch: expected a list, got {value!r}")
     return value
+
+
+def _checked(value: Any, kind: type[bool] | type[float] | type[int]) -> Any:
+    """What is inside of composites need not have been checked when it was written."""
+    plain = yson.plain(value)
+    if type(plain) not in (kind, yson.Uint64 if kind is int else kind):
+        raise YtError(f"YSON item type mismatch: expected {kind.__name__}, got {value!r}")
+    return plain
 
 
 def _string(value: Any) -> bytes:

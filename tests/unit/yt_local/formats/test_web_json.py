@@ -168,6 +168,17 @@ def test_no_more_is_written_than_limits_allow(type_v3: Any, value: Any, options:
     assert value_of(type_v3, value, **options) == text
 
 
+@pytest.mark.parametrize(
+    ("item", "value"),
+    [("int64", b"5"), ("int64", True), ("uint64", 0.5), ("double", 1), ("bool", 1), ("string", 1), ("int64", [b"5"])],
+)
+def test_what_is_inside_of_composites_need_not_fit(item: str, value: Any) -> None:
+    with pytest.raises(YtError, match="item type mismatch"):
+        value_of({"type_name": "list", "item": item}, [value])
+    with pytest.raises(YtError, match="item type mismatch"):
+        value_of({"type_name": "list", "item": item}, value)
+
+
 def test_the_first_columns_are_shown_or_those_asked_for() -> None:
     rows = [{b"b": 1}, {b"a": 1, b"b": 2, b"c": 3}]
     shown = json.loads(written(rows, max_selected_column_count=2))
