@@ -96,8 +96,7 @@ def find_destination_error(path: str, object_id: str, directory: str, destinatio
         return f'Attribute "{DESTINATION}" of {directory} is missing: it must name the queue to be exported there'
     configured = NULL_ID
     if isinstance(destination.config, Mapping):
-        named = destination.config.get("originating_queue_id", NULL_ID)
-        configured = named if isinstance(named, str) else repr(named)
+        configured = str(destination.config.get("originating_queue_id", NULL_ID))
     if configured == object_id:
         return None
     return (
