@@ -63,8 +63,8 @@ def make_board() -> tuple[Board, list[QueueSnapshot], list[ConsumerSnapshot]]:
         view = QueueView(partitions, True, True, START)
         queues.append(QueueSnapshot(QueueRow(ref), Role.LEADING, 1, START, view, registrations=registrations))
         for registration in registrations:
-            standing = ConsumerQueueView([reading(999_500, 0) for _ in range(PARTITIONS)], START)
-            content = ConsumerView({ref: standing})
+            position = ConsumerQueueView([reading(999_500, 0) for _ in range(PARTITIONS)], START)
+            content = ConsumerView({ref: position})
             row = ConsumerRow(registration.consumer)
             consumers.append(ConsumerSnapshot(row, Role.LEADING, 1, START, content, registrations=[registration]))
     return board, queues, consumers

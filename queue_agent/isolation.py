@@ -27,7 +27,7 @@ Place = Literal[
     "dynamic_config",
     "exports",
     "fleet",
-    "glances",
+    "polls",
     "history",
     "metrics",
     "orchid",

@@ -46,7 +46,7 @@ class NoOtherAgents:
 class ClustersAreBelieved:
     """`ports.ConnectionGuard` that asks no cluster."""
 
-    def find_doubt(self, clusters: Collection[str], origin: Origin) -> None:
+    def find_mismatch(self, clusters: Collection[str], origin: Origin) -> None:
         return
 
 

@@ -52,9 +52,9 @@ async def check_tables(patient: Patient) -> Sequence[Finding]:
         detail = f"{', '.join(unmounted)} can not be read: not mounted"
         return [Finding(subject, "tables", Grade.FAILURE, detail, commands)]
     for table in elsewhere.values():
-        trouble = await _find_trouble(patient, table)
-        if trouble is not None:
-            return [trouble]
+        problem = await _find_problem(patient, table)
+        if problem is not None:
+            return [problem]
     if version is not None and version > LATEST_VERSION:
         detail = f"version {version} is newer than {LATEST_VERSION}, the newest this agent knows"
         return [Finding(subject, "tables", Grade.WARNING, detail, "is there a newer version of this agent?")]
@@ -82,7 +82,7 @@ def _tables_elsewhere(state: StateConfig) -> Mapping[str, CrossClusterRef]:
     }
 
 
-async def _find_trouble(patient: Patient, table: CrossClusterRef) -> Finding | None:
+async def _find_problem(patient: Patient, table: CrossClusterRef) -> Finding | None:
     subject = f"state {table}"
     try:
         tablet_state = str(await patient.clusters[table.cluster].get(f"{table.path}/@tablet_state"))

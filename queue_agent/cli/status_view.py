@@ -22,7 +22,7 @@ from queue_agent.cli.statuses import (
 
 _GOOD: Final = "green"
 _BAD: Final = "red"
-_DOUBTFUL: Final = "yellow"
+_UNCERTAIN: Final = "yellow"
 _QUIET: Final = "dim"
 _UNTOUCHED: Final = "1970-"
 
@@ -32,7 +32,7 @@ _COLUMNS_OF_FILES: Final = 400
 _VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
     "up_to_date": ("up to date", _GOOD),
     "reading": ("reading", _GOOD),
-    "not_started": ("not started", _DOUBTFUL),
+    "not_started": ("not started", _UNCERTAIN),
     "stopped": ("stopped", _BAD),
     "ahead": ("ahead", _BAD),
     "expired": ("rows lost", _BAD),
@@ -84,17 +84,17 @@ def view_queue(document: Document, now: datetime) -> RenderableType:
 
 
 def view_consumer(document: Document, now: datetime) -> RenderableType:
-    """One consumer with its standing in every partition of its queues."""
+    """One consumer with its position in every partition of its queues."""
     status, partitions = document["status"], document["partitions"] or {}
     parts: list[RenderableType] = [_head("consumer", document, now), *_errors(status.get("error"))]
     vital = {one["queue"]: one["vital"] for one in status.get("registrations", ())}
     if not vital and "error" not in status:
-        parts.append(Text("registered with no queue", _DOUBTFUL))
-    for queue, standing in status.get("queues", {}).items():
+        parts.append(Text("registered with no queue", _UNCERTAIN))
+    for queue, position in status.get("queues", {}).items():
         parts += [Text(), Text(f"{queue}{'  vital' if vital.get(queue) else ''}", "bold")]
-        parts += _errors(standing.get("error"))
-        if "read_row_count_rate" in standing:
-            parts.append(_rates("read", standing["read_row_count_rate"], standing["read_data_weight_rate"]))
+        parts += _errors(position.get("error"))
+        if "read_row_count_rate" in position:
+            parts.append(_rates("read", position["read_row_count_rate"], position["read_data_weight_rate"]))
         if partitions.get(queue):
             parts.append(_consumer_partitions(partitions[queue], now))
     return Group(*parts)
@@ -157,10 +157,10 @@ def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
         "consumer", "queue", *numbers, "state", numbers=numbers, whole=("state",), expendable=("read", "last read")
     )
     for consumer in consumers:
-        standings = consumer["overview"] or ()
-        if not standings:
+        positions = consumer["overview"] or ()
+        if not positions:
             table.add(name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
-        for index, one in enumerate(standings):
+        for index, one in enumerate(positions):
             word, style = _VERDICTS[one["verdict"]]
             failed = one.get("failed_partition_count")
             table.add(
@@ -170,7 +170,7 @@ def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
                 words.duration(one.get("processing_lag")),
                 words.rate(one.get("read_row_count_rate")),
                 words.age(one["last_consume_time"], now) if "last_consume_time" in one else words.UNKNOWN,
-                Text(f"{word}, not all read", _DOUBTFUL) if failed and style == _GOOD else Text(word, style),
+                Text(f"{word}, not all read", _UNCERTAIN) if failed and style == _GOOD else Text(word, style),
             )
     return table
 
@@ -180,7 +180,7 @@ def _state(one: Document, problems: Sequence[str]) -> Text:
         return Text("error", _BAD)
     if one["pass_index"] == 0:
         return Text("not looked at yet", _QUIET)
-    return Text("see below", _DOUBTFUL) if problems else Text("fine", _GOOD)
+    return Text("see below", _UNCERTAIN) if problems else Text("fine", _GOOD)
 
 
 def _problems(overview: Overview) -> Iterator[Text]:

@@ -103,7 +103,7 @@ def queue_problems(queue: Document) -> list[str]:
     failed, failing = figures.get("failed_partition_count", 0), figures.get("failing_consumer_count", 0)
     return [
         *([f"{failed} of {figures['partition_count']} partitions can not be read"] if failed else []),
-        *([f"{failing} of {figures['consumer_count']} consumers are in trouble"] if failing else []),
+        *([f"{failing} of {figures['consumer_count']} consumers are in problem"] if failing else []),
         *(f"alert {alert}" for alert in figures.get("alerts", ())),
     ]
 
@@ -113,20 +113,20 @@ def consumer_problems(consumer: Document) -> list[str]:
     if consumer["error"] is not None:
         return [innermost(consumer["error"])]
     return [
-        f"{standing['queue']}: {problem}"
-        for standing in consumer["overview"] or ()
-        for problem in standing_problems(standing)
+        f"{position['queue']}: {problem}"
+        for position in consumer["overview"] or ()
+        for problem in position_problems(position)
     ]
 
 
-def standing_problems(standing: Document) -> list[str]:
+def position_problems(position: Document) -> list[str]:
     """What is wrong with a consumer in one of its queues."""
-    if standing["error"] is not None:
-        return [innermost(standing["error"])]
-    failed = standing.get("failed_partition_count", 0)
+    if position["error"] is not None:
+        return [innermost(position["error"])]
+    failed = position.get("failed_partition_count", 0)
     return [
-        *([str(standing["reason"] or standing["verdict"])] if standing["verdict"] not in _FINE else []),
-        *([f"{failed} of {standing['partition_count']} partitions can not be read"] if failed else []),
+        *([str(position["reason"] or position["verdict"])] if position["verdict"] not in _FINE else []),
+        *([f"{failed} of {position['partition_count']} partitions can not be read"] if failed else []),
     ]
 
 

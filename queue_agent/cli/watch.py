@@ -72,11 +72,11 @@ async def watch(
     seen: RenderableType = Text()
     with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
         while True:
-            trouble = ""
+            problem = ""
             try:
                 seen = await look()
             except CommandError as error:
-                trouble = str(error)
+                problem = str(error)
             head = Text(f"{now().astimezone():%H:%M:%S}  every {interval:g} s, Ctrl-C ends  ", "dim")
-            live.update(Group(head.append(trouble, "not dim red"), Text(), seen), refresh=True)
+            live.update(Group(head.append(problem, "not dim red"), Text(), seen), refresh=True)
             await asyncio.sleep(interval)

@@ -37,7 +37,7 @@ OVERVIEW: Final = Dashboard(
                     "Consumers that are led.",
                 ),
                 _stat(
-                    "Queues in trouble",
+                    "Queues in problem",
                     f"count(queue_agent_queue_readable{{{ALL}}} == 0"
                     f' or max by (cluster, {QUEUE_BY}) (queue_agent_queue_partitions{{{ALL},state="error"}}) > 0)'
                     " or vector(0)",

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from queue_agent.core.trimming.ages import RowFound
 from queue_agent.core.values.observed import (
     ConsumerOffset,
-    Glance,
     ObjectRevisions,
+    Poll,
     TableDescription,
     TabletInfo,
     Watch,
@@ -36,18 +36,18 @@ class Cluster(Protocol):
         """Those of the attributes that the object has."""
         ...
 
-    async def glance(self, watch: Watch) -> Glance:
+    async def poll(self, watch: Watch) -> Poll:
         """Ask cheaply whether something has happened to a table, or in the tablets it is known to have.
 
         The facts are not younger than what the other methods answer afterwards.
         """
         ...
 
-    async def glance_all(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError]:
-        """Glance at up to a hundred tables by one request, which nothing else travels in.
+    async def poll_all(self, watches: Sequence[Watch]) -> Sequence[Poll | ClusterError]:
+        """Poll up to a hundred tables by one request, which nothing else travels in.
 
         Returns:
-            In order of the tables what `glance` would return or raise.
+            In order of the tables what `poll` would return or raise.
         """
         ...
 

@@ -36,7 +36,7 @@ class LeadershipGuard(Protocol):
 class ConnectionGuard(Protocol):
     """Tells whether clusters agree with the configuration about their names and the table of registrations."""
 
-    def find_doubt(self, clusters: Collection[str], origin: Origin) -> ErrorInfo | None:
+    def find_mismatch(self, clusters: Collection[str], origin: Origin) -> ErrorInfo | None:
         """Reason why not all vital consumers of a queue may be known here; None: they are.
 
         Args:

@@ -61,7 +61,7 @@ def collect_report(samples: DataFrame, period: Period) -> ReportData:
             consumers=consumers,
             queues=queues,
             retention=_rows(tables.retention_table(samples)),
-            trouble=_rows(tables.trouble_table(samples)),
+            problem=_rows(tables.problem_table(samples)),
             times=times,
             curves=build_curves(consumers, points, times),
             queue_labels=label_queues(queues),
@@ -80,7 +80,7 @@ def write_report(data: ReportData, directory: Path, title: str, made_at: datetim
         ("consumers", data.consumers),
         ("queues", data.queues),
         ("retention", data.retention),
-        ("errors", data.trouble),
+        ("errors", data.problem),
     ):
         _write_csv(directory / f"{name}.csv", rows)
     page = directory / PAGE_NAME

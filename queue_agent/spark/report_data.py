@@ -37,7 +37,7 @@ class ReportData:
     consumers: Sequence[Row] = ()
     queues: Sequence[Row] = ()
     retention: Sequence[Row] = ()
-    trouble: Sequence[Row] = ()
+    problem: Sequence[Row] = ()
     times: Sequence[datetime] = ()
     """Begin of every bucket of the curves."""
 
@@ -49,7 +49,7 @@ class ReportData:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.consumers or self.queues or self.trouble)
+        return not (self.consumers or self.queues or self.problem)
 
 
 def bucket_for(period: timedelta) -> timedelta:

@@ -101,7 +101,7 @@ _RETENTION: Final = (
     _count("partitions", "partition_count"),
     _share("of the time", "share"),
 )
-_TROUBLE: Final = (
+_PROBLEMS: Final = (
     _Column(
         "object",
         lambda row: f"{row['cluster']}:{row['queue']}" if row["queue"] else row["consumer"] or "the agent",
@@ -157,7 +157,7 @@ def _page(data: ReportData, plots: Mapping[str, bytes], title: str, made_at: dat
             data.retention,
             [plots.get("retention")],
         )
-        yield from _section("Errors and alerts", "Those that lasted longest first.", _TROUBLE, data.trouble, [])
+        yield from _section("Errors and alerts", "Those that lasted longest first.", _PROBLEMS, data.problem, [])
     yield f'<p class="note">Made at {made_at:%Y-%m-%d %H:%M} UTC.</p></body></html>'
 
 

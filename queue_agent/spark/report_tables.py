@@ -139,7 +139,7 @@ def retention_table(samples: DataFrame) -> DataFrame:
     )
 
 
-def trouble_table(samples: DataFrame) -> DataFrame:
+def problem_table(samples: DataFrame) -> DataFrame:
     """Errors and alerts, those that lasted longest first.
 
     Args:

@@ -35,7 +35,7 @@ from queue_agent.core.queues.queue_snapshots import (
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot, QueueView, Role, SubSnapshot
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration, StateRows
 from queue_agent.core.values.error_info import Origin
-from queue_agent.core.values.observed import Glance, Watch
+from queue_agent.core.values.observed import Poll, Watch
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 from queue_agent.ports.passes import PassScope
@@ -158,16 +158,16 @@ class World:
     async def do_passes(self) -> None:
         """A pass of every object, change-driven and in full, and whether they are the same."""
         self.pass_index += 1
-        glances = await self.look(self.queues)
+        polls = await self.look(self.queues)
         for queue in QUEUES:
             previous = forget_queue(self.board.all_queues[queue])
-            await self.do_pass(self.queues[queue], glances.get(queue))
+            await self.do_pass(self.queues[queue], polls.get(queue))
             full_queue = self.full_queues[queue] = await self.look_at_queue(previous)
             assert_same_queue(self.board.all_queues[queue], full_queue, self.clock.time)
-        glances = await self.look(self.consumers)
+        polls = await self.look(self.consumers)
         for consumer in CONSUMERS:
             before = forget_consumer(self.board.all_consumers[consumer])
-            await self.do_pass(self.consumers[consumer], glances.get(consumer))
+            await self.do_pass(self.consumers[consumer], polls.get(consumer))
             full_consumer = await self.look_at_consumer(before)
             assert_same_consumer(self.board.all_consumers[consumer], full_consumer, self.clock.time)
 
@@ -177,10 +177,10 @@ class World:
             ref: controller.find_watch() for ref, controller in controllers.items() if self.random.random() < 0.8
         }
         asked = {ref: watch for ref, watch in watches.items() if watch is not None}
-        return dict(zip(asked, await self.adapter.glance_all([*asked.values()]), strict=True)) if asked else {}
+        return dict(zip(asked, await self.adapter.poll_all([*asked.values()]), strict=True)) if asked else {}
 
     async def do_pass(self, controller: Controller, answer: FirstAnswer) -> None:
-        if isinstance(answer, Glance) and controller.pass_quietly(self.pass_index, answer, self.clock.now()):
+        if isinstance(answer, Poll) and controller.pass_quietly(self.pass_index, answer, self.clock.now()):
             self.quiet_passes += 1
         else:
             await controller.do_pass(self.pass_index, answer)
@@ -199,7 +199,7 @@ class World:
     async def observe(self, row: QueueRow, previous: QueueSnapshot, origin: Origin) -> QueueObservation:
         path = row.queue.path
         try:
-            await self.adapter.glance(Watch(path))
+            await self.adapter.poll(Watch(path))
             table = await self.adapter.get_table(path)
         except ClusterError as error:
             return QueueObservation(origin.cluster_error(error))
@@ -218,20 +218,20 @@ class World:
         """A whole pass from scratch, with the queues as seen from scratch."""
         now, origin = self.clock.now(), self.origins.make(self.clock.now())
         registrations = self.board.registrations_of_consumer(previous.ref)
-        standings: dict[CrossClusterRef, SubSnapshot] = {}
+        positions: dict[CrossClusterRef, SubSnapshot] = {}
         for queue in sorted({one.queue for one in registrations}):
             try:
-                standings[queue] = await self.compare(previous, queue, origin)
+                positions[queue] = await self.compare(previous, queue, origin)
             except ClusterError as error:
-                standings[queue] = origin.cluster_error(error)
-        return build_consumer_snapshot(previous, previous.row, registrations, now, standings)
+                positions[queue] = origin.cluster_error(error)
+        return build_consumer_snapshot(previous, previous.row, registrations, now, positions)
 
     async def compare(self, previous: ConsumerSnapshot, queue: CrossClusterRef, origin: Origin) -> SubSnapshot:
         view = find_view_of_queue(queue, self.full_queues[queue], origin)
         if not isinstance(view, QueueView):
             return view
         old = None if previous.view is None else previous.view.queues.get(queue)
-        await self.adapter.glance(Watch(previous.ref.path))
+        await self.adapter.poll(Watch(previous.ref.path))
         partition_counts = {queue: len(view.partitions)}
         offsets = (await self.adapter.read_consumer_offsets(previous.ref.path, partition_counts, with_meta=True))[queue]
         rows = rows_to_read(old, view, offsets)

@@ -36,7 +36,7 @@ QUEUE_SCHEMA: Final = [{"name": "data", "type": "string"}, {"name": "$timestamp"
 ADDRESS: Final = "agent-1:9030"
 
 
-class StandingClock:
+class StoppedClock:
     """`ports.Clock` that stands still."""
 
     def now(self) -> datetime:
@@ -67,7 +67,7 @@ class World:
     ) -> None:
         self.pythia, self.hume = clusters["pythia"], clusters["hume"]
         self.clusters: dict[str, Cluster] = dict(clusters)
-        clock, passes = StandingClock(), Passes()
+        clock, passes = StoppedClock(), Passes()
         self.origins = Origins(Process("agent-1", 481, 7), "Control:0", random.Random(1))
         self.store = StateTables(self.pythia, root, registrations)
         self.board = Board("agent-1", clock)

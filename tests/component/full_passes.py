@@ -34,20 +34,20 @@ def forget_consumer(snapshot: ConsumerSnapshot) -> ConsumerSnapshot:
     if snapshot.view is None:
         return snapshot
     return replace(
-        snapshot, content=ConsumerView({ref: forget(standing) for ref, standing in snapshot.view.queues.items()})
+        snapshot, content=ConsumerView({ref: forget(position) for ref, position in snapshot.view.queues.items()})
     )
 
 
-def forget(standing: SubSnapshot) -> SubSnapshot:
-    if not isinstance(standing, ConsumerQueueView):
-        return standing
+def forget(position: SubSnapshot) -> SubSnapshot:
+    if not isinstance(position, ConsumerQueueView):
+        return position
     partitions = [
-        replace(one, counters=standing.counters_of(one), queue_row_values=QueueRowValues("", -1))
+        replace(one, counters=position.counters_of(one), queue_row_values=QueueRowValues("", -1))
         if isinstance(one, ConsumerPartition)
         else one
-        for one in standing.partitions
+        for one in position.partitions
     ]
-    return ConsumerQueueView(partitions, standing.seen_at)
+    return ConsumerQueueView(partitions, position.seen_at)
 
 
 def assert_same_queue(cheap: QueueSnapshot, full: QueueSnapshot, now: datetime) -> None:

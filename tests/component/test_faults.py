@@ -100,7 +100,7 @@ def queues_in_error(consumer: Any) -> set[str] | None:
     """Queues for which a consumer tells an error; None if it is in error itself."""
     if consumer["error"] is not None:
         return None
-    return {queue for queue, standing in consumer["status"]["queues"].items() if "error" in standing}
+    return {queue for queue, position in consumer["status"]["queues"].items() if "error" in position}
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -35,7 +35,7 @@ PLACES: Final[Mapping[str, tuple[Place, Any, str]]] = {
     "error": ("agent", agent, "find_queue_row_error"),
     "controller": ("fleet", wiring, "QueueController"),
     "watch": ("rounds", QueueController, "find_watch"),
-    "glance": ("glances", yt_cluster, "glance"),
+    "poll": ("polls", yt_cluster, "poll"),
     "quiet": ("rounds", QueueController, "pass_quietly"),
     "pass": ("pass", QueueController, "do_pass"),
     "finished": ("rounds", QueueController, "pass_finished"),

@@ -151,10 +151,10 @@ async def test_what_old_state_tables_can_not_say_protects_a_queue_all_the_same(w
     state = {"cluster": "hume", "root": OLD_STATE, "consumer_registration_table_path": REGISTRATIONS}
     agent = await world.start(queue_agent=TRIMS, state=state)
 
-    async def doubt() -> Any:
+    async def reason() -> Any:
         return (await constraint(agent, "error"))["constraint"]["message"]
 
-    await eventually(doubt, lambda message: attribute in message)
+    await eventually(reason, lambda message: attribute in message)
     assert await world.rows_there() == (0, 10)
     await world.user.run("remove", path=f"{QUEUE}/@{attribute}")
     await eventually(world.rows_there, lambda rows: rows == (4, 10))

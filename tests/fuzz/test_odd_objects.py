@@ -16,7 +16,12 @@ from typing import Final
 import pytest
 
 from queue_agent.controllers.state.connections import parse_connection
-from queue_agent.core.state.connections import TABLE_ATTRIBUTES, TableFacts, find_name_doubt, find_registrations_doubt
+from queue_agent.core.state.connections import (
+    TABLE_ATTRIBUTES,
+    TableFacts,
+    find_name_mismatch,
+    find_registrations_mismatch,
+)
 from queue_agent.core.state.schema import INDEX_TABLE
 from queue_agent.core.values.refs import CrossClusterRef
 from tests.fuzz import odd_objects as odd
@@ -164,8 +169,8 @@ def test_what_a_cluster_says_of_itself_is_read_whatever_it_is() -> None:
             }
             facts = TableFacts.parse({name: odd.odd_value(choices) for name in TABLE_ATTRIBUTES})
             for name, one in said.items():
-                find_name_doubt(name, one)
-                find_registrations_doubt(name, REGISTRATIONS, one, {REGISTRATIONS: facts})
+                find_name_mismatch(name, one)
+                find_registrations_mismatch(name, REGISTRATIONS, one, {REGISTRATIONS: facts})
         except Exception as error:
             raise AssertionError(f"seed {seed}: {error!r}") from error
         index += 1

@@ -173,7 +173,7 @@ def test_a_report_tells_who_is_behind_who_is_busy_and_who_pins_what(samples: Dat
     assert (held["constraint"], held["subject"], held["held_rows_last"]) == ("vital_consumer", READER, 60 * 34)
     assert (after["constraint"], after["subject"], after["held_rows_max"]) == ("retained_rows", None, 10)
     assert [held["share"], after["share"]] == [pytest.approx(7 / 28), pytest.approx(1 / 28)]
-    assert [(row["queue"], row["alert"], row["error"], row["minutes"]) for row in data.trouble] == [
+    assert [(row["queue"], row["alert"], row["error"], row["minutes"]) for row in data.problem] == [
         (None, "failed", ERROR, 5),
         ("//home/broken", None, ERROR, 5),
     ]

@@ -10,8 +10,8 @@ from queue_agent.core.trimming.ages import RowFound
 from queue_agent.core.values.observed import (
     ColumnDescription,
     ConsumerOffset,
-    Glance,
     ObjectRevisions,
+    Poll,
     TableDescription,
     TableFacts,
     TabletDescription,
@@ -66,21 +66,21 @@ class TruthCluster:
         self._wire.answered()
         return {name: value for name, value in found.items() if name in names}
 
-    async def glance(self, watch: Watch) -> Glance:
+    async def poll(self, watch: Watch) -> Poll:
         self._wire.ask()
         consumer = CrossClusterRef(self.name, watch.path)
         if consumer in CONSUMERS:
             written = TabletInfo(0, 0, self._history.offset_writes[consumer])
             self._wire.answered()
-            return Glance(TableFacts("c-0-0-1", 1, {"mounted": 1}), {0: written} if watch.tablet_count else None)
+            return Poll(TableFacts("c-0-0-1", 1, {"mounted": 1}), {0: written} if watch.tablet_count else None)
         table = self._table(watch.path)
         facts = TableFacts(table.object_id, table.revision, Counter({"mounted": len(table.tablets)}))
         infos = _infos(table, range(watch.tablet_count)) if watch.tablet_count <= len(table.tablets) else None
         self._wire.answered()
-        return Glance(facts, infos)
+        return Poll(facts, infos)
 
-    async def glance_all(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError]:
-        return [await self.glance(watch) for watch in watches]
+    async def poll_all(self, watches: Sequence[Watch]) -> Sequence[Poll | ClusterError]:
+        return [await self.poll(watch) for watch in watches]
 
     async def get_table(self, path: str) -> TableDescription:
         self._wire.ask()

@@ -10,8 +10,8 @@ from typing import Any, Final
 from queue_agent.adapters.cluster.light_commands import LightCommand, Outcome, output_of
 from queue_agent.core.values.observed import (
     ColumnDescription,
-    Glance,
     ObjectRevisions,
+    Poll,
     TableFacts,
     TabletDescription,
     TabletInfo,
@@ -79,14 +79,14 @@ def tablet_infos(
 
 
 @lru_cache(maxsize=_REMEMBERED_COMMANDS)
-def glance_commands(path: str, tablet_count: int) -> Sequence[LightCommand]:
-    """Answered by what `glance` takes; kept, because it is these that are sent in every pass of every object."""
+def poll_commands(path: str, tablet_count: int) -> Sequence[LightCommand]:
+    """Answered by what `poll` takes; kept, because it is these that are sent in every pass of every object."""
     facts = LightCommand.of("get", f"{path}/@", attributes=_FACTS)
     return (facts, tablet_infos_command(path, range(tablet_count))) if tablet_count else (facts,)
 
 
-def glance(cluster: str, watch: Watch, outcomes: Sequence[Outcome], digest: bytes | None = None) -> Glance:
-    """What the outcomes of `glance_commands` say.
+def poll(cluster: str, watch: Watch, outcomes: Sequence[Outcome], digest: bytes | None = None) -> Poll:
+    """What the outcomes of `poll_commands` say.
 
     Args:
         cluster: its name, for messages.
@@ -107,7 +107,7 @@ def glance(cluster: str, watch: Watch, outcomes: Sequence[Outcome], digest: byte
             if isinstance(outcome, Exception)
             else tablet_infos(cluster, watch.path, range(watch.tablet_count), outcome)
         )
-    return Glance(
+    return Poll(
         TableFacts(
             object_id=str(attributes["id"]),
             attribute_revision=int(attributes["attribute_revision"]),

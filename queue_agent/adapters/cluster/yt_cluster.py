@@ -14,9 +14,9 @@ from queue_agent.adapters.cluster.consumer_offsets import OffsetsQuestion, Offse
 from queue_agent.adapters.cluster.light_commands import LightCommand, LightCommands, output_of
 from queue_agent.adapters.cluster.observations import (
     column_descriptions,
-    glance,
-    glance_commands,
     object_revisions,
+    poll,
+    poll_commands,
     tablet_descriptions,
     tablet_infos,
     tablet_infos_command,
@@ -29,8 +29,8 @@ from queue_agent.core.trimming.ages import RowFound
 from queue_agent.core.values.observed import (
     ColumnDescription,
     ConsumerOffset,
-    Glance,
     ObjectRevisions,
+    Poll,
     TableDescription,
     TabletInfo,
     Watch,
@@ -136,32 +136,31 @@ class YtCluster(YtTables):
         result: Mapping[str, Any] = answer["value"]
         return result
 
-    async def glance(self, watch: Watch) -> Glance:
+    async def poll(self, watch: Watch) -> Poll:
         """Ask cheaply whether something has happened to a table, or in its tablets; see the port."""
-        outcomes = await self._light.run_all(glance_commands(watch.path, watch.tablet_count))
-        return glance(self._name, watch, outcomes)
+        outcomes = await self._light.run_all(poll_commands(watch.path, watch.tablet_count))
+        return poll(self._name, watch, outcomes)
 
-    async def glance_all(self, watches: Sequence[Watch]) -> list[Glance | ClusterError]:
-        """Glance at many tables by one request of their own; see the port."""
+    async def poll_all(self, watches: Sequence[Watch]) -> list[Poll | ClusterError]:
+        """Poll many tables by one request of their own; see the port."""
         answers = await self._light.run_changed(
-            [glance_commands(watch.path, watch.tablet_count) for watch in watches],
+            [poll_commands(watch.path, watch.tablet_count) for watch in watches],
             [None if watch.last is None else watch.last.digest for watch in watches],
         )
         return [
-            self._find_glance(watch, digest, outcomes)
-            for watch, (digest, outcomes) in zip(watches, answers, strict=True)
+            self._find_poll(watch, digest, outcomes) for watch, (digest, outcomes) in zip(watches, answers, strict=True)
         ]
 
-    def _find_glance(self, watch: Watch, digest: bytes | None, outcomes: Sequence[Any] | None) -> Glance | ClusterError:
+    def _find_poll(self, watch: Watch, digest: bytes | None, outcomes: Sequence[Any] | None) -> Poll | ClusterError:
         if outcomes is None and watch.last is not None:
             return watch.last
         assert outcomes is not None, "only what is known can be unchanged"
         try:
-            return glance(self._name, watch, outcomes, digest)
+            return poll(self._name, watch, outcomes, digest)
         except ClusterError as error:
             return error
         except Exception as error:  # noqa: BLE001 - contained: the other tables of the request have their answers
-            return contain("glances", f"{watch.path} on cluster {self._name}", error)
+            return contain("polls", f"{watch.path} on cluster {self._name}", error)
 
     async def get_table(self, path: str) -> TableDescription:
         """Schema and tablets, with the address of each tablet's cell."""

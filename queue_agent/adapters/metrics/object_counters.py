@@ -55,13 +55,13 @@ class ObjectCounters:
         if snapshot.view is None:
             return
         for registration in snapshot.registrations:
-            standing = snapshot.view.queues.get(registration.queue)
-            if not isinstance(standing, ConsumerQueueView):
+            position = snapshot.view.queues.get(registration.queue)
+            if not isinstance(position, ConsumerQueueView):
                 continue
             known = pairs.get(registration.queue)
-            if known is None or known[0] is not standing.partitions or known[1] != registration:
+            if known is None or known[0] is not position.partitions or known[1] != registration:
                 growth = NO_CONSUMER_GROWTH if known is None else known[2]
-                pairs[registration.queue] = standing.partitions, registration, growth.after(standing, registration)
+                pairs[registration.queue] = position.partitions, registration, growth.after(position, registration)
 
     def objects_kept(self, queues: Container[CrossClusterRef], consumers: Container[CrossClusterRef]) -> None:
         """See `ports.SnapshotObserver`."""

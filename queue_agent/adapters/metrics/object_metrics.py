@@ -223,19 +223,19 @@ def pair_series(
 ) -> ObjectSeries:
     """The series of a consumer led here, of one of its queues; what can not be looked at has no gauges."""
     page = _Object({**consumer_labels(snapshot), **queue_labels(registration.queue, queue)}, choice)
-    standing = find_standing(snapshot, registration)
+    position = find_position(snapshot, registration)
     page.add(f"{_OWN_CONSUMER}_vital", int(registration.vital))
-    page.add(f"{_OWN_CONSUMER}_registration_ok", int(isinstance(standing, ConsumerQueueView)))
+    page.add(f"{_OWN_CONSUMER}_registration_ok", int(isinstance(position, ConsumerQueueView)))
     page.add_growth(f"{_CONSUMER}_rows_consumed", f"{_OWN_CONSUMER}_rows_read_total", growth.rows_consumed)
     page.add_growth(
         f"{_CONSUMER}_data_weight_consumed", f"{_OWN_CONSUMER}_read_bytes_total", growth.data_weight_consumed
     )
-    if isinstance(standing, ConsumerQueueView):
-        _add_standing(page, standing, registration, None if queue is None else queue.view)
+    if isinstance(position, ConsumerQueueView):
+        _add_position(page, position, registration, None if queue is None else queue.view)
     return page.series
 
 
-def find_standing(snapshot: ConsumerSnapshot, registration: Registration) -> SubSnapshot | None:
+def find_position(snapshot: ConsumerSnapshot, registration: Registration) -> SubSnapshot | None:
     """What the latest pass of a consumer saw of one of its queues; None: it could not look at anything."""
     return None if snapshot.view is None else snapshot.view.queues.get(registration.queue)
 
@@ -246,12 +246,12 @@ def lag_seconds(partition: ConsumerPartition, seen_at: datetime) -> float | None
     return None if lag is None else lag.total_seconds()
 
 
-def _add_standing(
-    page: _Object, standing: ConsumerQueueView, registration: Registration, queue: QueueView | None
+def _add_position(
+    page: _Object, position: ConsumerQueueView, registration: Registration, queue: QueueView | None
 ) -> None:
-    known = registered_partitions(standing, registration)
+    known = registered_partitions(position, registration)
     dispositions = Counter(partition.disposition.value for partition in known.values())
-    dispositions["error"] = _registered_count(standing, registration) - len(known)
+    dispositions["error"] = _registered_count(position, registration) - len(known)
     for disposition, number in dispositions.items():
         if number:
             page.add(f"{_OWN_CONSUMER}_partitions", number, disposition=disposition)
@@ -260,7 +260,7 @@ def _add_standing(
     offsets = {index: partition.next_row_index for index, partition in known.items()}
     unread = {index: partition.unread_row_count for index, partition in known.items()}
     weights = _known({index: partition.unread_data_weight for index, partition in known.items()})
-    lags = _known({index: lag_seconds(partition, standing.seen_at) for index, partition in known.items()})
+    lags = _known({index: lag_seconds(partition, position.seen_at) for index, partition in known.items()})
     page.add_compatible(f"{_CONSUMER}_offset_max", offsets, max(offsets.values()))
     page.add_aggregates(f"{_CONSUMER}_lag_rows", unread)
     page.add_aggregates(f"{_CONSUMER}_lag_data_weight", weights)
@@ -302,8 +302,8 @@ def _add_losses(
         page.add(f"{_OWN_CONSUMER}_headroom_rows", headroom)
 
 
-def _registered_count(standing: ConsumerQueueView, registration: Registration) -> int:
-    count = len(standing.partitions)
+def _registered_count(position: ConsumerQueueView, registration: Registration) -> int:
+    count = len(position.partitions)
     chosen = registration.partitions
     return len({index for index in chosen if index < count}) if chosen else count
 

@@ -15,7 +15,7 @@ from queue_agent.adapters.metrics.object_metrics import (
     Choice,
     ObjectSeries,
     consumer_labels,
-    find_standing,
+    find_position,
     lag_seconds,
     pair_series,
     queue_series,
@@ -162,8 +162,8 @@ class ObjectPage:
         key: ObjectKey = pair
         queue = objects.all_queues.get(registration.queue)
         view = None if queue is None else queue.view
-        standing = find_standing(snapshot, registration)
-        found = standing if isinstance(standing, ConsumerQueueView) else None
+        position = find_position(snapshot, registration)
+        found = position if isinstance(position, ConsumerQueueView) else None
         inputs = (
             snapshot.row,
             registration,

@@ -31,7 +31,7 @@ from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.observed import (
     OFFSETS_PASSES,
     ConsumerOffset,
-    Glance,
+    Poll,
     Watch,
     is_refresh_due,
     is_untouched,
@@ -77,7 +77,7 @@ class ConsumerController:
         self._snapshot = unprocessed_consumer_snapshot(row, role, now, origins.make(now))
         self._table = ref.table
         self._access: _Access | None = None
-        self._glance: Glance | None = None
+        self._poll: Poll | None = None
         """Before the offsets in the snapshot were read."""
 
         self._board.put_consumer(self._snapshot)
@@ -94,7 +94,7 @@ class ConsumerController:
             return None
         return self._watch(self._ref.path)
 
-    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+    def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
         """See `rounds.Controller`."""
         row = self._board.find_consumer_row(self._ref)
         view = self._snapshot.view
@@ -108,7 +108,7 @@ class ConsumerController:
             or access.mapping is not self._board.find_mapping(self._table)
             or registrations != self._snapshot.registrations
             or is_refresh_due(self._ref, pass_index, OFFSETS_PASSES)
-            or not is_untouched(self._glance, glance)
+            or not is_untouched(self._poll, poll)
         ):
             return False
         now = self._clock.now()
@@ -123,7 +123,7 @@ class ConsumerController:
             if idle is None:
                 return False
             found[queue] = idle
-        self._glance = glance
+        self._poll = poll
         self._publish(build_consumer_snapshot(self._snapshot, row, registrations, pass_instant, found))
         return True
 
@@ -170,9 +170,9 @@ class ConsumerController:
         if isinstance(access, ErrorInfo):
             return access
         table = access.table
-        glance = first_answer or await self._glance_at(row, table)
+        poll = first_answer or await self._poll_table(row, table)
         refresh = is_refresh_due(self._ref, pass_index, OFFSETS_PASSES)
-        untouched = not refresh and isinstance(glance, Glance) and is_untouched(self._glance, glance)
+        untouched = not refresh and isinstance(poll, Poll) and is_untouched(self._poll, poll)
         now = self._clock.now()
         found: dict[CrossClusterRef, SubSnapshot] = {}
         to_ask: dict[CrossClusterRef, tuple[QueueView, Mapping[int, ConsumerOffset] | None]] = {}
@@ -186,8 +186,8 @@ class ConsumerController:
             idle = None if offsets is None else idle_sub_snapshot(previous, view, offsets, now)
             if idle is not None:
                 found[queue] = idle
-            elif offsets is None and isinstance(glance, ClusterError):
-                found[queue] = origin.cluster_error(glance)
+            elif offsets is None and isinstance(poll, ClusterError):
+                found[queue] = origin.cluster_error(poll)
             else:
                 to_ask[queue] = view, offsets
         unknown = {queue: len(view.partitions) for queue, (view, offsets) in to_ask.items() if offsets is None}
@@ -202,7 +202,7 @@ class ConsumerController:
         )
         for queue, answer in answers.items():
             found[queue] = origin.cluster_error(answer) if isinstance(answer, ClusterError) else answer
-        self._glance = glance if isinstance(glance, Glance) else None
+        self._poll = poll if isinstance(poll, Poll) else None
         return {queue: found[queue] for queue in queues}
 
     def _find_access(self, row: ConsumerRow, origin: Origin) -> _Access | ErrorInfo:
@@ -220,16 +220,16 @@ class ConsumerController:
         return self._access
 
     def _watch(self, path: str) -> Watch:
-        # Most tables of consumers have one tablet: if this one has too, the next glance can be compared with the first.
-        return Watch(path, 1) if self._glance is None else Watch(path, tablet_count(self._glance), self._glance)
+        # Most tables of consumers have one tablet: if this one has too, the next poll can be compared with the first.
+        return Watch(path, 1) if self._poll is None else Watch(path, tablet_count(self._poll), self._poll)
 
-    async def _glance_at(self, row: ConsumerRow, table: CrossClusterRef) -> Glance | ClusterError | None:
+    async def _poll_table(self, row: ConsumerRow, table: CrossClusterRef) -> Poll | ClusterError | None:
         """Whether something was written; None: writes to this table do not tell."""
         if row.object_type in REPLICATED_TYPES:
             return None
         try:
             cluster = get_cluster(self._clusters, table.cluster)
-            return await cluster.glance(self._watch(table.path))
+            return await cluster.poll(self._watch(table.path))
         except ClusterError as error:
             return error
 

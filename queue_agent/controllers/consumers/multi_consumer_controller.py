@@ -20,7 +20,7 @@ from queue_agent.core.state.family import find_consumer_object_error
 from queue_agent.core.state.replication import find_consumer_access
 from queue_agent.core.state.rows import ConsumerRow
 from queue_agent.core.values.error_info import ErrorInfo, Origin
-from queue_agent.core.values.observed import Glance, Watch
+from queue_agent.core.values.observed import Poll, Watch
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 from queue_agent.ports.passes import PassScope
@@ -62,7 +62,7 @@ class MultiConsumerController:
         """Names are read anew in every pass."""
         return None
 
-    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+    def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
         """See `rounds.Controller`."""
         return False
 

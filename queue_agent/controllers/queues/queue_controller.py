@@ -33,8 +33,8 @@ from queue_agent.core.trimming.errors import TRIM_FAILED, trim_alert
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.observed import (
     DESCRIPTION_PASSES,
-    Glance,
     KnownTable,
+    Poll,
     TableDescription,
     TabletInfo,
     Watch,
@@ -69,7 +69,7 @@ class QueueController:
         self._trimmer = Trimmer(ref, context)
         self._known: KnownTable | None = None
         self._seen: tuple[TableDescription, Mapping[int, TabletInfo]] | None = None
-        self._confirmed: Glance | None = None
+        self._confirmed: Poll | None = None
         """By which all that was seen is still true."""
 
         self._export_states: ExportStates = NO_STATES
@@ -95,7 +95,7 @@ class QueueController:
             return None
         return Watch(self._ref.path, 0 if self._known is None else self._known.tablet_count, self._confirmed)
 
-    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+    def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
         """See `rounds.Controller`."""
         row = self._board.find_queue_row(self._ref)
         previous = self._snapshot
@@ -104,7 +104,7 @@ class QueueController:
             or row is not previous.row
             or is_refresh_due(self._ref, pass_index, DESCRIPTION_PASSES)
             or self._board.find_exports(self._ref) is not self._export_states
-            or not self._is_confirmed_by(glance)
+            or not self._is_confirmed_by(poll)
         ):
             return False
         exports = previous.exports
@@ -117,15 +117,15 @@ class QueueController:
         self._publish(snapshot)
         return True
 
-    def _is_confirmed_by(self, glance: Glance) -> bool:
+    def _is_confirmed_by(self, poll: Poll) -> bool:
         """Whether what was seen last is still true."""
-        if glance is self._confirmed:
+        if poll is self._confirmed:
             return True
-        if self._known is None or self._seen is None or not self._known.is_confirmed_by(glance):
+        if self._known is None or self._seen is None or not self._known.is_confirmed_by(poll):
             return False
-        if glance.tablet_infos != self._seen[1]:
+        if poll.tablet_infos != self._seen[1]:
             return False
-        self._confirmed = glance
+        self._confirmed = poll
         return True
 
     def _is_trimmed(self, snapshot: QueueSnapshot) -> bool:
@@ -237,15 +237,15 @@ class QueueController:
             cluster = get_cluster(self._clusters, access.tablets.cluster)
             if isinstance(first_answer, ClusterError):
                 raise first_answer
-            glance = first_answer or await cluster.glance(Watch(path, 0 if known is None else known.tablet_count))
-            if known is not None and glance.tablet_infos is not None and known.is_confirmed_by(glance):
-                return known.description, glance.tablet_infos
+            poll = first_answer or await cluster.poll(Watch(path, 0 if known is None else known.tablet_count))
+            if known is not None and poll.tablet_infos is not None and known.is_confirmed_by(poll):
+                return known.description, poll.tablet_infos
             table = await cluster.get_table(path)
         except ClusterError as error:
             return QueueObservation(origin.cluster_error(error))
         if self._seen is not None and table == self._seen[0]:
             table = self._seen[0]  # what is compared in every pass had better be the same object
-        self._known = remember_table(access.tablets, glance.facts, table)
+        self._known = remember_table(access.tablets, poll.facts, table)
         schema_error = find_schema_error(table, origin)
         if schema_error is not None:
             return QueueObservation(schema_error)

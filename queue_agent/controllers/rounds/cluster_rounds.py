@@ -16,7 +16,7 @@ from queue_agent.controllers.passes.clusters import Clusters, get_cluster
 from queue_agent.controllers.passes.lane import Lane
 from queue_agent.controllers.passes.pass_loop import Schedule, attempt, next_delay, run_passes
 from queue_agent.controllers.rounds.round_member import FirstAnswer, Member
-from queue_agent.core.values.observed import Glance, Watch
+from queue_agent.core.values.observed import Poll, Watch
 from queue_agent.errors import ClusterError
 from queue_agent.isolation import contain, isolate
 from queue_agent.ports.passes import Clock
@@ -198,10 +198,10 @@ class ClusterRounds:
                 if number % _ANSWERS_A_TURN == 0:
                     await asyncio.sleep(0)
 
-    async def _ask_together(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError] | None:
+    async def _ask_together(self, watches: Sequence[Watch]) -> Sequence[Poll | ClusterError] | None:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                return await get_cluster(self._setting.clusters, self._cluster).glance_all(watches)
+                return await get_cluster(self._setting.clusters, self._cluster).poll_all(watches)
         except (ClusterError, TimeoutError):
             return None
         except Exception as error:  # noqa: BLE001 - contained
@@ -217,14 +217,14 @@ class ClusterRounds:
         pass_instant, started = self._setting.clock.now(), self._time()
         answer: FirstAnswer = None
 
-        async def glance() -> None:
+        async def poll() -> None:
             nonlocal answer
             try:
-                answer = await get_cluster(self._setting.clusters, self._cluster).glance(watch)
+                answer = await get_cluster(self._setting.clusters, self._cluster).poll(watch)
             except ClusterError as error:
                 answer = error
 
-        failure = await attempt(glance, member.pass_index, self._setting.find_schedule().timeout)
+        failure = await attempt(poll, member.pass_index, self._setting.find_schedule().timeout)
         if failure is not None:
             self._finish(member, started, failure)
         elif not self._pass_quietly(member, answer, pass_instant, started):
@@ -232,7 +232,7 @@ class ClusterRounds:
 
     def _pass_quietly(self, member: Member, answer: FirstAnswer, pass_instant: datetime, started: float) -> bool:
         """Whether the pass is over with the look."""
-        if not isinstance(answer, Glance):
+        if not isinstance(answer, Poll):
             return False
         failure: Exception | None = None
         try:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from queue_agent.core.values.observed import Glance, Watch
+from queue_agent.core.values.observed import Poll, Watch
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 
-FirstAnswer = Glance | ClusterError | None
+FirstAnswer = Poll | ClusterError | None
 """What the first question of a pass was answered a moment ago; None: it has to be asked."""
 
 
@@ -27,13 +27,13 @@ class Controller(Protocol):
         """The table, on the object's own cluster, that is looked at first in the next pass; None: there is no such."""
         ...
 
-    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
-        """Do a pass by a glance alone, if nothing has happened since the last one.
+    def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
+        """Do a pass by a poll alone, if nothing has happened since the last one.
 
         Args:
             pass_index: as for `do_pass`.
-            glance: at what `find_watch` gave.
-            pass_instant: just before the glance was asked for.
+            poll: of what `find_watch` gave.
+            pass_instant: just before the poll was asked for.
 
         Returns:
             Whether what `do_pass` would publish has been published. If not, nothing has been done.
@@ -45,7 +45,7 @@ class Controller(Protocol):
 
         Args:
             pass_index: counts from 0.
-            first_answer: to a glance at what `find_watch` gives; not older than a few milliseconds, or an error.
+            first_answer: to a poll of what `find_watch` gives; not older than a few milliseconds, or an error.
         """
         ...
 

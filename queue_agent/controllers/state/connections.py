@@ -16,8 +16,8 @@ from queue_agent.core.state.connections import (
     TABLE_ATTRIBUTES,
     Connection,
     TableFacts,
-    find_name_doubt,
-    find_registrations_doubt,
+    find_name_mismatch,
+    find_registrations_mismatch,
 )
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
@@ -83,7 +83,7 @@ class Connections:
         """From one pass to the next."""
         return PERIOD if self._said.keys() == self._clusters.keys() else IMPATIENT_PERIOD
 
-    def find_doubt(self, clusters: Collection[str], origin: Origin) -> ErrorInfo | None:
+    def find_mismatch(self, clusters: Collection[str], origin: Origin) -> ErrorInfo | None:
         """Why not all vital consumers of a queue may be known here.
 
         Args:
@@ -97,9 +97,9 @@ class Connections:
                     " registrations"
                 )
         # Whoever knows a queue may be registered with it by the proxies of any cluster.
-        doubts = [*(self._names.get(cluster) for cluster in sorted(set(clusters))), *self._tables.values()]
-        doubt = next((one for one in doubts if one is not None), None)
-        return None if doubt is None else origin.error(f"Trimming iteration skipped since {doubt}")
+        mismatches = [*(self._names.get(cluster) for cluster in sorted(set(clusters))), *self._tables.values()]
+        mismatch = next((one for one in mismatches if one is not None), None)
+        return None if mismatch is None else origin.error(f"Trimming iteration skipped since {mismatch}")
 
     async def do_pass(self, pass_index: int) -> None:
         """Ask all clusters once; one that does not answer leaves what it said before in force."""
@@ -120,13 +120,14 @@ class Connections:
     def _judge(self, said: Mapping[str, Connection], facts: Mapping[CrossClusterRef, TableFacts]) -> None:
         """All at once: whoever asks must not find a cluster known, and what is wrong with it not yet."""
         tables = {
-            cluster: find_registrations_doubt(cluster, self._registrations, one, facts) for cluster, one in said.items()
+            cluster: find_registrations_mismatch(cluster, self._registrations, one, facts)
+            for cluster, one in said.items()
         }
-        for cluster, doubt in tables.items():
-            if doubt is not None and doubt != self._tables.get(cluster):
-                log.error("registrations may not be all", cluster=cluster, reason=doubt)
+        for cluster, mismatch in tables.items():
+            if mismatch is not None and mismatch != self._tables.get(cluster):
+                log.error("registrations may not be all", cluster=cluster, reason=mismatch)
         self._said, self._tables = said, tables
-        self._names = {cluster: find_name_doubt(cluster, one) for cluster, one in said.items()}
+        self._names = {cluster: find_name_mismatch(cluster, one) for cluster, one in said.items()}
         self._alert()
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
@@ -159,12 +160,12 @@ class Connections:
 
     def _alert(self) -> None:
         origin = self._origins.make(self._clock.now())
-        doubts = [one for one in (*self._names.values(), *self._tables.values()) if one is not None]
+        mismatches = [one for one in (*self._names.values(), *self._tables.values()) if one is not None]
         alert = origin.error(
             "Clusters and configuration disagree, nothing is trimmed that may be concerned",
-            inner_errors=[origin.error(doubt) for doubt in doubts],
+            inner_errors=[origin.error(mismatch) for mismatch in mismatches],
         )
-        self._board.put_alerts(KIND, {MISMATCH: alert} if doubts else {})
+        self._board.put_alerts(KIND, {MISMATCH: alert} if mismatches else {})
 
 
 def parse_connection(cluster: str, attributes: Mapping[str, Any]) -> Connection:

@@ -55,7 +55,7 @@ Row = QueueRow | ConsumerRow | MappingRow
 
 
 @dataclass(slots=True)
-class _Troubles:
+class _Problems:
     """What went wrong in a pass without ending it, by cluster."""
 
     revisions: dict[str, ErrorInfo] = field(default_factory=dict)
@@ -134,11 +134,11 @@ class Synchronizer:
             raise QueueAgentError("Cypress synchronizer cannot work with replicated objects in polling mode")
         origin = self._origins.make(self._pass_instant)
         rows = await self._store.read()
-        troubles = _Troubles()
-        lookup = await (self._poll if polling else self._watch)(rows, origin, troubles)
+        problems = _Problems()
+        lookup = await (self._poll if polling else self._watch)(rows, origin, problems)
         if lookup is not None:
-            await self._write(await self._plan(rows, lookup, origin, troubles), origin, troubles)
-        self._board.put_alerts(SYNCHRONIZER, _alerts(troubles, polling, origin))
+            await self._write(await self._plan(rows, lookup, origin, problems), origin, problems)
+        self._board.put_alerts(SYNCHRONIZER, _alerts(problems, polling, origin))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """Put on the board how the pass went; tell the observer."""
@@ -151,22 +151,22 @@ class Synchronizer:
         self._board.finish_pass(SYNCHRONIZER, pass_index, self._pass_instant, failure)
         self._observer.pass_finished(SYNCHRONIZER, pass_index, seconds, error)
 
-    async def _poll(self, rows: StateRows, origin: Origin, troubles: _Troubles) -> _Lookup:
+    async def _poll(self, rows: StateRows, origin: Origin, problems: _Problems) -> _Lookup:
         """Policy `polling`: ask for the revision of every object in the tables."""
         refs = {*(row.queue for row in rows.queues), *(row.consumer for row in rows.consumers)}
-        answers = await self._ask(refs, ("attribute_revision",), troubles.revisions, origin)
+        answers = await self._ask(refs, ("attribute_revision",), problems.revisions, origin)
         revisions = {
             ref: answer if isinstance(answer, ErrorInfo) else read_revision(answer, origin)
             for ref, answer in answers.items()
         }
         return _Lookup(find_polled_changes(revisions, rows))
 
-    async def _watch(self, rows: StateRows, origin: Origin, troubles: _Troubles) -> _Lookup | None:
+    async def _watch(self, rows: StateRows, origin: Origin, problems: _Problems) -> _Lookup | None:
         """Policy `watching`: compare the tables with the clusters' lists of queues and consumers.
 
         None: they agreed, and neither has changed since.
         """
-        lists = await self._read_watch_lists(origin, troubles)
+        lists = await self._read_watch_lists(origin, problems)
         if not self._config.write_replicated_table_mapping:
             if self._agreement is not None and self._agreement.covers(rows, lists):
                 return None
@@ -179,12 +179,12 @@ class Synchronizer:
             raise ClusterError("The replicated table mapping can not be read")
         mapping = find_mapping_changes(lists, rows, changes)
         for ref in mapping.unmapped:
-            troubles.unmapped[ref.cluster] = origin.error(
+            problems.unmapped[ref.cluster] = origin.error(
                 f'No replicated table mapping row is known for object "{ref}"', attributes={"path": ref.path}
             )
         return _Lookup(changes, mapping)
 
-    async def _read_watch_lists(self, origin: Origin, troubles: _Troubles) -> dict[str, ObjectRevisions]:
+    async def _read_watch_lists(self, origin: Origin, problems: _Problems) -> dict[str, ObjectRevisions]:
         """Those of the clusters that have a usable one, by cluster name."""
         watched = self._clusters if self._config.clusters is None else self._config.clusters
 
@@ -194,19 +194,19 @@ class Synchronizer:
         lists: dict[str, ObjectRevisions] = {}
         for name, answer in (await fan_out(read, watched, limit=max(len(watched), 1))).items():
             if isinstance(answer, ClusterError):
-                troubles.revisions[name] = origin.cluster_error(answer)
+                problems.revisions[name] = origin.cluster_error(answer)
                 log.warning("object revisions not fetched", cluster=name, error=str(answer))
                 continue
             conflict = find_conflict(answer)
             if conflict is None:
                 lists[name] = answer
             else:
-                troubles.revisions[name] = origin.error(
+                problems.revisions[name] = origin.error(
                     f"Set of queues and consumers must not intersect, but they do (ObjectPath: {conflict})"
                 )
         return lists
 
-    async def _plan(self, rows: StateRows, lookup: _Lookup, origin: Origin, troubles: _Troubles) -> StateWrites:
+    async def _plan(self, rows: StateRows, lookup: _Lookup, origin: Origin, problems: _Problems) -> StateWrites:
         """Fetch the attributes that are needed, and make rows of them."""
         changes, mapping = lookup.changes, lookup.mapping
         queues = {*changes.queues_to_fetch, *(mapping.queues_to_look_at if mapping else ())}
@@ -214,15 +214,15 @@ class Synchronizer:
         return plan_writes(
             rows,
             changes,
-            await self._ask(queues, QUEUE_ATTRIBUTES, troubles.attributes, origin),
-            await self._ask(consumers, CONSUMER_ATTRIBUTES, troubles.attributes, origin),
+            await self._ask(queues, QUEUE_ATTRIBUTES, problems.attributes, origin),
+            await self._ask(consumers, CONSUMER_ATTRIBUTES, problems.attributes, origin),
             self._config.chaos_replicated_table_queue_agent_stage,
             mapping,
             origin,
             lambda ref, work: _isolated(ref, work, origin),
         )
 
-    async def _write(self, writes: StateWrites, origin: Origin, troubles: _Troubles) -> None:
+    async def _write(self, writes: StateWrites, origin: Origin, problems: _Problems) -> None:
         if not writes.counts:
             return
         if not self._may_write():
@@ -231,7 +231,7 @@ class Synchronizer:
         await self._store.delete_consumer_names(writes.gone_names)
         failed = await StateWriter(self._store, origin).write([*writes.queues, *writes.consumers, *writes.mappings])
         for ref, error in failed.items():
-            troubles.attributes[ref.cluster] = error
+            problems.attributes[ref.cluster] = error
         self._written.set()
         log.info("state tables written", **writes.counts)
 
@@ -259,7 +259,7 @@ def _isolated(ref: CrossClusterRef, work: Callable[[], Any], origin: Origin) -> 
     return origin.cluster_error(result) if isinstance(result, UnexpectedError) else result
 
 
-def _alerts(troubles: _Troubles, polling: bool, origin: Origin) -> Mapping[str, ErrorInfo]:
+def _alerts(problems: _Problems, polling: bool, origin: Origin) -> Mapping[str, ErrorInfo]:
     objects = "object revisions" if polling else "queue agent object revisions"
     verb = "fetching" if polling else "retrieving"
     found = (
@@ -267,19 +267,19 @@ def _alerts(troubles: _Troubles, polling: bool, origin: Origin) -> Mapping[str, 
             "cypress_synchronizer_unable_to_fetch_object_revisions",
             3000,
             f"Error {verb} {objects} from clusters",
-            troubles.revisions,
+            problems.revisions,
         ),
         (
             "cypress_synchronizer_unable_to_fetch_attributes",
             3001,
             "Error fetching attributes from clusters",
-            troubles.attributes,
+            problems.attributes,
         ),
         (
             "cypress_synchronizer_missing_replicated_table_mapping_objects",
             3004,
             "Objects of replicated types are missing in the replicated table mapping",
-            troubles.unmapped,
+            problems.unmapped,
         ),
     )
     return {

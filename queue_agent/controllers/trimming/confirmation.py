@@ -22,8 +22,8 @@ from queue_agent.core.state.family import find_consumer_row_error
 from queue_agent.core.state.replication import find_consumer_access, find_queue_access, replicas_of, synchronous_of
 from queue_agent.core.state.rows import QueueRow, Registration
 from queue_agent.core.trimming.confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
-from queue_agent.core.trimming.doubts import find_trim_doubt
 from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.trimming.reasons_to_wait import find_reason_to_wait
 from queue_agent.core.trimming.replica_trims import export_name
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
@@ -80,7 +80,7 @@ class TrimConfirmer:
         if set(vital_consumers(latest)) - known:
             error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
             return plan.blocked(ConstraintKind.ERROR, error)
-        doubt = self._find_connection_doubt(queue, vital_consumers(registrations), origin) or find_trim_doubt(
+        reason = self._find_mismatch(queue, vital_consumers(registrations), origin) or find_reason_to_wait(
             context.board.agent_pass().last_success_instant,
             registrations,
             context.board.all_consumers,
@@ -88,15 +88,15 @@ class TrimConfirmer:
             context.clock.now(),
             origin,
         )
-        if doubt is not None:
-            return plan.blocked(ConstraintKind.ERROR, doubt)
+        if reason is not None:
+            return plan.blocked(ConstraintKind.ERROR, reason)
         return confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
 
-    def _find_connection_doubt(
+    def _find_mismatch(
         self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin
     ) -> ErrorInfo | None:
         clusters = {queue.cluster, *(consumer.cluster for consumer in consumers)}
-        return self._context.connections.find_doubt(clusters, origin)
+        return self._context.connections.find_mismatch(clusters, origin)
 
     async def _look(
         self,

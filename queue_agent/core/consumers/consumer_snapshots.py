@@ -38,7 +38,7 @@ RowIndex = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class RowsToRead:
-    """Rows of a queue whose values a consumer's standing depends on."""
+    """Rows of a queue whose values a consumer's position depends on."""
 
     timestamps: Set[RowIndex]
     data_weights: Set[RowIndex]
@@ -99,7 +99,7 @@ def find_view_of_queue(
 
 
 def known_offsets(previous: SubSnapshot | None, queue: QueueView) -> Mapping[int, ConsumerOffset] | None:
-    """The offsets of the previous standing, if they are those of all partitions the queue has now; else None."""
+    """The offsets of the previous position, if they are those of all partitions the queue has now; else None."""
     if not queue.partitions:
         return {}
     if not isinstance(previous, ConsumerQueueView) or previous.compared is None:
@@ -111,7 +111,7 @@ def known_offsets(previous: SubSnapshot | None, queue: QueueView) -> Mapping[int
 def idle_sub_snapshot(
     previous: SubSnapshot | None, queue: QueueView, offsets: Mapping[int, ConsumerOffset], now: datetime
 ) -> ConsumerQueueView | None:
-    """The next standing if neither queue nor offsets have changed since the previous one.
+    """The next position if neither queue nor offsets have changed since the previous one.
 
     It is what `build_sub_snapshot` would make of the same. None: something has changed or is still to be asked, or the
     clock went back.
@@ -148,7 +148,7 @@ def build_sub_snapshot(
     answers: QueueRowAnswers,
     now: datetime,
 ) -> ConsumerQueueView:
-    """A consumer's standing in one queue.
+    """A consumer's position in one queue.
 
     Args:
         previous: what the previous pass saw of the same queue; counters go on from there, or start anew if it failed.

@@ -190,7 +190,7 @@ class QueueRowValues:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerPartition:
-    """A consumer's standing in one partition of a queue."""
+    """A consumer's position in one partition of a queue."""
 
     next_row_index: int
     last_consume_time: datetime
@@ -217,7 +217,7 @@ class ConsumerPartition:
 
 @dataclass(frozen=True, slots=True)
 class FailedConsumerPartition:
-    """A consumer's standing in a partition that can not be read."""
+    """A consumer's position in a partition that can not be read."""
 
     error: ErrorInfo
     next_row_index: int
@@ -227,7 +227,7 @@ class FailedConsumerPartition:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a consumer's standing in a queue was made from."""
+    """What a consumer's position in a queue was made from."""
 
     queue: QueueView
     offsets: Mapping[int, ConsumerOffset]
@@ -236,7 +236,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerQueueView:
-    """A consumer's standing in one queue."""
+    """A consumer's position in one queue."""
 
     partitions: Sequence[ConsumerPartition | FailedConsumerPartition]
     """By the queue's partition index."""
@@ -267,7 +267,7 @@ class ConsumerQueueView:
 
 @dataclass(frozen=True, slots=True)
 class QueueMissing:
-    """There is nothing a consumer's standing could be compared with: no snapshot of the queue, or no readable one."""
+    """There is nothing a consumer's position could be compared with: no snapshot of the queue, or no readable one."""
 
     error: ErrorInfo
 

@@ -50,14 +50,14 @@ class TableFacts:
         )
 
 
-def find_name_doubt(configured: str, connection: Connection) -> str | None:
+def find_name_mismatch(configured: str, connection: Connection) -> str | None:
     """Whether references to the cluster mean another one to its proxies."""
     if connection.cluster_name is None or connection.cluster_name == configured:
         return None
     return f'cluster "{configured}" of the configuration calls itself "{connection.cluster_name}"'
 
 
-def find_registrations_doubt(
+def find_registrations_mismatch(
     cluster: str,
     configured: CrossClusterRef,
     connection: Connection,

@@ -156,10 +156,10 @@ def consumer_rows(snapshot: ConsumerSnapshot, agent_instance: str) -> Iterator[H
         yield head | _error(snapshot.content)
         return
     registrations = {registration.queue: registration for registration in snapshot.registrations}
-    for queue, standing in snapshot.content.queues.items():
+    for queue, position in snapshot.content.queues.items():
         registration = registrations[queue]
         queue_head = head | {"cluster": queue.cluster, "queue": queue.path, "vital": registration.vital}
-        yield from _standing_rows(queue_head, standing, registration.partitions)
+        yield from _position_rows(queue_head, position, registration.partitions)
 
 
 def multi_consumer_rows(snapshot: MultiConsumerSnapshot, agent_instance: str) -> Iterator[HistoryRow]:
@@ -212,21 +212,21 @@ class SparseTexts:
         self._told, self._next = {}, {}
 
 
-def _standing_rows(head: HistoryRow, standing: SubSnapshot, registered: Sequence[int] | None) -> Iterator[HistoryRow]:
-    match standing:
+def _position_rows(head: HistoryRow, position: SubSnapshot, registered: Sequence[int] | None) -> Iterator[HistoryRow]:
+    match position:
         case ErrorInfo():
-            yield head | _error(standing)
+            yield head | _error(position)
         case QueueMissing(error):
             yield head | _error(error)
         case ConsumerQueueView():
-            bounds = () if standing.compared is None else standing.compared.queue.partitions
-            for index, partition in enumerate(standing.partitions):
+            bounds = () if position.compared is None else position.compared.queue.partitions
+            for index, partition in enumerate(position.partitions):
                 if registered is None or index in registered:
                     bound = bounds[index] if index < len(bounds) else None
-                    values = _bounds(bound) | _consumer_partition(partition, standing.seen_at)
+                    values = _bounds(bound) | _consumer_partition(partition, position.seen_at)
                     yield head | {"partition": index} | values
         case _:
-            assert_never(standing)
+            assert_never(position)
 
 
 def _head(

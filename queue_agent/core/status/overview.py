@@ -1,4 +1,4 @@
-"""Queues and consumers at a glance: a few figures of each, for lists that people read."""
+"""Overview of queues and consumers: a few figures of each, for lists that people read."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def queue_overview(
 
 
 def consumer_overview(snapshot: ConsumerSnapshot, now: datetime) -> list[dict[str, Any]]:
-    """A consumer: its standing in each of its queues, in order of the registrations; rates are as of `now`."""
+    """A consumer: its position in each of its queues, in order of the registrations; rates are as of `now`."""
     view = snapshot.view
-    standings = {} if view is None else view.queues
+    positions = {} if view is None else view.queues
     return [
-        {"queue": str(one.queue), "vital": one.vital, **_standing(standings.get(one.queue), now)}
+        {"queue": str(one.queue), "vital": one.vital, **_position(positions.get(one.queue), now)}
         for one in snapshot.registrations
     ]
 
@@ -71,29 +71,29 @@ def _total(values: Collection[int | None]) -> int | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _standing(standing: SubSnapshot | None, now: datetime) -> dict[str, Any]:
-    match standing:
+def _position(position: SubSnapshot | None, now: datetime) -> dict[str, Any]:
+    match position:
         case None:
             return {"verdict": "unknown", "error": None}
         case ErrorInfo() | QueueMissing(ErrorInfo()):
-            error = standing if isinstance(standing, ErrorInfo) else standing.error
+            error = position if isinstance(position, ErrorInfo) else position.error
             return {"verdict": "unknown", "error": error.to_map()}
         case ConsumerQueueView():
-            judged = judge(standing)
+            judged = judge(position)
             lag, consumed = judged.processing_lag, judged.last_consume_time
             return {
                 "verdict": judged.verdict.value,
                 "reason": judged.reason,
                 "error": None,
-                "partition_count": len(standing.partitions),
+                "partition_count": len(position.partitions),
                 "failed_partition_count": judged.failed_partition_count,
                 "unread_row_count": judged.unread_row_count,
                 "lost_row_count": judged.lost_row_count,
                 "ahead_row_count": judged.ahead_row_count,
                 "processing_lag": None if lag is None else encode_duration(lag),
                 "last_consume_time": None if consumed is None else encode_instant(consumed),
-                "read_row_count_rate": standing.read_row_count.served(now)["1m"],
-                "read_data_weight_rate": standing.read_data_weight.served(now)["1m"],
+                "read_row_count_rate": position.read_row_count.served(now)["1m"],
+                "read_data_weight_rate": position.read_data_weight.served(now)["1m"],
             }
         case _:
-            assert_never(standing)
+            assert_never(position)

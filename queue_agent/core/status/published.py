@@ -82,7 +82,7 @@ def consumer_status(snapshot: ConsumerSnapshot, host: str, now: datetime) -> Pub
     return {
         "queue_agent_host": host,
         "registrations": _registrations(snapshot.registrations),
-        "queues": {str(queue): _sub_status(standing, now) for queue, standing in view.queues.items()},
+        "queues": {str(queue): _sub_status(position, now) for queue, position in view.queues.items()},
     }
 
 
@@ -92,10 +92,10 @@ def consumer_partitions(snapshot: ConsumerSnapshot, now: datetime) -> dict[str, 
     if view is None:
         return []
     return {
-        str(queue): [_consumer_partition(partition, standing.seen_at, now) for partition in standing.partitions]
-        if isinstance(standing, ConsumerQueueView)
+        str(queue): [_consumer_partition(partition, position.seen_at, now) for partition in position.partitions]
+        if isinstance(position, ConsumerQueueView)
         else []
-        for queue, standing in view.queues.items()
+        for queue, position in view.queues.items()
     }
 
 
@@ -250,20 +250,20 @@ def _queue_partition(
     }
 
 
-def _sub_status(standing: SubSnapshot, now: datetime) -> Published:
-    match standing:
+def _sub_status(position: SubSnapshot, now: datetime) -> Published:
+    match position:
         case ErrorInfo():
-            return {"error": standing.to_map()}
+            return {"error": position.to_map()}
         case QueueMissing(error):
             return {"error": error.to_map()}
         case ConsumerQueueView():
             return {
-                "partition_count": len(standing.partitions),
-                "read_row_count_rate": standing.read_row_count.served(now),
-                "read_data_weight_rate": standing.read_data_weight.served(now),
+                "partition_count": len(position.partitions),
+                "read_row_count_rate": position.read_row_count.served(now),
+                "read_data_weight_rate": position.read_data_weight.served(now),
             }
         case _:
-            assert_never(standing)
+            assert_never(position)
 
 
 def _consumer_partition(

@@ -20,7 +20,7 @@ from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.trimming.bounds import unknown
 from queue_agent.core.trimming.errors import session_error
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
-from queue_agent.core.trimming.policies import PartitionFacts, Standing, plan_partition
+from queue_agent.core.trimming.policies import ConsumerPosition, PartitionFacts, plan_partition
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
@@ -87,15 +87,15 @@ def plan_trims(
     if replica_error is not None:
         of_table = session_error(table.ref, replica_error, origin)
         return replace(blocked(ConstraintKind.ERROR, replica_error), error=of_table)
-    standings = _vital_standings(queue, registrations, consumers, origin)
-    return _plan_table(snapshot, table, config, standings, exports, origin)
+    positions = _vital_positions(queue, registrations, consumers, origin)
+    return _plan_table(snapshot, table, config, positions, exports, origin)
 
 
 def _plan_table(
     snapshot: QueueSnapshot,
     table: QueueSnapshot,
     config: AutoTrimConfig,
-    standings: Mapping[CrossClusterRef, Standing],
+    positions: Mapping[CrossClusterRef, ConsumerPosition],
     exports: Mapping[str, ExportProgress],
     origin: Origin,
 ) -> TrimPlan:
@@ -110,7 +110,7 @@ def _plan_table(
                 table.view.partitions[index],
                 table.view.has_timestamp_column,
                 config,
-                standings,
+                positions,
                 exports,
                 origin,
             )
@@ -118,25 +118,25 @@ def _plan_table(
         for index, partition in enumerate(snapshot.view.partitions)
     }
     plan = TrimPlan(snapshot.ref, config, partitions, replica=None if table is snapshot else table.ref)
-    if not standings and not exports:
+    if not positions and not exports:
         error = origin.error(
             f'Attempted trimming iteration on queue "{snapshot.ref}" with no vital consumers and no configured static '
             "table exports"
         )
         plan = plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
         return replace(plan, error=session_error(plan.table, error, origin))
-    failed = next((standing for standing in standings.values() if isinstance(standing, ErrorInfo)), None)
+    failed = next((position for position in positions.values() if isinstance(position, ErrorInfo)), None)
     return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
 
 
-def _vital_standings(
+def _vital_positions(
     queue: CrossClusterRef,
     registrations: Collection[Registration],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
     origin: Origin,
-) -> Mapping[CrossClusterRef, Standing]:
+) -> Mapping[CrossClusterRef, ConsumerPosition]:
     return {
-        registration.consumer: _standing(queue, registration.consumer, consumers.get(registration.consumer), origin)
+        registration.consumer: _position(queue, registration.consumer, consumers.get(registration.consumer), origin)
         for registration in sorted(registrations)
         if registration.vital
     }
@@ -184,9 +184,9 @@ def _find_replica_error(
     return None
 
 
-def _standing(
+def _position(
     queue: CrossClusterRef, consumer: CrossClusterRef, snapshot: ConsumerSnapshot | None, origin: Origin
-) -> Standing:
+) -> ConsumerPosition:
     """Where a vital consumer stands in the queue; an error if that is not known."""
     if snapshot is None:
         return origin.error(f'Trimming iteration skipped due to missing registered vital consumer "{consumer}"')
@@ -195,15 +195,15 @@ def _standing(
             f'Trimming iteration skipped due to erroneous registered vital consumer "{consumer}"',
             inner_errors=[snapshot.content],
         )
-    standing = snapshot.content.queues.get(queue)
-    if standing is None:
+    position = snapshot.content.queues.get(queue)
+    if position is None:
         return origin.error(
             f'Trimming iteration skipped due to vital consumer "{consumer}" snapshot not containing information '
             "about queue"
         )
-    if isinstance(standing, ErrorInfo):
+    if isinstance(position, ErrorInfo):
         return origin.error(
             f'Trimming iteration skipped due to erroneous queue sub-snapshot in registered vital consumer "{consumer}"',
-            inner_errors=[standing],
+            inner_errors=[position],
         )
-    return standing
+    return position

@@ -63,10 +63,10 @@ def find_trim_inputs(
     for registration in vital:
         consumer = consumers.get(registration.consumer)
         view = None if consumer is None else consumer.view
-        standing = None if view is None else view.queues.get(snapshot.ref)
-        if not isinstance(standing, ConsumerQueueView):
+        position = None if view is None else view.queues.get(snapshot.ref)
+        if not isinstance(position, ConsumerQueueView):
             return None
-        partitions.append(standing.partitions)
+        partitions.append(position.partitions)
     row = snapshot.row
     return TrimInputs(
         row.auto_trim_config,

@@ -25,7 +25,7 @@ from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
 
-Standing = ConsumerQueueView | QueueMissing | ErrorInfo
+ConsumerPosition = ConsumerQueueView | QueueMissing | ErrorInfo
 """Where a vital consumer is in the queue; an error if that is not known."""
 
 
@@ -42,7 +42,7 @@ class PartitionFacts:
 
     has_timestamp_column: bool
     config: AutoTrimConfig
-    standings: Mapping[CrossClusterRef, Standing]
+    positions: Mapping[CrossClusterRef, ConsumerPosition]
     """Of every vital consumer."""
 
     exports: Mapping[str, ExportProgress]
@@ -87,10 +87,10 @@ def by_tablet(facts: PartitionFacts) -> Iterator[Finding]:
 
 def by_vital_consumers(facts: PartitionFacts) -> Iterator[Finding]:
     """What every one of them has read may go."""
-    for consumer, standing in facts.standings.items():
-        bounds = _consumer_bounds(facts, consumer, standing)
+    for consumer, position in facts.positions.items():
+        bounds = _consumer_bounds(facts, consumer, position)
         # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
-        is_alarming = facts.is_mounted and isinstance(standing, ConsumerQueueView)
+        is_alarming = facts.is_mounted and isinstance(position, ConsumerQueueView)
         yield bounds, bounds.reason if is_alarming else None
 
 
@@ -127,20 +127,20 @@ POLICIES: Final[tuple[Callable[[PartitionFacts], Iterator[Finding]], ...]] = (
 """What is wrong with the first of them is told first."""
 
 
-def _consumer_bounds(facts: PartitionFacts, consumer: CrossClusterRef, standing: Standing) -> TrimBounds:
+def _consumer_bounds(facts: PartitionFacts, consumer: CrossClusterRef, position: ConsumerPosition) -> TrimBounds:
     subject = str(consumer)
-    match standing:
+    match position:
         case ErrorInfo():
-            return unknown(ConstraintKind.ERROR, standing, subject)
+            return unknown(ConstraintKind.ERROR, position, subject)
         case QueueMissing(error):
             # The consumer could not be compared with this queue when it was looked at last: the next pass will tell.
             return unknown(ConstraintKind.ERROR, error, subject)
-    if facts.index >= len(standing.partitions):
+    if facts.index >= len(position.partitions):
         error = facts.origin.error(
             f'Queue sub-snapshot for consumer "{consumer}" does not contain a snapshot for partition {facts.index}'
         )
         return unknown(ConstraintKind.ERROR, error, subject)
-    read = standing.partitions[facts.index]
+    read = position.partitions[facts.index]
     if isinstance(read, FailedConsumerPartition):
         return unknown(ConstraintKind.ERROR, read.error, subject)
     upper_row_index = read.next_row_index if facts.upper_row_index is None else facts.upper_row_index

@@ -76,7 +76,7 @@ class TableFacts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class Poll:
     """A cheap look at a table: whether anything has happened to it or in it."""
 
     facts: TableFacts
@@ -84,19 +84,19 @@ class Glance:
     """Of the tablets known, by index; None if they could not be had, of one of them at least."""
 
     digest: bytes | None = field(default=None, compare=False)
-    """Of the answer, for whoever glances again; None: there is none."""
+    """Of the answer, for whoever polls again; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A table to glance at."""
+    """A table to poll."""
 
     path: str
     tablet_count: int = 0
     """How many tablets it is known to have."""
 
-    last: Glance | None = None
-    """A glance at as many tablets; if nothing is different, it is given again."""
+    last: Poll | None = None
+    """The last poll, of as many tablets; it is returned again if nothing has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +136,9 @@ class KnownTable:
     def tablet_count(self) -> int:
         return len(self.description.tablets)
 
-    def is_confirmed_by(self, glance: Glance) -> bool:
+    def is_confirmed_by(self, poll: Poll) -> bool:
         """Whether the description is still true, and the look at the tablets complete."""
-        return glance.facts == self.facts and glance.tablet_infos is not None
+        return poll.facts == self.facts and poll.tablet_infos is not None
 
 
 def remember_table(table: CrossClusterRef, facts: TableFacts, description: TableDescription) -> KnownTable | None:
@@ -153,12 +153,12 @@ def is_refresh_due(key: object, pass_index: int, period: int) -> bool:
     return (pass_index + hash(key)) % period == 0
 
 
-def tablet_count(glance: Glance) -> int:
+def tablet_count(poll: Poll) -> int:
     """How many tablets a table had."""
-    return sum(glance.facts.tablet_count_by_state.values())
+    return sum(poll.facts.tablet_count_by_state.values())
 
 
-def is_untouched(old: Glance | None, new: Glance) -> bool:
+def is_untouched(old: Poll | None, new: Poll) -> bool:
     """Whether nothing was written to a sorted table after the older look.
 
     Commits have growing timestamps, but may come to a tablet in another order: one that is late keeps its rows locked,

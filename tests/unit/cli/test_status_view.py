@@ -29,7 +29,7 @@ SUMMARY: Final[dict[str, Any]] = {
     "pass_instant": "2026-01-01T11:59:58.000000Z",
     "error": None,
 }
-STANDING: Final[dict[str, Any]] = {
+POSITION: Final[dict[str, Any]] = {
     "queue": "pythia://tmp/[q]",
     "vital": True,
     "verdict": "stopped",
@@ -42,7 +42,7 @@ STANDING: Final[dict[str, Any]] = {
     "last_consume_time": None,
     "read_row_count_rate": 0.0,
 }
-CONSUMER: Final[dict[str, Any]] = {**SUMMARY, "cluster": "hume", "path": "//tmp/c", "overview": [STANDING]}
+CONSUMER: Final[dict[str, Any]] = {**SUMMARY, "cluster": "hume", "path": "//tmp/c", "overview": [POSITION]}
 
 
 def shown(view: RenderableType, width: int = 200) -> list[str]:
@@ -86,7 +86,7 @@ def test_problems_of_a_consumer_are_its_verdict_and_the_partitions_that_fail() -
 
 
 def test_only_problems_leave_nothing_if_all_is_well() -> None:
-    fine = {**CONSUMER, "overview": [{**STANDING, "verdict": "reading", "reason": None, "failed_partition_count": 0}]}
+    fine = {**CONSUMER, "overview": [{**POSITION, "verdict": "reading", "reason": None, "failed_partition_count": 0}]}
     overview = Overview([AGENT], [], [fine]).only_problems()
     assert list(overview.consumers) == []
     assert shown(view_overview(overview, NOW, only_problems=True))[-1] == "nothing is wrong"
@@ -96,7 +96,7 @@ def test_problems_of_a_queue_are_partitions_consumers_and_alerts() -> None:
     figures = {"partition_count": 4, "failed_partition_count": 2, "consumer_count": 3, "failing_consumer_count": 1}
     assert queue_problems({**SUMMARY, "overview": {**figures, "alerts": ["trim_failed"]}}) == [
         "2 of 4 partitions can not be read",
-        "1 of 3 consumers are in trouble",
+        "1 of 3 consumers are in problem",
         "alert trim_failed",
     ]
 

@@ -35,8 +35,8 @@ from queue_agent.core.trimming.ages import RowFound
 from queue_agent.core.values.observed import (
     ColumnDescription,
     ConsumerOffset,
-    Glance,
     ObjectRevisions,
+    Poll,
     TableDescription,
     TableFacts,
     TabletDescription,
@@ -139,17 +139,17 @@ class FakeCluster:
         found = {"tablets": tablets, **self.attributes[path]}
         return {name: value for name, value in found.items() if name in names}
 
-    async def glance(self, watch: Watch) -> Glance:
+    async def poll(self, watch: Watch) -> Poll:
         self._ask()
         if watch.path not in self.queues:
-            return Glance(TableFacts("1-2-3-4", 1, {"mounted": 1}), None)
+            return Poll(TableFacts("1-2-3-4", 1, {"mounted": 1}), None)
         states = self.queues[watch.path].states
         known = range(watch.tablet_count)
         infos = await self.get_tablet_infos(watch.path, known) if set(states) == {"mounted"} else None
-        return Glance(TableFacts("1-2-3-4", 1, Counter(states)), infos)
+        return Poll(TableFacts("1-2-3-4", 1, Counter(states)), infos)
 
-    async def glance_all(self, watches: Sequence[Watch]) -> Sequence[Glance | ClusterError]:
-        return [await self.glance(watch) for watch in watches]
+    async def poll_all(self, watches: Sequence[Watch]) -> Sequence[Poll | ClusterError]:
+        return [await self.poll(watch) for watch in watches]
 
     async def get_table(self, path: str) -> TableDescription:
         self._ask()
@@ -349,8 +349,8 @@ class World:
         alert: Mapping[str, Any] | None = status["alerts"].get("queue_agent_queue_controller_trim_failed")
         return alert
 
-    def standing(self) -> Mapping[str, Any]:
+    def position(self) -> Mapping[str, Any]:
         status = self.board.consumer_status(CONSUMER)
         assert status is not None
-        standing: Mapping[str, Any] = status["queues"][str(QUEUE)]
-        return standing
+        position: Mapping[str, Any] = status["queues"][str(QUEUE)]
+        return position

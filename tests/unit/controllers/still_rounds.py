@@ -12,11 +12,11 @@ from queue_agent.controllers.rounds.fleet import Fleet
 from queue_agent.controllers.rounds.round_member import FirstAnswer
 from queue_agent.controllers.rounds.rounds import Rounds
 from queue_agent.core.queues.snapshots import Role
-from queue_agent.core.values.observed import Glance, Watch
+from queue_agent.core.values.observed import Poll, Watch
 from queue_agent.core.values.refs import CrossClusterRef
 
 
-class StandingClock:
+class StoppedClock:
     def now(self) -> datetime:
         return datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ class StillController:
     def find_watch(self) -> Watch | None:
         return None
 
-    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+    def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
         return False
 
     async def do_pass(self, pass_index: int, first_answer: FirstAnswer = None) -> None:
@@ -47,7 +47,7 @@ class StillController:
 @asynccontextmanager
 async def still_rounds() -> AsyncIterator[Rounds]:
     schedule = Schedule(timedelta(hours=1), timedelta(hours=1))
-    async with Rounds.running({}, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
+    async with Rounds.running({}, StoppedClock(), lambda: schedule, lambda: 1.0) as rounds:
         yield rounds
 
 

@@ -141,7 +141,7 @@ async def test_a_table_that_is_gone_is_an_error_while_its_row_remains(world: Wor
         await queue.do_pass(index)
         await consumer.do_pass(index)
         assert world.queue_error() == "Node //tmp/q has no child"
-        assert world.standing()["error"]["message"] == "Node //tmp/q has no child"
+        assert world.position()["error"]["message"] == "Node //tmp/q has no child"
         assert "due to queue error" in str(world.trim_alert())
     assert world.pythia.trims == []
 
@@ -191,13 +191,13 @@ async def test_rates_of_a_consumer_start_anew_after_a_pass_that_could_not_tell(w
         world.clock.time += MINUTE
         world.hume.offsets[CONSUMER.path, QUEUE] = {0: offset}
         await consumer.do_pass(0)
-        rate: float = world.standing()["read_row_count_rate"]["current"]
+        rate: float = world.position()["read_row_count_rate"]["current"]
         return rate
 
     assert [await read_up_to(0), await read_up_to(30)] == [0.0, 0.5]
     world.hume.broken = ClusterUnavailable("hume does not answer", 105)
     await consumer.do_pass(0)
-    assert "error" in world.standing()
+    assert "error" in world.position()
     world.hume.broken = None
     assert [await read_up_to(60), await read_up_to(90)] == [0.0, 0.5]
 
@@ -206,9 +206,9 @@ def test_weights_that_disagree_give_a_negative_one() -> None:
     partition = QueuePartition("t", "mounted", None, None, 0, 5, START, Counters(), 100, 20)
     view = QueueView([partition], has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=START)
     offsets = {0: ConsumerOffset(0, 3, 0, {"cumulative_data_weight": 500})}
-    [standing] = build_sub_snapshot(None, view, offsets, QueueRowAnswers(), START).partitions
-    assert isinstance(standing, ConsumerPartition)
-    assert standing.unread_data_weight == -400
+    [position] = build_sub_snapshot(None, view, offsets, QueueRowAnswers(), START).partitions
+    assert isinstance(position, ConsumerPartition)
+    assert position.unread_data_weight == -400
 
 
 class ForgetfulStore(FakeStore):

@@ -32,10 +32,10 @@ async def do_pass(world: World, queue: QueueController, pass_index: int = PASS_I
     world.clock.time += timedelta(seconds=1)
     watch = queue.find_watch()
     assert watch is not None
-    glance = await world.pythia.glance(watch)
-    if queue.pass_quietly(pass_index, glance, world.clock.now()):
+    poll = await world.pythia.poll(watch)
+    if queue.pass_quietly(pass_index, poll, world.clock.now()):
         return True
-    await queue.do_pass(pass_index, glance)
+    await queue.do_pass(pass_index, poll)
     return False
 
 
@@ -207,7 +207,7 @@ async def keep_silent(
     await asyncio.Event().wait()
 
 
-async def test_a_followed_queue_tells_its_standing_error_anew(world: World) -> None:
+async def test_a_followed_queue_reports_its_position_error_again(world: World) -> None:
     queue = await settled_queue(world, Role.FOLLOWING)
     assert await do_pass(world, queue)
     snapshot = world.board.find_queue(QUEUE)

@@ -97,7 +97,7 @@ def report(consumer_count: int) -> ReportData:
             held("//home/shop/orders", 4),
             held("//home/shop/silent", None),
         ],
-        trouble=[
+        problem=[
             {
                 "cluster": None,
                 "queue": None,

@@ -200,9 +200,9 @@ def test_rows_that_wait_grow_older_though_nothing_happens() -> None:
     reader = consumer(reading(1, 6, lag_seconds=7))
     assert collect(metrics, [], [reader]).own("consumer_lag_seconds", CONSUMER_LABELS) == 7
     assert reader.view is not None
-    [standing] = reader.view.queues.values()
-    assert isinstance(standing, ConsumerQueueView)
-    later = replace(standing, seen_at=NOW + timedelta(seconds=5))
+    [position] = reader.view.queues.values()
+    assert isinstance(position, ConsumerQueueView)
+    later = replace(position, seen_at=NOW + timedelta(seconds=5))
     page = collect(metrics, [], [replace(reader, content=ConsumerView({QUEUE: later}))])
     assert page.own("consumer_lag_seconds", CONSUMER_LABELS) == 12
 

@@ -26,7 +26,7 @@ async def test_read_rows_are_trimmed_and_all_is_published(world: World) -> None:
     await queue.do_pass(1)
     assert world.pythia.trims == [("1-2-3-4", 0, 42)]
     assert world.trim_alert() is None
-    assert world.standing()["partition_count"] == 1
+    assert world.position()["partition_count"] == 1
     partitions = await world.tree.get(["queue_agent", "consumers", "hume://tmp/c", "partitions", str(QUEUE), "0"])
     assert (partitions["next_row_index"], partitions["unread_row_count"]) == (42, 58)
 
@@ -123,7 +123,7 @@ async def test_an_unmounted_queue_is_missing_for_its_consumer_and_raises_no_aler
     for index in range(2):
         await queue.do_pass(index)
         await consumer.do_pass(index)
-    error = world.standing()["error"]
+    error = world.position()["error"]
     assert (error["code"], error["message"]) == (1, 'Queue "pythia://tmp/q" snapshot is missing')
     await queue.do_pass(2)
     assert world.trim_alert() is None
@@ -176,7 +176,7 @@ async def test_a_ban_stops_looking(world: World) -> None:
     await queue.do_pass(0)
     await consumer.do_pass(0)
     assert world.queue_error().startswith("Queue is banned")
-    assert world.standing()["error"]["message"].startswith("Queue is banned")
+    assert world.position()["error"]["message"].startswith("Queue is banned")
 
 
 async def test_the_synchronizer_writes_what_is_new_and_drops_what_is_gone() -> None:

@@ -17,11 +17,11 @@ from queue_agent.controllers.passes.pass_loop import Schedule
 from queue_agent.controllers.rounds import cluster_rounds
 from queue_agent.controllers.rounds.round_member import FirstAnswer, Member
 from queue_agent.controllers.rounds.rounds import Rounds
-from queue_agent.core.values.observed import Glance, TableFacts, Watch
+from queue_agent.core.values.observed import Poll, TableFacts, Watch
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ClusterUnavailable, UnexpectedError
 from queue_agent.ports.cluster import Cluster
-from tests.unit.controllers.still_rounds import StandingClock
+from tests.unit.controllers.still_rounds import StoppedClock
 
 CLUSTER = "hume"
 PERIOD = timedelta(milliseconds=10)
@@ -38,26 +38,26 @@ class FakeCluster:
     together: list[list[str]] = field(default_factory=list)
     alone: list[str] = field(default_factory=list)
 
-    async def glance_all(self, watches: Sequence[Watch]) -> list[Glance | ClusterError]:
+    async def poll_all(self, watches: Sequence[Watch]) -> list[Poll | ClusterError]:
         paths = [watch.path for watch in watches]
         self.together.append(paths)
         if self.silent & set(paths):
             await asyncio.Event().wait()
         if self.failing_together is not None:
             raise self.failing_together
-        return [self.failing.get(path) or self._glance(path) for path in paths]
+        return [self.failing.get(path) or self._poll(path) for path in paths]
 
-    async def glance(self, watch: Watch) -> Glance:
+    async def poll(self, watch: Watch) -> Poll:
         self.alone.append(watch.path)
         if watch.path in self.silent:
             await asyncio.Event().wait()
         if watch.path in self.failing:
             raise self.failing[watch.path]
         await asyncio.sleep(0)
-        return self._glance(watch.path)
+        return self._poll(watch.path)
 
-    def _glance(self, path: str) -> Glance:
-        return Glance(TableFacts(path, self.touched.get(path, 0), {}), {})
+    def _poll(self, path: str) -> Poll:
+        return Poll(TableFacts(path, self.touched.get(path, 0), {}), {})
 
 
 class FakeController:
@@ -80,11 +80,11 @@ class FakeController:
     def find_watch(self) -> Watch | None:
         return Watch(self.path) if self.watched else None
 
-    def pass_quietly(self, pass_index: int, glance: Glance, pass_instant: datetime) -> bool:
+    def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
         assert self.inside == 0
         if self.bug is not None:
             raise self.bug
-        if not self.own_passes or self.fail is not None or glance.facts.attribute_revision != self.seen:
+        if not self.own_passes or self.fail is not None or poll.facts.attribute_revision != self.seen:
             return False
         self.quiet_passes.append(pass_index)
         return True
@@ -98,7 +98,7 @@ class FakeController:
                 await self.holding.wait()
             if self.fail is not None:
                 raise self.fail
-            if isinstance(first_answer, Glance):
+            if isinstance(first_answer, Poll):
                 self.seen = first_answer.facts.attribute_revision
         finally:
             self.inside -= 1
@@ -126,7 +126,7 @@ async def running_world() -> AsyncIterator[World]:
     cluster = FakeCluster()
     schedule = Schedule(PERIOD, timedelta(seconds=5))
     clusters: dict[str, Cluster] = {CLUSTER: cluster}  # type: ignore[dict-item] # it has what is asked
-    async with Rounds.running(clusters, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
+    async with Rounds.running(clusters, StoppedClock(), lambda: schedule, lambda: 1.0) as rounds:
         yield World(cluster, rounds)
 
 
@@ -164,7 +164,7 @@ async def test_an_object_to_which_something_happened_has_a_pass_of_its_own(world
     world.cluster.touched["//b"] = 7
     await until(lambda: len(second.own_passes) == 2)
     index, answer = second.own_passes[1]
-    assert isinstance(answer, Glance)
+    assert isinstance(answer, Poll)
     assert answer.facts.attribute_revision == 7
     quiet = len(second.quiet_passes)
     await until(lambda: len(second.quiet_passes) > quiet)
@@ -294,7 +294,7 @@ async def test_a_table_that_does_not_answer_is_told_of_however_short_passes_have
     cluster = FakeCluster()
     schedule = Schedule(timedelta(milliseconds=10), timedelta(milliseconds=50))
     clusters: dict[str, Cluster] = {CLUSTER: cluster}  # type: ignore[dict-item] # it has what is asked
-    async with Rounds.running(clusters, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
+    async with Rounds.running(clusters, StoppedClock(), lambda: schedule, lambda: 1.0) as rounds:
         silent, healthy = World(cluster, rounds).add_all("//silent", "//healthy")
         await until(lambda: bool(healthy.quiet_passes and silent.quiet_passes))
         cluster.silent.add("//silent")
@@ -368,7 +368,7 @@ async def test_one_that_is_removed_before_its_first_pass_has_none(world: World) 
 
 async def test_at_the_end_all_that_is_under_way_is_cancelled() -> None:
     schedule = Schedule(PERIOD, timedelta(seconds=5))
-    async with Rounds.running({}, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
+    async with Rounds.running({}, StoppedClock(), lambda: schedule, lambda: 1.0) as rounds:
         controllers = [FakeController(f"//{number}") for number in range(100)]
         for one in controllers:
             one.holding = asyncio.Event()
@@ -379,7 +379,7 @@ async def test_at_the_end_all_that_is_under_way_is_cancelled() -> None:
 
 async def test_a_cluster_nobody_knows_is_an_error_of_its_objects() -> None:
     schedule = Schedule(PERIOD, timedelta(seconds=5))
-    async with Rounds.running({}, StandingClock(), lambda: schedule, lambda: 1.0) as rounds:
+    async with Rounds.running({}, StoppedClock(), lambda: schedule, lambda: 1.0) as rounds:
         controller = FakeController("//a")
         rounds.add(CrossClusterRef("nowhere", "//a"), controller)
         await until(lambda: isinstance(controller.own_passes[-1][1] if controller.own_passes else None, ClusterError))

@@ -90,8 +90,8 @@ async def test_a_cluster_that_keeps_silent_does_not_keep_others_from_being_known
     async with asyncio.timeout(60):
         await world.connections.do_pass(0)
     origin = world.origins.make(world.clock.now())
-    assert world.connections.find_doubt(["pythia"], origin) is None
-    assert world.connections.find_doubt(["hume"], origin) is not None
+    assert world.connections.find_mismatch(["pythia"], origin) is None
+    assert world.connections.find_mismatch(["hume"], origin) is not None
 
 
 async def test_a_cluster_whose_proxies_keep_registrations_elsewhere_stops_trimming(world: ConnectedWorld) -> None:
@@ -147,17 +147,17 @@ async def test_a_cluster_that_says_nothing_is_told_of_once(world: ConnectedWorld
 async def test_a_cluster_is_not_taken_for_known_before_it_is_judged(world: ConnectedWorld) -> None:
     world.hume.attributes["//sys"] = sys_attributes("hume", "//home/other", "//home/other")
     get_attributes = world.pythia.get_attributes
-    doubts: list[bool] = []
+    mismatches: list[bool] = []
 
     async def get(path: str, names: Any) -> Any:
         if path == OURS.path:
             origin = world.origins.make(world.clock.now())
-            doubts.append(world.connections.find_doubt(["pythia", "hume"], origin) is not None)
+            mismatches.append(world.connections.find_mismatch(["pythia", "hume"], origin) is not None)
         return await get_attributes(path, names)
 
     world.pythia.get_attributes = get  # type: ignore[method-assign] # in the middle of the pass
     await world.connections.do_pass(0)
-    assert doubts == [True]
+    assert mismatches == [True]
 
 
 async def test_a_cluster_that_tells_of_reading_alone_does_tell(world: ConnectedWorld) -> None:
@@ -172,8 +172,8 @@ async def test_a_cluster_that_does_not_answer_does_not_keep_others_from_being_kn
     world.pythia.broken = ClusterUnavailable("pythia does not answer", 105)
     await world.connections.do_pass(0)
     origin = world.origins.make(world.clock.now())
-    assert world.connections.find_doubt(["hume"], origin) is None
-    assert world.connections.find_doubt(["pythia"], origin) is not None
+    assert world.connections.find_mismatch(["hume"], origin) is None
+    assert world.connections.find_mismatch(["pythia"], origin) is not None
 
 
 async def test_how_a_pass_ended_is_told(world: ConnectedWorld) -> None:

@@ -140,8 +140,8 @@ async def test_a_consumer_that_left_before_the_agent_noticed_is_not_asked_but_it
     world.store.registrations = [Registration(QUEUE, OTHER, vital=True)]
     world.store.consumers[OTHER] = replace(world.store.consumers[CONSUMER], consumer=OTHER)
     world.board.put_rows(await world.store.read())
-    standing = world.board.all_consumers[CONSUMER]
-    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[OTHER], standing.role, 1, START, standing.content))
+    position = world.board.all_consumers[CONSUMER]
+    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[OTHER], position.role, 1, START, position.content))
     world.board.put_registrations(
         [Registration(QUEUE, CONSUMER, vital=True), Registration(QUEUE, OTHER, vital=True)],
     )
@@ -279,8 +279,8 @@ async def test_a_named_consumer_is_asked_for_its_own_offsets(world: World) -> No
     world.store.registrations = [Registration(QUEUE, named, vital=True)]
     world.board.put_rows(await world.store.read())
     world.board.put_registrations(world.store.registrations)
-    standing = world.board.all_consumers[CONSUMER]
-    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[named], standing.role, 1, START, standing.content))
+    position = world.board.all_consumers[CONSUMER]
+    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[named], position.role, 1, START, position.content))
 
     async def read(
         consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""

@@ -77,8 +77,8 @@ def look(
     return build_sub_snapshot(previous, queue, offsets, QueueRowAnswers(**answers), now)
 
 
-def only(standing: ConsumerQueueView) -> ConsumerPartition:
-    (partition,) = standing.partitions
+def only(position: ConsumerQueueView) -> ConsumerPartition:
+    (partition,) = position.partitions
     assert isinstance(partition, ConsumerPartition)
     return partition
 
@@ -90,7 +90,7 @@ def test_a_consumer_without_a_row_has_read_nothing() -> None:
     assert seen.unread_data_weight is None
 
 
-def test_standing_is_told_by_unread_and_available_rows() -> None:
+def test_a_position_is_described_by_unread_and_available_rows() -> None:
     queue = view(readable(10, 20))
     expected = {
         25: (Disposition.AHEAD, -5),
@@ -183,11 +183,11 @@ def test_values_of_a_recreated_queue_are_read_again() -> None:
 def test_a_failed_partition_keeps_offset_and_counts_on() -> None:
     failed = FailedQueuePartition("t", "unmounted", UNMOUNTED)
     old = look(view(failed, readable(0, 9)), {**offset(0, 5), **offset(1, 3)})
-    standing = look(view(failed, readable(0, 9)), {**offset(0, 9), **offset(1, 4)}, old, NOW + SECOND)
-    first = standing.partitions[0]
+    position = look(view(failed, readable(0, 9)), {**offset(0, 9), **offset(1, 4)}, old, NOW + SECOND)
+    first = position.partitions[0]
     assert isinstance(first, FailedConsumerPartition)
     assert (first.error, first.next_row_index) == (UNMOUNTED, 9)
-    assert standing.read_row_count.immediate_rate == 5.0
+    assert position.read_row_count.immediate_rate == 5.0
 
 
 def test_offsets_of_partitions_the_queue_does_not_have_are_ignored() -> None:
@@ -225,7 +225,7 @@ def test_a_missing_queue_is_published_as_the_listing_shows_it() -> None:
     assert partitions == {"pythia://tmp/q": []}
 
 
-def test_a_healthy_standing_is_published_with_all_keys() -> None:
+def test_a_healthy_position_is_published_with_all_keys() -> None:
     consumer_status, partitions = published({QUEUE: look(view(readable(0, 0)), {})})
     zero = {"1m_raw": 0.0, "1h": 0.0, "current": 0.0, "1d": 0.0, "1m": 0.0}
     assert consumer_status["queues"] == {

@@ -65,8 +65,8 @@ def stand(
     return build_sub_snapshot(previous, view, found, QueueRowAnswers(timestamps=stamps), view.seen_at)
 
 
-def consumer(standing: SubSnapshot | ErrorInfo, *, pass_index: int = 1, whole: bool = False) -> ConsumerSnapshot:
-    content = standing if whole and isinstance(standing, ErrorInfo) else ConsumerView({QUEUE: standing})
+def consumer(position: SubSnapshot | ErrorInfo, *, pass_index: int = 1, whole: bool = False) -> ConsumerSnapshot:
+    content = position if whole and isinstance(position, ErrorInfo) else ConsumerView({QUEUE: position})
     return ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, pass_index, NOW, content, (VITAL,))
 
 
@@ -88,7 +88,7 @@ def test_a_consumer_that_is_dead_while_rows_wait_has_stopped_and_its_lag_grows_b
     assert judged.reason is not None
     assert "nothing since 2025-01-23T11:42:21.000000Z, while 2 rows in partition 0 wait" in judged.reason
     # Nothing is written and nothing is read: only time goes on.
-    later = stand(queue(*first.compared.queue.partitions, now=NOW + HOUR), {0: 7}, consumed=died, previous=first)  # type: ignore[union-attr] # a standing made by a pass was compared
+    later = stand(queue(*first.compared.queue.partitions, now=NOW + HOUR), {0: 7}, consumed=died, previous=first)  # type: ignore[union-attr] # a position made by a pass was compared
     assert judge(later).processing_lag == 2 * PATIENCE + HOUR
 
 
@@ -112,10 +112,10 @@ def test_trimmed_rows_are_lost_once_and_are_no_lag() -> None:
 
 
 def test_a_consumer_beyond_the_end_is_ahead_and_does_not_hide_what_waits_elsewhere() -> None:
-    standing = stand(queue(rows(0, 3), rows(0, 5)), {0: 10, 1: 1}, consumed=NOW - SETTLED_AFTER)
-    judged = judge(standing)
+    position = stand(queue(rows(0, 3), rows(0, 5)), {0: 10, 1: 1}, consumed=NOW - SETTLED_AFTER)
+    judged = judge(position)
     assert (judged.verdict, judged.ahead_row_count, judged.unread_row_count) == (Verdict.AHEAD, 7, 4)
-    published: Any = consumer_partitions(consumer(standing), NOW)
+    published: Any = consumer_partitions(consumer(position), NOW)
     assert [one["unread_row_count"] for one in published[str(QUEUE)]] == [-7, 4]
 
 

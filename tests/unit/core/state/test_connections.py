@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.core.state.connections import Connection, TableFacts, find_name_doubt, find_registrations_doubt
+from queue_agent.core.state.connections import Connection, TableFacts, find_name_mismatch, find_registrations_mismatch
 from queue_agent.core.values.refs import CrossClusterRef
 
 OURS = CrossClusterRef("hume", "//sys/queue_agents/consumer_registrations")
@@ -20,11 +20,11 @@ def replicated(mode: str, state: str = "enabled", replica_id: str = "7-7-7-7") -
     return TableFacts.parse({"id": "9-9-9-9", "type": "replicated_table", "replicas": {replica_id: replica}})
 
 
-def doubt(
+def mismatch(
     read: list[CrossClusterRef], write: list[CrossClusterRef], facts: dict[CrossClusterRef, TableFacts] | None = None
 ) -> str | None:
     facts = {OURS: PLAIN} if facts is None else facts
-    return find_registrations_doubt("pythia", OURS, Connection("pythia", read, write), facts)
+    return find_registrations_mismatch("pythia", OURS, Connection("pythia", read, write), facts)
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def doubt(
     [([], []), ([OURS], [OURS]), ([OURS], []), ([THEIRS, OURS], []), ([THEIRS], [OURS]), ([], [OURS])],
 )
 def test_a_table_that_proxies_write_is_the_right_one(read: list[CrossClusterRef], write: list[CrossClusterRef]) -> None:
-    assert doubt(read, write) is None
+    assert mismatch(read, write) is None
 
 
 @pytest.mark.parametrize(("read", "write"), [([THEIRS], [THEIRS]), ([THEIRS], []), ([OURS], [THEIRS])])
 def test_another_table_is_named(read: list[CrossClusterRef], write: list[CrossClusterRef]) -> None:
-    message = doubt(read, write)
+    message = mismatch(read, write)
     assert message is not None
     assert str(OURS) in message
     assert str(THEIRS) in message
@@ -45,29 +45,31 @@ def test_another_table_is_named(read: list[CrossClusterRef], write: list[CrossCl
 
 def test_a_table_reached_by_another_path_is_known_by_its_id() -> None:
     link = CrossClusterRef("hume", "//home/link")
-    assert doubt([link], [link], {OURS: PLAIN, link: PLAIN}) is None
+    assert mismatch([link], [link], {OURS: PLAIN, link: PLAIN}) is None
     elsewhere = CrossClusterRef("pythia", "//home/link")
-    assert doubt([elsewhere], [elsewhere], {OURS: PLAIN, elsewhere: PLAIN}) is not None
-    assert doubt([link], [link], {OURS: PLAIN}) is not None
+    assert mismatch([elsewhere], [elsewhere], {OURS: PLAIN, elsewhere: PLAIN}) is not None
+    assert mismatch([link], [link], {OURS: PLAIN}) is not None
 
 
 def test_a_replica_has_to_be_synchronous() -> None:
-    assert doubt([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("sync")}) is None
-    assert "enabled and async" in str(doubt([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("async")}))
-    assert "disabled and sync" in str(doubt([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("sync", "disabled")}))
+    assert mismatch([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("sync")}) is None
+    assert "enabled and async" in str(mismatch([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("async")}))
+    assert "disabled and sync" in str(
+        mismatch([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("sync", "disabled")})
+    )
 
 
 def test_a_replica_of_nobody_knows_what_is_in_doubt() -> None:
     words = "not known to be a synchronous one"
-    assert words in str(doubt([OURS], [THEIRS], {OURS: REPLICA}))
-    assert words in str(doubt([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("sync", replica_id="8-8-8-8")}))
-    assert words in str(doubt([OURS], [], {OURS: REPLICA, THEIRS: PLAIN}))
+    assert words in str(mismatch([OURS], [THEIRS], {OURS: REPLICA}))
+    assert words in str(mismatch([OURS], [THEIRS], {OURS: REPLICA, THEIRS: replicated("sync", replica_id="8-8-8-8")}))
+    assert words in str(mismatch([OURS], [], {OURS: REPLICA, THEIRS: PLAIN}))
 
 
 def test_a_name_is_compared_if_there_is_one() -> None:
-    assert find_name_doubt("hume", Connection()) is None
-    assert find_name_doubt("hume", Connection("hume")) is None
-    assert '"pythia"' in str(find_name_doubt("hume", Connection("pythia")))
+    assert find_name_mismatch("hume", Connection()) is None
+    assert find_name_mismatch("hume", Connection("hume")) is None
+    assert '"pythia"' in str(find_name_mismatch("hume", Connection("pythia")))
 
 
 @pytest.mark.parametrize(

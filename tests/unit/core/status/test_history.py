@@ -76,7 +76,7 @@ def consumer(content: ConsumerView | ErrorInfo, partitions: tuple[int, ...] | No
     return list(consumer_rows(snapshot, INSTANCE))
 
 
-def standing(content: SubSnapshot) -> ConsumerView:
+def position(content: SubSnapshot) -> ConsumerView:
     return ConsumerView({QUEUE: content})
 
 
@@ -124,7 +124,7 @@ def test_each_registered_partition_of_a_consumer_is_a_row() -> None:
     seen = QueueView([PARTITION, PARTITION, PARTITION], True, True, NOW)
     failed = FailedConsumerPartition(BROKEN, 4, NOW, Counters())
     view = ConsumerQueueView([READING, failed, READING], NOW, Compared(seen, {}))
-    first, second = consumer(standing(view), partitions=(0, 1))
+    first, second = consumer(position(view), partitions=(0, 1))
     assert first == {
         "ts": MICROSECONDS,
         "agent_instance": INSTANCE,
@@ -153,7 +153,7 @@ def test_a_consumer_in_error_is_one_row_and_so_is_each_of_its_queues() -> None:
     [row] = consumer(BROKEN)
     assert (row["consumer"], row["error_code"], "queue" in row) == ("hume://tmp/c", 1702, False)
     for content in (BROKEN, QueueMissing(BROKEN)):
-        [row] = consumer(standing(content))
+        [row] = consumer(position(content))
         assert (row["queue"], row["vital"], row["error_code"], "partition" in row) == ("//tmp/q", True, 1702, False)
 
 
@@ -178,7 +178,7 @@ def test_every_column_is_known_and_texts_are_bounded() -> None:
     rows = [
         *queue(ErrorInfo("x" * 5000), alerts={"a": BROKEN}),
         *queue(seen, trims=trims),
-        *consumer(standing(ConsumerQueueView([READING], NOW, Compared(seen, {})))),
+        *consumer(position(ConsumerQueueView([READING], NOW, Compared(seen, {})))),
     ]
     assert len(rows[0]["error"]) == MAX_TEXT_LENGTH
     used: set[str] = set()
@@ -225,7 +225,7 @@ def test_a_lag_that_is_not_known_is_none_and_no_lag_is_zero() -> None:
     def lag(unread: int) -> object:
         reading = replace(READING, next_row_commit_time=None, unread_row_count=unread)
         seen = QueueView([PARTITION], False, True, NOW)
-        [row] = consumer(standing(ConsumerQueueView([reading], NOW, Compared(seen, {}))))
+        [row] = consumer(position(ConsumerQueueView([reading], NOW, Compared(seen, {}))))
         return row.get("lag_ms")
 
     assert (lag(12), lag(0), lag(-1)) == (None, 0, 0)
@@ -247,6 +247,6 @@ def test_rows_of_the_history_go_by_age_and_sooner_only_if_somebody_asks_for_it()
 def test_a_consumer_has_a_row_for_a_partition_whose_ends_are_not_known() -> None:
     seen = QueueView([FailedQueuePartition("t", "unmounted", BROKEN)], True, True, NOW)
     failed = FailedConsumerPartition(BROKEN, 4, NOW, Counters())
-    [row] = consumer(standing(ConsumerQueueView([failed], NOW, Compared(seen, {}))))
+    [row] = consumer(position(ConsumerQueueView([failed], NOW, Compared(seen, {}))))
     assert (row["partition"], row["offset"]) == (0, 4)
     assert not {"lower", "upper"} & row.keys()

@@ -37,7 +37,7 @@ from queue_agent.core.values.encoding import Entity, Unsigned
 from queue_agent.core.values.error_info import OK_ERROR
 from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
-from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, snapshot_of, standing, unmounted
+from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, position, snapshot_of, unmounted
 
 HOST = "agent-1"
 REGISTRATIONS = [Registration(QUEUE, ALICE, True), Registration(QUEUE, BOB, False)]
@@ -90,7 +90,7 @@ def test_the_node_of_a_replicated_queue_shows_its_mapping() -> None:
 
 
 def test_the_node_of_a_consumer_has_status_and_partitions_of_each_queue() -> None:
-    snapshot = consumer(standing(snapshot_of(mounted(0, 9)), 4))
+    snapshot = consumer(position(snapshot_of(mounted(0, 9)), 4))
     node = consumer_node(snapshot, HOST, NOW, MAPPING)
     assert (node["leading"], node["pass_index"], node["pass_instant"]) == (True, 3, "2025-01-23T13:42:21.000000Z")
     assert node["row"] == consumer_row(snapshot.row)

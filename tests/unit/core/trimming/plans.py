@@ -64,7 +64,7 @@ def snapshot_of(
     return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports=find_exports(row, Role.LEADING, NO_STATES, ORIGIN))
 
 
-def standing(queue: QueueSnapshot, *offsets: int) -> SubSnapshot:
+def position(queue: QueueSnapshot, *offsets: int) -> SubSnapshot:
     assert queue.view is not None
     rows = {index: ConsumerOffset(index, offset, 0) for index, offset in enumerate(offsets)}
     return build_sub_snapshot(None, queue.view, rows, QueueRowAnswers(), NOW)
@@ -77,12 +77,12 @@ def consumer(ref: CrossClusterRef, content: SubSnapshot | ErrorInfo | None) -> C
 
 def plan(
     queue: QueueSnapshot,
-    standings: Mapping[CrossClusterRef, SubSnapshot],
+    positions: Mapping[CrossClusterRef, SubSnapshot],
     non_vital: tuple[CrossClusterRef, ...] = (),
     exports: Mapping[str, ExportProgress] | None = None,
 ) -> TrimPlan:
-    registrations = [Registration(QUEUE, ref, ref not in non_vital) for ref in standings]
-    consumers = {ref: consumer(ref, one) for ref, one in standings.items()}
+    registrations = [Registration(QUEUE, ref, ref not in non_vital) for ref in positions]
+    consumers = {ref: consumer(ref, one) for ref, one in positions.items()}
     result = plan_trims(queue, queue.row.auto_trim_config, registrations, consumers, exports or {}, ORIGIN)
     assert result is not None
     return result

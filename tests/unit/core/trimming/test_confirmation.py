@@ -18,7 +18,7 @@ from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
-from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, ORIGIN, QUEUE, mounted, plan, snapshot_of, standing
+from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, ORIGIN, QUEUE, mounted, plan, position, snapshot_of
 
 ROW = QueueRow(
     QUEUE,
@@ -40,7 +40,7 @@ Offsets = Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]
 def planned(*offsets: int, upper: int = 20, exports: Mapping[str, ExportProgress] | None = None) -> TrimPlan:
     """By what Alice has read of partitions that begin at 3; without offsets there is no Alice."""
     queue = snapshot_of(*[mounted(3, upper)] * max(len(offsets), 1), row=ROW)
-    return plan(queue, {ALICE: standing(queue, *offsets)} if offsets else {}, exports=exports)
+    return plan(queue, {ALICE: position(queue, *offsets)} if offsets else {}, exports=exports)
 
 
 def confirmed(
@@ -228,7 +228,7 @@ def test_an_export_to_another_directory_makes_a_plan_void(before: str, after: st
 def test_a_partition_of_which_one_row_might_be_read_is_kept_while_none_is() -> None:
     assert target(confirmed(planned(8, upper=9), {ALICE: {}})) is None
     queue = snapshot_of(mounted(0, 20), row=ROW)
-    assert target(confirmed(plan(queue, {ALICE: standing(queue, 8)}), {ALICE: {}})) is None
+    assert target(confirmed(plan(queue, {ALICE: position(queue, 8)}), {ALICE: {}})) is None
 
 
 @pytest.mark.parametrize("found", [{0: "t", 1: "another"}, {0: "t"}])

@@ -43,8 +43,8 @@ from tests.unit.core.trimming.plans import (
     mounted,
     plan,
     plan_with,
+    position,
     snapshot_of,
-    standing,
     targets,
     unmounted,
 )
@@ -52,45 +52,45 @@ from tests.unit.core.trimming.plans import (
 
 def test_the_slowest_vital_consumer_decides() -> None:
     queue = snapshot_of(mounted(3, 20))
-    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue, 5)})
+    result = plan(queue, {ALICE: position(queue, 8), BOB: position(queue, 5)})
     assert good_targets(result) == {0: 5}
     assert constraint(result) == TrimConstraint(ConstraintKind.VITAL_CONSUMER, 5, 3, "hume://tmp/bob")
 
 
 def test_a_consumer_that_is_not_vital_is_of_no_account() -> None:
     queue = snapshot_of(mounted(3, 20))
-    assert good_targets(plan(queue, {ALICE: standing(queue, 8), BOB: BROKEN}, non_vital=(BOB,))) == {0: 8}
+    assert good_targets(plan(queue, {ALICE: position(queue, 8), BOB: BROKEN}, non_vital=(BOB,))) == {0: 8}
 
 
 def test_a_vital_consumer_that_has_read_nothing_holds_everything_without_alert() -> None:
     queue = snapshot_of(mounted(0, 20))
-    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue)})
+    result = plan(queue, {ALICE: position(queue, 8), BOB: position(queue)})
     assert good_targets(result) == {}
     assert constraint(result) == TrimConstraint(ConstraintKind.NOTHING_READ, 0, 8, "hume://tmp/bob")
 
 
 def test_retained_rows_stay() -> None:
     queue = snapshot_of(mounted(0, 12), retained_rows=5)
-    result = plan(queue, {ALICE: standing(queue, 10)})
+    result = plan(queue, {ALICE: position(queue, 10)})
     assert good_targets(result) == {0: 7}
     assert constraint(result) == TrimConstraint(ConstraintKind.RETAINED_ROWS, 7, 3)
     queue = snapshot_of(mounted(0, 12), retained_rows=12)
-    assert good_targets(plan(queue, {ALICE: standing(queue, 10)})) == {}
+    assert good_targets(plan(queue, {ALICE: position(queue, 10)})) == {}
 
 
 def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
     queue = snapshot_of(mounted(0, 12))
-    result = plan(queue, {ALICE: standing(queue, 15)})
+    result = plan(queue, {ALICE: position(queue, 15)})
     assert good_targets(result) == {}
     assert constraint(result) == TrimConstraint(ConstraintKind.CONSUMER_AHEAD, 0, 12, str(ALICE))
-    result = plan(queue, {ALICE: standing(queue, 15), BOB: standing(queue, 5)})
+    result = plan(queue, {ALICE: position(queue, 15), BOB: position(queue, 5)})
     assert good_targets(result) == {}
     assert constraint(result) == TrimConstraint(ConstraintKind.CONSUMER_AHEAD, 0, 5, str(ALICE))
 
 
 def test_tablets_that_are_not_mounted_are_left_alone_without_alert() -> None:
     queue = snapshot_of(mounted(0, 9), mounted(0, 9, "frozen"), unmounted())
-    result = plan(queue, {ALICE: standing(queue, 4, 4, 4)})
+    result = plan(queue, {ALICE: position(queue, 4, 4, 4)})
     assert good_targets(result) == {0: 4}
     assert constraint(result, 1) == TrimConstraint(
         ConstraintKind.NOT_MOUNTED,
@@ -109,7 +109,7 @@ def test_a_queue_none_of_whose_partitions_can_be_read_raises_no_alert() -> None:
 
 def test_a_consumer_that_has_not_seen_the_queue_yet_holds_everything_without_alert() -> None:
     queue = snapshot_of(mounted(0, 9))
-    result = plan(queue, {ALICE: QueueMissing(BROKEN), BOB: standing(queue, 5)})
+    result = plan(queue, {ALICE: QueueMissing(BROKEN), BOB: position(queue, 5)})
     assert good_targets(result) == {}
     assert constraint(result) == TrimConstraint(ConstraintKind.ERROR, 0, 5, "hume://tmp/alice", "broken")
 
@@ -144,7 +144,7 @@ def test_a_vital_consumer_without_snapshot_stops_the_iteration() -> None:
     )
 
 
-def test_a_failed_standing_stops_the_iteration() -> None:
+def test_an_unreadable_position_stops_the_iteration() -> None:
     registrations = [Registration(QUEUE, ALICE, vital=True)]
     failed = ConsumerSnapshot(ConsumerRow(ALICE), Role.LEADING, 1, NOW, ConsumerView({QUEUE: BROKEN}))
     error = failure(plan_with(snapshot_of(mounted(0, 9)), registrations, {ALICE: failed}))
@@ -216,14 +216,14 @@ def test_exports_hold_back_like_consumers_and_are_enough_without_any() -> None:
     assert good_targets(result) == {0: 4}
     assert constraint(result, 0) == TrimConstraint(ConstraintKind.EXPORT, 4, 3, "hourly")
     assert constraint(result, 1) == TrimConstraint(ConstraintKind.EXPORT, 0, 4, "daily")
-    assert good_targets(plan(queue, {ALICE: standing(queue, 2, 2)}, exports=exports)) == {0: 2}
+    assert good_targets(plan(queue, {ALICE: position(queue, 2, 2)}, exports=exports)) == {0: 2}
 
 
 def test_rows_without_timestamps_are_never_trimmed_by_age() -> None:
     queue = snapshot_of(mounted(0, 9), mounted(0, 9, "frozen"), retained_lifetime_duration=1000)
     assert queue.view is not None
     queue = replace(queue, content=replace(queue.view, has_timestamp_column=False))
-    result = plan(queue, {ALICE: standing(queue, 5, 5)})
+    result = plan(queue, {ALICE: position(queue, 5, 5)})
     assert targets(result) == {}
     assert constraint(result).kind is ConstraintKind.RETAINED_LIFETIME_DURATION
     session = failure(result).inner_errors[0]
@@ -233,7 +233,7 @@ def test_rows_without_timestamps_are_never_trimmed_by_age() -> None:
 
 def test_young_rows_stay() -> None:
     queue = snapshot_of(mounted(0, 9), mounted(0, 9), mounted(0, 9), retained_lifetime_duration=1000)
-    result = plan(queue, {ALICE: standing(queue, 5, 5)})
+    result = plan(queue, {ALICE: position(queue, 5, 5)})
     ages = {0: RowAges("t", 100, 3, young_timestamp=100), 1: RowAges("t", 100, 5)}
     result = result.with_ages(ages)
     assert good_targets(result) == {0: 3, 1: 5}
@@ -244,7 +244,7 @@ def test_young_rows_stay() -> None:
 
 def test_rows_whose_age_could_not_be_asked_for_stay() -> None:
     queue = snapshot_of(mounted(0, 9), mounted(0, 9), retained_lifetime_duration=1000)
-    result = plan(queue, {ALICE: standing(queue, 5, 5)}).with_ages({0: BROKEN, 1: RowAges("t", 100, 5)})
+    result = plan(queue, {ALICE: position(queue, 5, 5)}).with_ages({0: BROKEN, 1: RowAges("t", 100, 5)})
     assert targets(result) == {1: 5}
     assert constraint(result).kind is ConstraintKind.RETAINED_LIFETIME_DURATION
     assert failure(result).inner_errors[0].inner_errors[0].message == "broken"
@@ -252,7 +252,7 @@ def test_rows_whose_age_could_not_be_asked_for_stay() -> None:
 
 def test_no_vital_consumers_is_an_error() -> None:
     queue = snapshot_of(mounted(0, 9))
-    error = failure(plan(queue, {ALICE: standing(queue, 5)}, non_vital=(ALICE,)))
+    error = failure(plan(queue, {ALICE: position(queue, 5)}, non_vital=(ALICE,)))
     assert error.inner_errors[0].message == (
         'Attempted trimming iteration on queue "pythia://tmp/q" with no vital consumers and no configured static '
         "table exports"
@@ -261,7 +261,7 @@ def test_no_vital_consumers_is_an_error() -> None:
 
 def test_a_new_partition_the_consumer_has_not_seen_is_an_error_and_the_others_are_trimmed() -> None:
     old = snapshot_of(mounted(0, 9))
-    result = plan(snapshot_of(mounted(0, 9), mounted(0, 9)), {ALICE: standing(old, 4)})
+    result = plan(snapshot_of(mounted(0, 9), mounted(0, 9)), {ALICE: position(old, 4)})
     assert targets(result) == {0: 4}
     [error] = failure(result).inner_errors[0].inner_errors
     assert "does not contain a snapshot for partition 1" in error.message
@@ -289,13 +289,13 @@ def test_no_plan_goes_past_a_vital_consumer_a_floor_an_export_or_the_end(
         ),
         retained_rows=retained_rows,
     )
-    standings = {
-        CrossClusterRef("hume", f"//tmp/{number}"): BROKEN if read is None else standing(queue, *read)
+    positions = {
+        CrossClusterRef("hume", f"//tmp/{number}"): BROKEN if read is None else position(queue, *read)
         for number, read in enumerate(offsets)
     }
     exports = {str(number): ExportProgress(counts) for number, counts in enumerate(exported)}
-    result = plan(queue, standings, exports=exports)
-    assert result == plan(queue, dict(reversed(standings.items())), exports=dict(reversed(exports.items())))
+    result = plan(queue, positions, exports=exports)
+    assert result == plan(queue, dict(reversed(positions.items())), exports=dict(reversed(exports.items())))
     assert len(result.trims) == len(partitions)
     for index, target in targets(result).items():
         lower, count, state = partitions[index]
@@ -333,7 +333,7 @@ def test_an_export_that_has_every_row_lets_them_all_go() -> None:
 def test_what_is_wrong_with_a_mounted_partition_is_told() -> None:
     queue = snapshot_of(mounted(3, 20), FailedQueuePartition("t", "mounted", BROKEN))
     readable = snapshot_of(mounted(3, 20), mounted(3, 20))
-    result = plan(queue, {ALICE: standing(readable, 8, 8)})
+    result = plan(queue, {ALICE: position(readable, 8, 8)})
     assert targets(result) == {0: 8}
     assert result.partitions[1].error == BROKEN
     assert constraint(result, 1).message == "broken"
@@ -342,9 +342,9 @@ def test_what_is_wrong_with_a_mounted_partition_is_told() -> None:
 def test_a_consumer_that_was_not_compared_with_a_partition_is_named() -> None:
     queue = snapshot_of(mounted(3, 20), mounted(3, 20))
     less = snapshot_of(mounted(3, 20))
-    assert constraint(plan(queue, {ALICE: standing(less, 8)}), 1).subject == str(ALICE)
+    assert constraint(plan(queue, {ALICE: position(less, 8)}), 1).subject == str(ALICE)
     failed = snapshot_of(mounted(3, 20), FailedQueuePartition("t", "mounted", BROKEN))
-    assert constraint(plan(queue, {ALICE: standing(failed, 8, 8)}), 1).subject == str(ALICE)
+    assert constraint(plan(queue, {ALICE: position(failed, 8, 8)}), 1).subject == str(ALICE)
 
 
 def test_an_error_says_what_it_comes_of() -> None:
@@ -360,7 +360,7 @@ def test_an_error_says_what_it_comes_of() -> None:
 
 def test_a_plan_is_paused_without_an_error() -> None:
     queue = snapshot_of(mounted(3, 20), mounted(3, 20))
-    paused = plan(queue, {ALICE: standing(queue, 8, 9)}).paused(ConstraintKind.HAND_OVER, BROKEN)
+    paused = plan(queue, {ALICE: position(queue, 8, 9)}).paused(ConstraintKind.HAND_OVER, BROKEN)
     assert good_targets(paused) == {}
     assert [constraint(paused, index) for index in range(2)] == [
         TrimConstraint(ConstraintKind.HAND_OVER, 0, 8 - 3, message="broken"),
@@ -370,7 +370,7 @@ def test_a_plan_is_paused_without_an_error() -> None:
 
 def test_what_is_known_newer_of_one_consumer_leaves_the_others_alone() -> None:
     queue = snapshot_of(mounted(3, 20))
-    result = plan(queue, {ALICE: standing(queue, 8), BOB: standing(queue, 5)})
+    result = plan(queue, {ALICE: position(queue, 8), BOB: position(queue, 5)})
     narrowed = result.partitions[0].narrowed(read_by(ALICE, 7, 20))
     assert narrowed.trim.target == 5
     assert narrowed.trim.constraint.held_row_count == 2

@@ -38,8 +38,8 @@ def queue(row: QueueRow = ROW, partitions: Sequence[Any] = QUEUE_PARTITIONS) -> 
     return QueueSnapshot(row, Role.LEADING, 1, NOW, view)
 
 
-def consumer(standing: SubSnapshot | None) -> ConsumerSnapshot:
-    queues = {} if standing is None else {QUEUE: standing}
+def consumer(position: SubSnapshot | None) -> ConsumerSnapshot:
+    queues = {} if position is None else {QUEUE: position}
     return ConsumerSnapshot(ConsumerRow(ALICE), Role.LEADING, 1, NOW, ConsumerView(queues))
 
 
@@ -72,9 +72,9 @@ def test_whatever_is_different_makes_a_difference(other: Mapping[str, Any]) -> N
     assert not inputs().is_same(inputs(**other))
 
 
-@pytest.mark.parametrize("standing", [None, ErrorInfo("broken")])
-def test_what_is_not_known_is_planned_anew_every_time(standing: SubSnapshot | None) -> None:
-    assert find_trim_inputs(queue(), [VITAL], {ALICE: consumer(standing)}) is None
+@pytest.mark.parametrize("position", [None, ErrorInfo("broken")])
+def test_what_is_not_known_is_planned_anew_every_time(position: SubSnapshot | None) -> None:
+    assert find_trim_inputs(queue(), [VITAL], {ALICE: consumer(position)}) is None
     assert find_trim_inputs(queue(), [VITAL], {}) is None
     assert find_trim_inputs(replace(queue(), exports=QueueExports(ErrorInfo("broken"))), [], {}) is None
     assert find_trim_inputs(replace(queue(), content=ErrorInfo("broken")), [], {}) is None

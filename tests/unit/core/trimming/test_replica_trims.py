@@ -15,7 +15,7 @@ from queue_agent.core.trimming.errors import find_trim_error, join_session_error
 from queue_agent.core.trimming.replica_trims import ReplicaTrims, plan_replica_trims
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
-from tests.unit.core.trimming.plans import ALICE, NOW, ORIGIN, QUEUE, consumer, mounted, snapshot_of, standing, targets
+from tests.unit.core.trimming.plans import ALICE, NOW, ORIGIN, QUEUE, consumer, mounted, position, snapshot_of, targets
 
 NEAR = CrossClusterRef("hume", "//tmp/near")
 FAR = CrossClusterRef("pythia", "//tmp/far")
@@ -42,7 +42,7 @@ def plan(
     *replicas: QueueSnapshot, offset: int = 8, mapping: MappingRow | None = MAPPING, **config: Any
 ) -> ReplicaTrims:
     queue = snapshot_of(mounted(0, 10), row=replace(ROW, auto_trim_config={"enable": True, **config}))
-    consumers = {ALICE: consumer(ALICE, standing(queue, offset))}
+    consumers = {ALICE: consumer(ALICE, position(queue, offset))}
     queues = {one.ref: one for one in replicas}
     registrations = [Registration(QUEUE, ALICE, True)]
     policy = queue.row.auto_trim_config

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from queue_agent.core.values.observed import (
-    Glance,
+    Poll,
     TableDescription,
     TableFacts,
     TabletDescription,
@@ -30,8 +30,8 @@ def described(*states: str) -> TableDescription:
     return TableDescription([], [TabletDescription(i, f"t{i}", state, None, None) for i, state in enumerate(states)])
 
 
-def glance(infos: Mapping[int, TabletInfo] | None = WRITTEN, facts: TableFacts = FACTS) -> Glance:
-    return Glance(facts, infos)
+def poll(infos: Mapping[int, TabletInfo] | None = WRITTEN, facts: TableFacts = FACTS) -> Poll:
+    return Poll(facts, infos)
 
 
 def test_a_table_is_remembered_while_all_its_tablets_are_mounted() -> None:
@@ -48,10 +48,10 @@ def test_a_table_with_a_tablet_that_may_change_is_not_remembered(state: str) -> 
 def test_a_description_holds_as_long_as_the_same_facts_are_seen_and_all_tablets_answer() -> None:
     known = remember_table(TABLE, FACTS, described("mounted", "mounted"))
     assert known is not None
-    assert known.is_confirmed_by(glance({}))
-    assert not known.is_confirmed_by(glance(None))
+    assert known.is_confirmed_by(poll({}))
+    assert not known.is_confirmed_by(poll(None))
     for changed in ({"object_id": "5"}, {"attribute_revision": 8}, {"tablet_count_by_state": {"mounted": 3}}):
-        assert not known.is_confirmed_by(glance(facts=FACTS._replace(**changed)))
+        assert not known.is_confirmed_by(poll(facts=FACTS._replace(**changed)))
 
 
 @pytest.mark.parametrize("period", [1, 7, 60])
@@ -66,16 +66,16 @@ def test_objects_are_not_all_refreshed_in_one_pass() -> None:
 
 
 def test_tablets_count_whatever_their_state() -> None:
-    assert tablet_count(glance(facts=FACTS._replace(tablet_count_by_state={"mounted": 3, "frozen": 2}))) == 5
+    assert tablet_count(poll(facts=FACTS._replace(tablet_count_by_state={"mounted": 3, "frozen": 2}))) == 5
 
 
 def test_a_table_that_looks_the_same_was_not_written_to() -> None:
-    assert is_untouched(glance(), replace(glance(), digest=b"other"))
-    assert not is_untouched(None, glance())
-    assert not is_untouched(glance(), glance({**WRITTEN, 1: TabletInfo(6, 0, 102)}))
-    assert not is_untouched(glance(), glance(facts=FACTS._replace(attribute_revision=8)))
+    assert is_untouched(poll(), replace(poll(), digest=b"other"))
+    assert not is_untouched(None, poll())
+    assert not is_untouched(poll(), poll({**WRITTEN, 1: TabletInfo(6, 0, 102)}))
+    assert not is_untouched(poll(), poll(facts=FACTS._replace(attribute_revision=8)))
 
 
 @pytest.mark.parametrize("infos", [None, {}, {0: TabletInfo(0, 0, 1)}, {**WRITTEN, 2: TabletInfo(0, 0, 0)}])
 def test_a_tablet_that_tells_of_no_write_proves_nothing(infos: Mapping[int, TabletInfo] | None) -> None:
-    assert not is_untouched(glance(infos), glance(infos))
+    assert not is_untouched(poll(infos), poll(infos))

@@ -14,11 +14,11 @@ from queue_agent.core.values.refs import CrossClusterRef
 STATE_AGE_LIMIT = timedelta(minutes=1)
 """Registrations and rows read longer ago say nothing about vital consumers of today."""
 
-_LEAST_STANDING_AGE_LIMIT = timedelta(seconds=10)
-_STANDING_AGE_IN_PASSES = 5
+_LEAST_POSITION_AGE_LIMIT = timedelta(seconds=10)
+_POSITION_AGE_IN_PASSES = 5
 
 
-def find_trim_doubt(
+def find_reason_to_wait(
     state_instant: datetime | None,
     registrations: Collection[Registration],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
@@ -39,13 +39,13 @@ def find_trim_doubt(
     if state_instant is None or not _is_recent(state_instant, now, STATE_AGE_LIMIT):
         since = "never" if state_instant is None else encode_instant(state_instant)
         return origin.error(f"Trimming iteration skipped since the state tables were read last: {since}")
-    limit = max(_LEAST_STANDING_AGE_LIMIT, pass_period * _STANDING_AGE_IN_PASSES)
+    limit = max(_LEAST_POSITION_AGE_LIMIT, pass_period * _POSITION_AGE_IN_PASSES)
     for registration in sorted(registrations):
-        standing = consumers.get(registration.consumer)
-        if registration.vital and standing is not None and not _is_recent(standing.pass_instant, now, limit):
+        position = consumers.get(registration.consumer)
+        if registration.vital and position is not None and not _is_recent(position.pass_instant, now, limit):
             return origin.error(
                 f'Trimming iteration skipped since vital consumer "{registration.consumer}" was looked at last:'
-                f" {encode_instant(standing.pass_instant)}"
+                f" {encode_instant(position.pass_instant)}"
             )
     return None
 
