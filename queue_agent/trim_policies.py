@@ -30,50 +30,51 @@ class ConstraintKind(enum.Enum):
     """
 
     VITAL_CONSUMER = "vital_consumer", "a vital consumer, the subject, has read no further", "#d55e00", Gives.WISH
-    NOTHING_READ = "nothing_read", "a vital consumer, the subject, has read nothing at all", "#cc79a7", Gives.WISH
+    NOTHING_READ = "nothing_read", "a vital consumer, the subject, has read nothing yet", "#cc79a7", Gives.WISH
     CONSUMER_AHEAD = (
         "consumer_ahead",
-        "a vital consumer, the subject, has an offset beyond the end; nothing goes until that is mended or passed",
+        "the offset of a vital consumer, the subject, is past the end; trimming stops until the offset is reset or the"
+        " queue grows past it",
         "#7f3c8d",
         Gives.LIMIT,
     )
     EXPORT = (
         "export",
-        "a static export, the subject, has got no further; without a subject: how far exports got is not known"
+        "a static export, the subject, has exported no further; without a subject: export progress is not known"
         " ([static-exports.md](static-exports.md))",
         "#009e73",
         Gives.WISH,
     )
-    RETAINED_ROWS = "retained_rows", "the queue keeps so many rows", "#56b4e9", Gives.LIMIT
+    RETAINED_ROWS = "retained_rows", "`retained_rows` of the queue", "#56b4e9", Gives.LIMIT
     RETAINED_LIFETIME_DURATION = (
         "retained_lifetime_duration",
-        "the next row is too young, or its age is not known (yet)",
+        "the next row is younger than `retained_lifetime_duration`, or its age is not known yet",
         "#0072b2",
         Gives.LIMIT,
     )
     END_OF_PARTITION = "end_of_partition", "there are no more rows", _OTHER, Gives.LIMIT, True
     REPLICA_ALIGNMENT = (
         "replica_alignment",
-        "beyond this row a replica is not proven to have the rows of the subject, a synchronous replica"
+        "past this row, a replica is not proven to hold the same rows as the subject, a synchronous replica"
         " ([below](#replica-alignment))",
         _OTHER,
         Gives.LIMIT,
     )
     NOT_MOUNTED = (
         "not_mounted",
-        "the tablet is not mounted; a frozen one can not be trimmed",
+        "the tablet is not mounted; a frozen tablet cannot be trimmed either",
         "#999999",
         Gives.LIMIT,
     )
-    NO_VITAL_CONSUMER = "no_vital_consumer", "nobody says which rows are needed no more", "#e69f00", Gives.LIMIT
+    NO_VITAL_CONSUMER = "no_vital_consumer", "no vital consumer is registered", "#e69f00", Gives.LIMIT
     HAND_OVER = (
         "hand_over",
-        "the agent has just begun to lead the queue, or is not certain that it does; the message tells"
+        "the agent has just become leader of the queue, or cannot confirm that it is; the message says which"
         " ([several-agents.md](several-agents.md))",
         _OTHER,
         Gives.LIMIT,
     )
-    ERROR = "error", "something is not known for certain, the message tells what", "#b2182b", Gives.LIMIT
+    ERROR = "error", "an input of trimming is not known; the message says which", "#b2182b", Gives.LIMIT
     DISABLED = "disabled", "(in plans) the policy does not trim", _OTHER, Gives.LIMIT, True
 
     _value_: str

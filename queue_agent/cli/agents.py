@@ -44,7 +44,7 @@ def command(
     token_file: TokenFile = None,
     as_json: Json = False,
 ) -> None:
-    """List the agents: what each leads, when it has looked last, who is banned, who leads the others."""
+    """List agents: what each leads, its last pass, whether it is banned, who coordinates."""
     with exit_codes():
         location = _locate(proxy, config, root, token_file)
         reports = asyncio.run(fetch_agents(location.cluster, location.root, now()))
@@ -58,7 +58,7 @@ def ban(
     root: Root = None,
     token_file: TokenFile = None,
 ) -> None:
-    """Let an agent lead nothing from now on; it goes on answering for what others lead."""
+    """Stop an agent from leading objects; it still forwards requests to other leaders."""
     with exit_codes():
         location = _locate(proxy, config, root, token_file)
         asyncio.run(change_ban(location.cluster, location.root, address, True))

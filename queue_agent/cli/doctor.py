@@ -26,17 +26,16 @@ queue-agent doctor --config /etc/queue-agent/agent.yaml
 
 queue-agent doctor --config agent.yaml --json | jq '.[] | select(.grade == "failure") | .repair'
 
-Exit codes: 0: nothing failed, though something may have to be looked at; 1: something failed; 2: the configuration can
-not be used.
+Exit codes: 0: no check failed, though there may be warnings; 1: a check failed; 2: the configuration cannot be used.
 """
 
 
 def command(config: ConfigFile, host: Host = None, as_json: Json = False) -> None:
-    """Look at all an agent needs, and say how to mend what is wrong; nothing is changed anywhere.
+    """Check everything an agent needs, and print how to fix each problem. Changes nothing.
 
-    It looks at tokens, connections, users, clocks, names of clusters, the table of registrations, the state tables and
+    It checks tokens, connections, users, clocks, names of clusters, the table of registrations, the state tables and
     their version, the history, the document with dynamic options, permissions, the addresses masters know, whether
-    agents answer there, whether masters get answers, and at the agent on this machine, if one runs. Run it where the
+    agents answer there, whether masters get answers, and the agent on this machine, if one runs. Run it where the
     agent is to run, as the user it is to run as.
     """
     configure_logging("critical", "console")  # whatever goes wrong is among the findings

@@ -252,7 +252,7 @@ async def _check_nodes(
         )
         return Finding(subject, "permissions", Grade.FAILURE, f"lacking: {', '.join(shown)}{more}", commands)
     if not asked:
-        return Finding(subject, "permissions", Grade.SKIPPED, "there is nothing to ask about, or nobody to ask for")
+        return Finding(subject, "permissions", Grade.SKIPPED, "no object or no user to check")
     detail = f"{' and '.join(permissions)}, all there" if not gone else f"all there, but {gone[0]} does not exist"
     return Finding(subject, "permissions", Grade.OK, detail)
 

@@ -32,5 +32,5 @@ def view_findings(findings: Sequence[Finding]) -> RenderableType:
             lines += [Text(f"        {line}", "cyan") for line in finding.repair.splitlines()]
     count = {grade: sum(one.grade is grade for one in findings) for grade in Grade}
     failed, warned = count[Grade.FAILURE], count[Grade.WARNING]
-    summary = Text(f"{failed} failed, {warned} to be looked at, {count[Grade.OK]} fine", "red" if failed else "green")
+    summary = Text(f"{failed} failed, {warned} warnings, {count[Grade.OK]} fine", "red" if failed else "green")
     return Group(*lines, Text(), summary)

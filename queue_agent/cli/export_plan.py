@@ -24,7 +24,7 @@ def command(
     config: AgentConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Show which tables the static exports of a queue would make now, without making them.
+    """Show the tables that static exports of a queue would create now. Creates nothing.
 
     The agent that leads the queue looks at the queue and at the directories as it would for an export, and changes
     nothing; whether it exports at all is told, too.

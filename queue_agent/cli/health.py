@@ -18,11 +18,9 @@ _TIMEOUT_SECONDS: Final = 5.0
 
 def command(
     agent: Agent = None,
-    ready: Annotated[
-        bool, typer.Option("--ready", help="Whether it has looked at its objects lately; not only whether it serves.")
-    ] = False,
+    ready: Annotated[bool, typer.Option("--ready", help="Ask also whether it has polled its objects lately.")] = False,
 ) -> None:
-    """Ask an agent whether it serves; the exit code is 0 if so, and 1 if not."""
+    """Ask an agent whether it serves. Exit code 0: it does; 1: it does not."""
     try:
         typer.echo(check_health(agent or DEFAULT_AGENT, "ready" if ready else "live"))
     except UnhealthyError as error:

@@ -34,7 +34,7 @@ def command(
     target_version: Annotated[
         int | None, typer.Option(help="Version of the tables; the latest by default.", show_default=False)
     ] = None,
-    latest: Annotated[bool, typer.Option("--latest", help="The latest version, as by default.")] = False,
+    latest: Annotated[bool, typer.Option("--latest", help="Migrate to the latest version (the default).")] = False,
     history: Annotated[
         bool,
         typer.Option(
@@ -45,7 +45,7 @@ def command(
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Create the state tables, or bring older ones to a newer version; may be run again at any time."""
+    """Create the state tables, or migrate older ones. Safe to run again."""
     configure_logging("warning", "console")
     with exit_codes():
         if latest and target_version is not None:

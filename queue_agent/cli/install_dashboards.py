@@ -25,11 +25,11 @@ def command(
     token_file: TokenFile = None,
     directory: Annotated[
         str,
-        typer.Option(help="Where the UI looks for them; //sys/interface-monitoring up to version 3.12.2."),
+        typer.Option(help="Directory the UI reads; //sys/interface-monitoring up to version 3.12.2."),
     ] = "//sys/interface_monitoring",
     dry_run: DryRun = False,
 ) -> None:
-    """Put dashboards of queues and consumers where the UI of YTsaurus looks for them; may be run again at any time."""
+    """Install dashboards of queues and consumers for the YTsaurus UI. Safe to run again."""
     configure_logging("warning", "console")
     with exit_codes():
         for name, cluster in _clusters(proxy, config, token_file).items():

@@ -21,36 +21,38 @@ _Cluster = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=HTTP_PORT[:RPC_PORT]",
-        help="A cluster; may be repeated. Port 0 chooses a free one, which is where RPC is unless you say so.",
+        help="Cluster to run; may be repeated. Port 0 picks a free one; so does RPC by default.",
     ),
 ]
-_Agents = Annotated[int, typer.Option(min=0, max=MAX_LOCAL_AGENTS, help="How many agents share the work.")]
+_Agents = Annotated[int, typer.Option(min=0, max=MAX_LOCAL_AGENTS, help="Number of agents that share the work.")]
 _DataDir = Annotated[
-    Path | None, typer.Option(file_okay=False, help="Keep all data here; without it, it is gone at the end.")
+    Path | None, typer.Option(file_okay=False, help="Directory for all data; by default data is lost at the end.")
 ]
 _RpcPort = Annotated[int, typer.Option(min=1, max=65535, help="RPC port of the first agent; others follow.")]
 _HttpPort = Annotated[int, typer.Option(min=1, max=65535, help="HTTP port of the first agent; others follow.")]
 _WebhdfsPort = Annotated[
     int,
-    typer.Option(min=0, max=65535, help="Port of WebHDFS, by which Spark keeps checkpoints; 0 chooses a free one."),
+    typer.Option(min=0, max=65535, help="Port of WebHDFS, where Spark keeps checkpoints; 0 picks a free one."),
 ]
 _TestControls = Annotated[
     bool,
-    typer.Option("--test-controls", help="Let anybody set the clock and turn on faults, at /test/ of each cluster."),
+    typer.Option("--test-controls", help="Let anybody set the clock and inject faults, at /test/ of each cluster."),
 ]
-_Demo = Annotated[bool, typer.Option("--demo", help="Put a queue with rows at //home/demo/queue of the first cluster.")]
-_Host = Annotated[str, typer.Option(help="Address the clusters listen at; beyond loopback only with --require-token.")]
+_Demo = Annotated[
+    bool, typer.Option("--demo", help="Create a queue with rows at //home/demo/queue of the first cluster.")
+]
+_Host = Annotated[str, typer.Option(help="Address to listen on; beyond loopback it needs --require-token.")]
 _RequireToken = Annotated[
     bool,
     typer.Option(
-        "--require-token", help="Refuse requests without a token; root's is in the file the ready line names."
+        "--require-token", help="Refuse requests without a token. The ready line names the file with root's token."
     ),
 ]
 _AllowedHost = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="Name by which clients call this machine, besides localhost and addresses; may be repeated.",
+        help="Host name that clients may use, besides localhost and IP addresses; may be repeated.",
     ),
 ]
 _AllowedOrigin = Annotated[

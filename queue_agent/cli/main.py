@@ -29,34 +29,28 @@ class Entry:
 
 COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
     "run": Entry("run", "Run the service against real clusters until SIGTERM or SIGINT."),
-    "health": Entry("health", "Ask an agent whether it serves; the exit code is 0 if so, and 1 if not."),
+    "health": Entry("health", "Ask an agent whether it serves. Exit code 0: it does; 1: it does not."),
     "local": Entry("local", "Run local clusters and agents in the foreground, until Ctrl-C."),
-    "webhdfs": Entry("webhdfs", "Serve files of a cluster's Cypress by the WebHDFS protocol, until SIGTERM or SIGINT."),
-    "init-state": Entry(
-        "init_state", "Create the state tables, or bring older ones to a newer version; may be run again at any time."
-    ),
+    "webhdfs": Entry("webhdfs", "Serve files in Cypress over WebHDFS until SIGTERM or SIGINT."),
+    "init-state": Entry("init_state", "Create the state tables, or migrate older ones. Safe to run again."),
     "register-addresses": Entry(
-        "register_addresses", "Tell masters and proxies where the agents of a stage are; may be run again at any time."
+        "register_addresses", "Tell masters and proxies where the agents of a stage are. Safe to run again."
     ),
     "operator-config": Entry(
-        "operator_config", "Show this agent's configuration out of what the k8s operator writes for the C++ agent."
+        "operator_config", "Translate the configuration that the k8s operator writes for the C++ agent."
     ),
     "install-dashboards": Entry(
         "install_dashboards",
-        "Put dashboards of queues and consumers where the UI of YTsaurus looks for them; may be run again at any time.",
+        "Install dashboards of queues and consumers for the YTsaurus UI. Safe to run again.",
     ),
     "status": Entry(
         "status",
         "Show agents, queues and consumers as they are now, or one queue or consumer with its partitions.",
     ),
-    "watch": Entry("watch", "Show the status on the whole screen, again and again, until Ctrl-C."),
-    "doctor": Entry(
-        "doctor", "Look at all an agent needs, and say how to mend what is wrong; nothing is changed anywhere."
-    ),
-    "agents": Entry(
-        "agents", "List the agents: what each leads, when it has looked last, who is banned, who leads the others."
-    ),
-    "ban": Entry("agents", "Let an agent lead nothing from now on; it goes on answering for what others lead.", "ban"),
+    "watch": Entry("watch", "Show the status full screen and refresh it until Ctrl-C."),
+    "doctor": Entry("doctor", "Check everything an agent needs, and print how to fix each problem. Changes nothing."),
+    "agents": Entry("agents", "List agents: what each leads, its last pass, whether it is banned, who coordinates."),
+    "ban": Entry("agents", "Stop an agent from leading objects; it still forwards requests to other leaders.", "ban"),
     "unban": Entry("agents", "Let an agent lead again.", "unban"),
     "consumer": (
         "Work on consumers.",
@@ -68,15 +62,15 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
         },
     ),
     "trim": (
-        "Look at trimming.",
+        "Inspect trimming.",
         {"plan": Entry("trim_plan", "Show what trimming by a policy would do to a queue, without doing it.")},
     ),
     "export": (
-        "Look at static exports.",
+        "Inspect static exports.",
         {
             "plan": Entry(
                 "export_plan",
-                "Show which tables the static exports of a queue would make now, without making them.",
+                "Show the tables that static exports of a queue would create now. Creates nothing.",
             )
         },
     ),
@@ -88,13 +82,12 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
             ),
             "downsample": Entry(
                 "spark",
-                "Bring the coarser histories up to date; days done before are done anew, so run it as often as you"
-                " like.",
+                "Update the histories of 5 minutes and 1 hour. Days already done are replaced; safe to run again.",
                 "downsample",
             ),
             "report": Entry(
                 "spark",
-                "Tell of lag and freshness, busy and idle queues, retention, errors and alerts; all of one period.",
+                "Write a report on lag, freshness, busy and idle queues, retention, errors and alerts of one period.",
                 "report",
             ),
         },

@@ -26,12 +26,12 @@ _POD: Final = re.compile(r"[^.]+\.queue-agents(?P<suffix>[^.]*)\.(?P<domain>.+)"
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="ytserver-queue-agent.yson, as the k8s operator writes it.")],
+    file: Annotated[Path, typer.Argument(help="File ytserver-queue-agent.yson of the k8s operator.")],
     host: Annotated[
         str | None, typer.Option(help="Full name of the pod; the machine's by default.", show_default=False)
     ] = None,
 ) -> None:
-    """Show this agent's configuration out of what the k8s operator writes for the C++ agent."""
+    """Translate the configuration that the k8s operator writes for the C++ agent."""
     with exit_codes():
         config = translate(read_operator_config(file), host or full_host_name())
         typer.echo(json.dumps(config, indent=2))  # which is YAML

@@ -26,19 +26,17 @@ ConfigFile = Annotated[
 ]
 OptionalConfigFile = Annotated[
     Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="Take clusters, tokens and paths from this configuration of an agent."
-    ),
+    typer.Option("--config", metavar="FILE", help="Agent's configuration to take clusters, tokens and paths from."),
 ]
 AgentConfigFile = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Ask the agent with this configuration on this machine."),
+    typer.Option("--config", metavar="FILE", help="Agent's configuration; asks the agent on this machine."),
 ]
 Host = Annotated[
     str | None,
     typer.Option(
         envvar="QUEUE_AGENT_HOST",
-        help="In place of the configuration's host: agents of a stage can have one file.",
+        help="Host name of this agent; overrides the configuration, so that agents can share one file.",
         show_default=False,
     ),
 ]
@@ -58,11 +56,11 @@ Agents = Annotated[
         " the work of a stage.",
     ),
 ]
-Proxy = Annotated[str | None, typer.Option(metavar="ADDRESS", help="HTTP proxy of the cluster, in place of --config.")]
+Proxy = Annotated[str | None, typer.Option(metavar="ADDRESS", help="HTTP proxy of the cluster, instead of --config.")]
 TokenFile = Annotated[Path | None, typer.Option(metavar="FILE", help="File with an OAuth token, with --proxy.")]
 Root = Annotated[str | None, typer.Option(help="Directory of the state tables; //sys/queue_agents by default.")]
 Json = Annotated[bool, typer.Option("--json", help="Print a JSON document, for programs.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
 
 
 @contextmanager

@@ -26,7 +26,7 @@ def command(
     ] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Tell masters and proxies where the agents of a stage are; may be run again at any time."""
+    """Tell masters and proxies where the agents of a stage are. Safe to run again."""
     configure_logging("warning", "console")
     with exit_codes():
         asyncio.run(register_addresses(load_config(config), address, cluster or (), dry_run, typer.echo))

@@ -52,14 +52,16 @@ _Destination = Annotated[
         " 30m, 2h, 7d.",
     ),
 ]
-_Partitions = Annotated[list[int] | None, typer.Option(min=0, metavar="INDEX", help="Only this one; may be repeated.")]
+_Partitions = Annotated[
+    list[int] | None, typer.Option(min=0, metavar="INDEX", help="Partition to move; may be repeated. All by default.")
+]
 _Proxies = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=ADDRESS", help="HTTP proxy of a cluster, without --config; may be repeated."),
+    typer.Option(metavar="NAME=ADDRESS", help="HTTP proxy of a cluster, instead of --config; may be repeated."),
 ]
 _AllowTrimmed = Annotated[
     bool,
-    typer.Option("--allow-trimmed", help="Move a vital consumer although rows it asks for are trimmed already."),
+    typer.Option("--allow-trimmed", help="Move a vital consumer even to rows that are trimmed already."),
 ]
 
 
@@ -74,7 +76,7 @@ def command(
     allow_trimmed: _AllowTrimmed = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     dry_run: DryRun = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs; with --yes or --dry-run.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document; needs --yes or --dry-run.")] = False,
 ) -> None:
     """Move a consumer to another position in a queue, after showing what that means and asking.
 
@@ -139,5 +141,5 @@ async def _reset(reset: ConsumerReset, wanted: _Wanted) -> int:
 
 def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise CommandError("there is nobody to ask: say --yes to have it done, or --dry-run")
+        raise CommandError("standard input is no terminal: pass --yes to do it, or --dry-run")
     return typer.confirm(question)

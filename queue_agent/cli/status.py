@@ -51,7 +51,7 @@ Object = Annotated[
         autocompletion=complete_object,
     ),
 ]
-Problems = Annotated[bool, typer.Option("--problems", help="Only what something is wrong with.")]
+Problems = Annotated[bool, typer.Option("--problems", help="Show only queues and consumers that have a problem.")]
 
 
 def command(
@@ -64,11 +64,11 @@ def command(
     """Show agents, queues and consumers as they are now, or one queue or consumer with its partitions.
 
     Columns of queues: rows and size are what is there, trimmed rows do not count; "held" are rows that could be
-    trimmed if nothing held them back, or - where nothing is to be trimmed. "?" is what is not known.
+    trimmed if nothing held them back, or - where trimming is off. "?": not known.
 
-    States of consumers: "up to date": nothing waits; "reading": rows wait, none of them for long; "not started": it has
-    never read; "stopped": it has read nothing for an hour, and rows have waited as long; "rows lost": some were trimmed
-    before it read them; "ahead": it stands behind the last row; "unknown": the queue can not be read.
+    States of consumers: "up to date": no unread rows; "reading": it has unread rows, none of them old; "not started":
+    it has never read; "stopped": it has read nothing for an hour, and rows have waited as long; "rows lost": some were
+    trimmed before it read them; "ahead": its offset is past the end of the queue; "unknown": the queue cannot be read.
     """
     with exit_codes():
         addresses = agent_addresses(agent, config)

@@ -179,7 +179,7 @@ def _state(one: Document, problems: Sequence[str]) -> Text:
     if one["error"] is not None:
         return Text("error", _BAD)
     if one["pass_index"] == 0:
-        return Text("not looked at yet", _QUIET)
+        return Text("not polled yet", _QUIET)
     return Text("see below", _UNCERTAIN) if problems else Text("fine", _GOOD)
 
 

@@ -28,7 +28,7 @@ def command(
     queue: Queue,
     policy: Annotated[
         str | None,
-        typer.Option(help="Policy in the form of @auto_trim_config, JSON or YSON; by default the queue's own."),
+        typer.Option(help="Policy to try, as in @auto_trim_config, JSON or YSON; by default the queue's own."),
     ] = None,
     agent: Agent = None,
     config: AgentConfigFile = None,

@@ -34,11 +34,11 @@ def command(
     agent: Agents = None,
     config: AgentConfigFile = None,
     problems: Problems = False,
-    interval: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="From one look to the next.")] = 1.0,
+    interval: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Seconds between two refreshes.")] = 1.0,
 ) -> None:
-    """Show the status on the whole screen, again and again, until Ctrl-C.
+    """Show the status full screen and refresh it until Ctrl-C.
 
-    Once it runs, an agent that can not be asked does not end it: what was seen last stays.
+    Once it runs, an agent that does not answer does not end it: the last status stays on the screen.
     """
     with exit_codes():
         console = make_console()

@@ -18,10 +18,10 @@ from queue_agent.webhdfs.command import WebHdfsOptions, run_webhdfs
 
 def command(
     proxy: Annotated[str, typer.Option(help="HTTP proxy of the cluster.")],
-    root: Annotated[str, typer.Option(help="Cypress path of what clients see as their root.")] = "/",
+    root: Annotated[str, typer.Option(help="Cypress path that clients see as their root.")] = "/",
     listen: Annotated[str, typer.Option(metavar="HOST:PORT", help="Address to listen on.")] = "127.0.0.1:9870",
     token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with an OAuth token; all is done in its name.")
+        Path | None, typer.Option(metavar="FILE", help="File with an OAuth token; the service acts as its owner.")
     ] = None,
     secret_file: Annotated[
         Path | None,
@@ -33,11 +33,11 @@ def command(
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Name by which clients call this machine, besides localhost and addresses; repeatable."
+            metavar="NAME", help="Host name that clients may use, besides localhost and IP addresses; may be repeated."
         ),
     ] = None,
 ) -> None:
-    """Serve files of a cluster's Cypress by the WebHDFS protocol, until SIGTERM or SIGINT."""
+    """Serve files in Cypress over WebHDFS until SIGTERM or SIGINT."""
     configure_logging("warning", "console")
     with exit_codes():
         if not root.startswith("/") or (root != "/" and not root.startswith("//")):

@@ -173,19 +173,17 @@ def write_days(frame: DataFrame, directory: str, *, by_hour: bool) -> None:
 
 @application.command()
 def main(
-    history: Annotated[str, typer.Option(help="Directory of the exported history: the one with dt=... in it.")],
+    history: Annotated[str, typer.Option(help="Directory of the exported history, which has dt=... subdirectories.")],
     five_minutes_directory: Annotated[
-        str, typer.Option("--five-minutes", help="Directory for averages and maxima of five minutes.")
+        str, typer.Option("--five-minutes", help="Directory for averages and maxima over 5 minutes.")
     ],
-    hourly_directory: Annotated[str, typer.Option("--hourly", help="Directory for averages and maxima of hours.")],
+    hourly_directory: Annotated[str, typer.Option("--hourly", help="Directory for averages and maxima over 1 hour.")],
     since: Annotated[
         str,
-        typer.Option(
-            help="Do this day (UTC) and all later ones anew: a moment, how long ago (2d, 12h), or 'beginning'."
-        ),
+        typer.Option(help="First day (UTC) to compute again: a time, an age (2d, 12h), or 'beginning'."),
     ] = "2d",
 ) -> None:
-    """Bring the coarser histories up to date; days done before are done anew, so run it as often as you like."""
+    """Update the histories of 5 minutes and 1 hour. Days already done are replaced; safe to run again."""
     first: datetime | None = None
     if since != "beginning":
         try:

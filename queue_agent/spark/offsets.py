@@ -81,7 +81,7 @@ def plan_end(
     """
     gone = sorted(set(start) - set(bounds))
     if gone:
-        raise QueueChanged(f"partitions {gone} are no more: the queue was resharded; {_NEW_CHECKPOINT}")
+        raise QueueChanged(f"partitions {gone} no longer exist: the queue was resharded; {_NEW_CHECKPOINT}")
     new = sorted(set(bounds) - set(start))
     if new and on_new_partitions == "fail":
         raise QueueChanged(f"partitions {new} are new; on_new_partitions=read reads them from their lowest row")

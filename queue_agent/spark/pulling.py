@@ -142,7 +142,7 @@ class _Pull:
         found = None if planned is None else self._queue.find_object_id()
         if found != planned:
             raise QueueChanged(
-                f"{self._queue.path} was created anew since rows of it were planned: its object id is {found}, not "
+                f"{self._queue.path} was re-created since rows of it were planned: its object id is {found}, not "
                 f"{planned}; a stream goes on with on_recreated=restart, a frame is to be read again"
             )
 

@@ -96,14 +96,14 @@ def main(
         str | None, typer.Option("--five-minutes", help="Directory made by queue_agent.spark.downsample.")
     ] = None,
     queue: Annotated[
-        str | None, typer.Option(help="Path of the history queue; only what it still holds is told of.")
+        str | None, typer.Option(help="Path of the history queue; the report covers only what it still holds.")
     ] = None,
     proxy: Annotated[str | None, typer.Option(help="Cluster of the queue; YT_PROXY by default.")] = None,
     since: Annotated[str, typer.Option(help="Begin: ISO 8601, or how long ago: 90m, 12h, 7d, 2w.")] = "1d",
     until: Annotated[str | None, typer.Option(help="End; now by default.", show_default=False)] = None,
-    title: Annotated[str, typer.Option(help="Of the page.")] = "Queues and consumers",
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Queues and consumers",
 ) -> None:
-    """Tell of lag and freshness, busy and idle queues, retention, errors and alerts; all of one period."""
+    """Write a report on lag, freshness, busy and idle queues, retention, errors and alerts of one period."""
     now = datetime.now(UTC)  # noqa: TID251 - a command looks at the clock once
     sources = [source for source in (history, five_minutes_directory, queue) if source is not None]
     if len(sources) != 1:

@@ -71,7 +71,7 @@ def test_periods_that_are_over_become_a_table_and_the_consumer_follows(
     assert world.table_exporter(spark).run() is None
     world.client.remove(world.queue)
     world.create_queue(1)
-    with pytest.raises(SourceChanged, match="created anew"):
+    with pytest.raises(SourceChanged, match="re-created"):
         world.table_exporter(spark).run()
 
 

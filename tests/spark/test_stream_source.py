@@ -205,7 +205,7 @@ def test_a_task_has_no_rows_of_a_queue_made_anew_since_it_was_planned(stream: St
     stream.recreate_queue()
     stream.write(*"wxyz")  # as many as there were
 
-    with pytest.raises(QueueChanged, match=r"was created anew since rows of it were planned.* on_recreated=restart"):
+    with pytest.raises(QueueChanged, match=r"was re-created since rows of it were planned.* on_recreated=restart"):
         for batch in batches:
             values += batch.column("data").to_pylist()
     assert "z" not in values, "the last request is checked before its rows are used"

@@ -288,7 +288,7 @@ class History:
         if all(not one.policy.enable for one in facts):
             return "trimming is off"
         if not any(one.is_governed for one in facts):
-            return "nobody says which rows are needed no more"
+            return "no vital consumer is registered"
         return None
 
     def _find_row_reason(

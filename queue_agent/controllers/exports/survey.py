@@ -83,7 +83,7 @@ async def _look_at_chunks(view: ExportView, chunk_list_id: str) -> tuple[Sequenc
         before, tablets = tablets, await view.list_chunks(chunk_list_id)
         if tablets == before:
             return tablets, ends
-    raise ClusterError(f"Chunks in {chunk_list_id} come and go too fast to be looked at")
+    raise ClusterError(f"Chunks in {chunk_list_id} change too fast to be read")
 
 
 def _place(index: int, chunk_ids: Sequence[str], end: int, facts: Mapping[str, ChunkFacts]) -> Sequence[QueueChunk]:

@@ -120,7 +120,7 @@ class Membership:
             origin = self._origins.make(self._clock.now())
             cause = describe_pass_error(error, origin)
             alert = origin.error(
-                "This agent is no member of the agents of its stage, and does nothing to queues", inner_errors=[cause]
+                "This agent has not joined its stage, and does nothing to queues", inner_errors=[cause]
             )
             self._board.put_alerts(KIND, {FAILED: alert})
         self._observer.pass_finished(KIND, pass_index, seconds, error)

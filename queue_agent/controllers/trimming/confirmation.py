@@ -71,7 +71,7 @@ class TrimConfirmer:
             look = await self._look(plan, planned_row, replica_row, registrations, references, origin)
         except ClusterError as caught:
             error = origin.error(
-                f'Trimming iteration skipped since queue "{queue}" could not be looked at again',
+                f'Trimming iteration skipped since queue "{queue}" could not be read again',
                 inner_errors=[origin.cluster_error(caught)],
             )
             return plan.blocked(ConstraintKind.ERROR, error)
@@ -193,7 +193,7 @@ class TrimConfirmer:
     def _find_snapshot(self, table: CrossClusterRef) -> QueueSnapshot:
         snapshot = self._context.board.find_queue(table)
         if snapshot is None:
-            raise ClusterError(f'Replica "{table}" is not looked at any more')
+            raise ClusterError(f'Replica "{table}" is not polled any more')
         return snapshot
 
     def _find_tablets(self, row: QueueRow, origin: Origin) -> CrossClusterRef:

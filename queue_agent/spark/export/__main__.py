@@ -17,21 +17,37 @@ from queue_agent.spark.connection import client_of, cluster_of
 from queue_agent.spark.errors import OptionError
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.arguments import (
+    CheckedConsumer,
+    Cluster,
     Compression,
     Consumer,
+    Delay,
+    Directory,
+    FromTime,
     Generation,
+    LockTimeout,
+    LockWait,
     Master,
+    MaxRowsPerPartition,
     Mode,
+    ModeOption,
+    OnTrimmed,
+    OwnConsumer,
     PartitionBy,
+    PeriodSeconds,
     Proxy,
     Queue,
     Ranges,
     ReadOptions,
+    RowsPerTask,
     SchemaVersion,
+    ServiceColumns,
+    Slack,
     Target,
     Textfile,
     TransformOption,
     Trimmed,
+    Where,
     pairs,
     period_of,
     transform_of,
@@ -73,21 +89,21 @@ def parquet(
     target: Target,
     proxy: Proxy = None,
     consumer: Consumer = None,
-    mode: Annotated[Mode, typer.Option(help="Up to the present end, for ever, or given rows.")] = Mode.CATCH_UP,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks, when continuous.")] = 60,
+    mode: ModeOption = Mode.CATCH_UP,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two batches in continuous mode.")] = 60,
     ranges: Ranges = None,
-    from_time: Annotated[str | None, typer.Option(help="Rows since then, such as 2026-01-31T07:00Z.")] = None,
-    to_time: Annotated[str | None, typer.Option(help="Rows before then.")] = None,
-    partition_by: Annotated[PartitionBy, typer.Option(help="Directories of time.")] = PartitionBy.HOUR,
-    time_column: Annotated[str, typer.Option(help="Whose time it is.")] = TIMESTAMP,
-    max_rows_per_partition: Annotated[int, typer.Option(min=1, help="In one batch.")] = 5_000_000,
-    rows_per_task: Annotated[int, typer.Option(min=1, help="Which is also the most of a file.")] = 1_000_000,
-    compression: Annotated[Compression, typer.Option(help="Of Parquet files.")] = Compression.ZSTD,
-    on_trimmed: Annotated[Trimmed, typer.Option(help="Stop at rows that are gone, or leave a gap.")] = Trimmed.FAIL,
-    slack: Annotated[float, typer.Option(min=0, help="Seconds after which an idle hour is complete.")] = 300,
-    lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
-    lock_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")] = 60,
-    where: Annotated[str | None, typer.Option(help="SQL condition; other rows are left out.")] = None,
+    from_time: FromTime = None,
+    to_time: Annotated[str | None, typer.Option(help="Commit time to stop before.")] = None,
+    partition_by: Annotated[PartitionBy, typer.Option(help="Time span of one directory.")] = PartitionBy.HOUR,
+    time_column: Annotated[str, typer.Option(help="Column whose timestamps assign rows to directories.")] = TIMESTAMP,
+    max_rows_per_partition: MaxRowsPerPartition = 5_000_000,
+    rows_per_task: RowsPerTask = 1_000_000,
+    compression: Annotated[Compression, typer.Option(help="Compression of Parquet files.")] = Compression.ZSTD,
+    on_trimmed: OnTrimmed = Trimmed.FAIL,
+    slack: Slack = 300,
+    lock_timeout: LockTimeout = 30,
+    lock_wait: LockWait = 60,
+    where: Where = None,
     transform: TransformOption = None,
     read_option: ReadOptions = None,
     schema_version: SchemaVersion = 1,
@@ -160,30 +176,24 @@ def _check_consumer_is_given(consumer: str | None, mode: Mode) -> None:
 @application.command()
 def tables(
     queue: Queue,
-    directory: Annotated[str, typer.Option(help="Cypress directory on the consumer's cluster, for tables alone.")],
-    consumer: Annotated[str, typer.Option(help="Consumer of this export alone; made and registered if missing.")],
+    directory: Directory,
+    consumer: OwnConsumer,
     proxy: Proxy = None,
-    period: Annotated[int, typer.Option(min=1, help="Seconds; a table has the rows of whole periods.")] = 3600,
-    delay: Annotated[float, typer.Option(min=0, help="Seconds after its end at which a period is exported.")] = 60,
-    ttl: Annotated[int | None, typer.Option(min=1, help="Seconds that tables live; for ever by default.")] = None,
-    service_columns: Annotated[bool, typer.Option(help="Keep partition and row index of every row.")] = True,
-    rows_per_task: Annotated[int, typer.Option(min=1, help="Rows read and written by one task.")] = 1_000_000,
-    on_trimmed: Annotated[Trimmed, typer.Option(help="Stop at rows that are gone, or leave a gap.")] = Trimmed.FAIL,
-    lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
-    lock_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")] = 60,
-    where: Annotated[str | None, typer.Option(help="SQL condition; other rows are left out.")] = None,
-    transform: Annotated[
-        str | None, typer.Option(metavar="MODULE:FUNCTION", help="Takes and gives a DataFrame, row by row.")
-    ] = None,
-    read_option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help='Of format("yt"); may be repeated.')
-    ] = None,
-    master: Annotated[
-        str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")
-    ] = None,
+    period: PeriodSeconds = 3600,
+    delay: Delay = 60,
+    ttl: Annotated[int | None, typer.Option(min=1, help="Lifetime of tables in seconds; unlimited by default.")] = None,
+    service_columns: ServiceColumns = True,
+    rows_per_task: Annotated[int, typer.Option(min=1, help="Rows of one task, at most.")] = 1_000_000,
+    on_trimmed: OnTrimmed = Trimmed.FAIL,
+    lock_timeout: LockTimeout = 30,
+    lock_wait: LockWait = 60,
+    where: Where = None,
+    transform: TransformOption = None,
+    read_option: ReadOptions = None,
+    master: Master = None,
     textfile: Textfile = None,
 ) -> None:
-    """Export the rows of all periods that are over to one static table."""
+    """Export all complete periods to one static table."""
     stop = Event()
 
     def run() -> ExitCode:
@@ -224,17 +234,15 @@ def tables(
 def verify_export(
     queue: Queue,
     target: Target,
-    cluster: Annotated[
-        str | None, typer.Option(help="Name of the queue's cluster; asked of the proxy if missing.")
-    ] = None,
+    cluster: Cluster = None,
     proxy: Proxy = None,
-    consumer: Annotated[str | None, typer.Option(help="Look whether it lets rows go that are not exported.")] = None,
+    consumer: CheckedConsumer = None,
     schema_version: SchemaVersion = 1,
     generation: Generation = 1,
-    deep: Annotated[bool, typer.Option("--deep", help="Read all data, not only footers of files.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Read all rows, not only the footers of files.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Prove that an export has every row once; exit code 3 if it does not."""
+    """Check that an export has every row exactly once. Exit code 3: it does not."""
 
     def run() -> ExitCode:
         directory = _directory(queue, proxy, cluster, schema_version, generation)
@@ -255,10 +263,10 @@ def verify_tables_of_export(
     queue: Queue,
     directory: Annotated[str, typer.Option(help="Cypress directory of the export.")],
     proxy: Proxy = None,
-    consumer: Annotated[str | None, typer.Option(help="Look whether it lets rows go that are not exported.")] = None,
+    consumer: CheckedConsumer = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Prove that an export to static tables has every row once; exit code 3 if it does not."""
+    """Check that an export to static tables has every row exactly once. Exit code 3: it does not."""
 
     def run() -> ExitCode:
         from queue_agent.spark.export.table_progress import check_progress
@@ -277,16 +285,16 @@ def verify_tables_of_export(
 def compact(
     queue: Queue,
     target: Target,
-    consumer: Annotated[str, typer.Option(help="Of the export; its lock keeps exporters away meanwhile.")],
+    consumer: Annotated[str, typer.Option(help="Consumer of the export; its lock keeps exporters out meanwhile.")],
     proxy: Proxy = None,
     target_bytes: Annotated[int, typer.Option(min=1, help="Size up to which files are merged.")] = 256 << 20,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds for which replaced files stay.")] = 86400,
-    lock_timeout: Annotated[float, typer.Option(min=1, help="Seconds a dead exporter keeps others waiting.")] = 30,
-    lock_wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")] = 60,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds to keep replaced files.")] = 86400,
+    lock_timeout: LockTimeout = 30,
+    lock_wait: LockWait = 60,
     schema_version: SchemaVersion = 1,
     generation: Generation = 1,
 ) -> None:
-    """Merge the files of complete hours, and remove those that were replaced a while ago."""
+    """Merge files of complete hours, and delete files replaced longer ago than --grace."""
 
     def run() -> ExitCode:
         source = ExportSource(SourceOptions(queue, consumer, proxy))

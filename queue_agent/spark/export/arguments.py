@@ -59,23 +59,64 @@ def _in_a_directory(path: Path | None) -> Path | None:
     return path
 
 
-Queue = Annotated[str, typer.Option(help="Path of the queue; <cluster=...>//path if it is not the consumer's cluster.")]
+Queue = Annotated[
+    str, typer.Option(help="Path of the queue; <cluster=...>//path if it is on another cluster than the consumer.")
+]
 Target = Annotated[str, typer.Option(help="A directory, or s3://bucket/prefix?endpoint_override=...&region=...")]
 Proxy = Annotated[str | None, typer.Option(help="HTTP proxy of the cluster; YT_PROXY by default.")]
-Consumer = Annotated[str | None, typer.Option(help="Consumer of this export alone; made and registered if missing.")]
-SchemaVersion = Annotated[int, typer.Option(min=1, help="Next one after a change that old files can not follow.")]
-Generation = Annotated[int, typer.Option(min=1, help="Next one after the queue was created anew.")]
+Consumer = Annotated[
+    str | None, typer.Option(help="Consumer that only this export uses; created and registered if missing.")
+]
+SchemaVersion = Annotated[
+    int, typer.Option(min=1, help="Version of the schema; increase it after an incompatible change.")
+]
+Generation = Annotated[
+    int, typer.Option(min=1, help="Generation of the queue; increase it after the queue was re-created.")
+]
 Textfile = Annotated[
-    Path | None, typer.Option(callback=_in_a_directory, help="Write metrics of the run here, for node-exporter.")
+    Path | None,
+    typer.Option(
+        callback=_in_a_directory, help="File for metrics of the run, in the textfile format of node-exporter."
+    ),
 ]
 Ranges = Annotated[
     str | None, typer.Option(help='Rows to backfill or replace, as {"PARTITION": [BEGIN, END]}; END is exclusive.')
 ]
 TransformOption = Annotated[
-    str | None, typer.Option(metavar="MODULE:FUNCTION", help="Takes and gives a DataFrame, row by row.")
+    str | None,
+    typer.Option(metavar="MODULE:FUNCTION", help="Function from DataFrame to DataFrame that maps or filters rows."),
 ]
-ReadOptions = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help='Of format("yt"); may be repeated.')]
-Master = Annotated[str | None, typer.Option(help="Of Spark; by default what spark-submit says, or local[*].")]
+ReadOptions = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help='Option of format("yt"); may be repeated.')
+]
+FromTime = Annotated[str | None, typer.Option(help="First commit time to export, such as 2026-01-31T07:00Z.")]
+MaxRowsPerPartition = Annotated[int, typer.Option(min=1, help="Rows of one queue partition in one batch, at most.")]
+RowsPerTask = Annotated[int, typer.Option(min=1, help="Rows of one task, and so of one file, at most.")]
+Slack = Annotated[float, typer.Option(min=0, help="Seconds after which an hour without new rows is complete.")]
+Directory = Annotated[
+    str, typer.Option(help="Cypress directory for the tables, on the consumer's cluster; for nothing else.")
+]
+OwnConsumer = Annotated[
+    str, typer.Option(help="Consumer that only this export uses; created and registered if missing.")
+]
+PeriodSeconds = Annotated[int, typer.Option(min=1, help="Length of a period in seconds; a table has whole periods.")]
+Delay = Annotated[float, typer.Option(min=0, help="Seconds to wait after the end of a period before it is exported.")]
+ServiceColumns = Annotated[bool, typer.Option(help="Keep the partition and the row index of each row as columns.")]
+Cluster = Annotated[str | None, typer.Option(help="Name of the queue's cluster; by default the proxy tells it.")]
+ModeOption = Annotated[
+    Mode,
+    typer.Option(
+        help="catch-up: up to the current end. continuous: keep running. backfill, replace: only the given rows."
+    ),
+]
+OnTrimmed = Annotated[Trimmed, typer.Option(help="At trimmed rows: fail, or skip them and record the gap.")]
+LockTimeout = Annotated[float, typer.Option(min=1, help="Seconds after which the lock of a dead exporter expires.")]
+LockWait = Annotated[float, typer.Option(min=0, help="Seconds to wait for another exporter.")]
+Where = Annotated[str | None, typer.Option(help="SQL condition; rows that do not match are left out.")]
+CheckedConsumer = Annotated[
+    str | None, typer.Option(help="Consumer of the export; check that it has not passed rows that are not exported.")
+]
+Master = Annotated[str | None, typer.Option(help="Spark master; by default that of spark-submit, or local[*].")]
 
 
 def wanted_ranges(

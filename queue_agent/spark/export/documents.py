@@ -102,7 +102,7 @@ class Identity:
     cluster: str
     queue: str
     queue_id: str
-    """Object id: a queue that is created anew is another one."""
+    """Object id: a queue that is re-created is another one."""
 
     consumer: str
     schema: Sequence[Mapping[str, Any]]

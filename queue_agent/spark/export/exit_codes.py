@@ -33,7 +33,7 @@ class ExitCode(IntEnum):
     """Verification found faults."""
 
     SOURCE_CHANGED = 4
-    """The queue was created anew, cut off, trimmed, or has another schema: somebody has to decide."""
+    """The queue was re-created, cut off, trimmed, or has another schema: somebody has to decide."""
 
     TARGET_TAKEN = 5
     """Another exporter is at work, or the target belongs to another."""

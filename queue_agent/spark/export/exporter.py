@@ -223,7 +223,7 @@ class _Run:
         plan = replace(plan, tablet_ids=self._tablets_of(plan))
         self._archive.save_plan(plan)
         files = self._write(plan) if plan.ranges else []
-        self._look()  # rows of a queue that was created anew or resharded meanwhile are not published
+        self._look()  # rows of a queue that was re-created or resharded meanwhile are not published
         self._check_tablets(plan.tablet_ids)
         self._check_counts(plan, files)
         self._archive.see(files)

@@ -69,7 +69,7 @@ def check_identity(
     """
     if identity.queue_id != info.object_id:
         raise SourceChanged(
-            f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
+            f"{info.path} was re-created: its id is {info.object_id}, that of the exported queue is "
             f"{identity.queue_id}; export it as generation {options.generation + 1}"
         )
     version = version_name(options.schema_version, options.generation)

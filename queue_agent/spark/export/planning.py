@@ -117,7 +117,7 @@ def check_source(state: ExportState, bounds: Mapping[int, PartitionBounds | None
     """SourceChanged if the queue has not got what was exported of it."""
     gone = sorted(set(state.next_row_indexes) - set(bounds))
     if gone:
-        raise SourceChanged(f"partitions {gone} are no more: the queue was created anew or has other partitions")
+        raise SourceChanged(f"partitions {gone} no longer exist: the queue was re-created or has other partitions")
     for index, begin in state.next_row_indexes.items():
         bound = bounds[index]
         if bound is not None and bound.upper_row_index < begin:
@@ -265,7 +265,7 @@ def _gap(index: int, begin: int, end: int, on_trimmed: OnTrimmed) -> Range:
     if on_trimmed == "fail":
         raise SourceChanged(
             f"rows {begin} to {end - 1} of partition {index} were trimmed before they were exported; "
-            "with on_trimmed=skip the export goes on behind them and tells of the gap"
+            "with on_trimmed=skip the export resumes after them and reports the gap"
         )
     return Range(index, begin, end)
 
@@ -273,5 +273,5 @@ def _gap(index: int, begin: int, end: int, on_trimmed: OnTrimmed) -> Range:
 def _shorter(index: int, begin: int, bound: PartitionBounds) -> str:
     return (
         f"partition {index} ends at row {bound.upper_row_index}, but rows up to {begin - 1} were exported or planned: "
-        "the queue was created anew or cut off"
+        "the queue was re-created or cut off"
     )

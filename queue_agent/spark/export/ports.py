@@ -24,7 +24,7 @@ class ExportOptions:
     """Goes up when the schema changes in a way that files of one directory can not follow."""
 
     generation: int = 1
-    """Goes up when the queue has been created anew."""
+    """Goes up when the queue has been re-created."""
 
     files: FileSettings = field(default_factory=FileSettings)
     limits: BatchLimits = field(default_factory=BatchLimits)

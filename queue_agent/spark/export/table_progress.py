@@ -97,7 +97,7 @@ def check_queue(exported_id: str, info: SourceInfo) -> None:
     """SourceChanged if a queue is not the one of this object id."""
     if exported_id != info.object_id:
         raise SourceChanged(
-            f"{info.path} was created anew: its id is {info.object_id}, that of the exported queue is "
+            f"{info.path} was re-created: its id is {info.object_id}, that of the exported queue is "
             f"{exported_id}; export it to another directory"
         )
 

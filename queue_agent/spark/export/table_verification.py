@@ -88,7 +88,7 @@ def verify_tables(
     ]
     verdict.checked = (
         "tables follow one another without a gap and have as many rows as were exported; the queue has the tablets that"
-        " were exported. Not looked at: the content of tables"
+        " were exported. Not checked: the content of tables"
     )
     return verdict
 

@@ -133,7 +133,7 @@ def _checked(verdict: Verdict, is_consumer_known: bool, is_queue_known: bool, *,
     missing = [] if deep else ["the content of files (--deep)"]
     missing += [] if is_queue_known else ["the queue"]
     text = "; ".join(parts)
-    return f"{text}. Not looked at: {', '.join(missing)}" if missing else text
+    return f"{text}. Not checked: {', '.join(missing)}" if missing else text
 
 
 def find_missing_numbers(numbers: Sequence[int]) -> list[str]:

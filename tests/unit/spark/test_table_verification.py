@@ -25,7 +25,7 @@ def test_tables_whose_rows_follow_one_another_are_whole() -> None:
     found = verdict(FIRST, SECOND)
     assert (found.is_whole, found.rows, found.ranges) == (True, 8, {0: (2, 8), 1: (0, 3)})
     assert found.notes == ["rows 5 to 5 of partition 0 had been trimmed before they were exported (7200-3600)"]
-    assert found.to_text().endswith("Not looked at: the content of tables")
+    assert found.to_text().endswith("Not checked: the content of tables")
     assert found.to_json()["ranges"] == {"0": [2, 8], "1": [0, 3]}
 
 

@@ -145,7 +145,7 @@ def test_verification_says_what_it_looked_at_and_no_more(world: ExportWorld) -> 
     world.exporter().catch_up()
     archive = world.archive()
     quick = verify(archive, "v1").to_text()
-    assert "Not looked at: the content of files (--deep), the queue" in quick
+    assert "Not checked: the content of files (--deep), the queue" in quick
     assert "content that was written" not in quick
     assert "content that was written" in verdict(world).to_text()
-    assert "Not looked at" not in verdict(world).to_text()
+    assert "Not checked" not in verdict(world).to_text()

@@ -60,7 +60,7 @@ async def test_chunks_that_come_while_they_are_looked_at_are_not_taken_for_other
     cluster = flushed()
     cluster.tablets = [[OLD], [NEW], [OLD], [NEW]]
     outcome = await export(cluster)
-    assert "come and go too fast" in str(outcome.error)
+    assert "change too fast to be read" in str(outcome.error)
     assert (cluster.made, cluster.progress) == ({}, {})
     cluster.tablets = [[OLD], [NEW]]
     assert (await export(cluster)).error is None

@@ -191,7 +191,7 @@ def test_a_registration_of_a_consumer_that_does_not_exist_has_an_error() -> None
         consumer(stand(queue(rows(0, 9)), {0: 4})),
         consumer(QueueMissing(ErrorInfo("Queue snapshot is missing"))),
     ],
-    ids=["led by another agent", "not looked at yet", "reading", "its queue can not be read"],
+    ids=["led by another agent", "not polled yet", "reading", "its queue can not be read"],
 )
 def test_a_registration_has_no_error_if_nothing_is_known_to_be_wrong(snapshot: ConsumerSnapshot | None) -> None:
     snapshots = {} if snapshot is None else {CONSUMER: snapshot}
