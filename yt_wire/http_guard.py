@@ -26,7 +26,7 @@ def find_refusal(
     """Decide whether a request is refused, before anything is done for it.
 
     Requests without `Origin` and `Sec-Fetch-Site` come from clients that are no browsers, or from old browsers, which
-    send neither with a GET: a server that uses this must change nothing by GET.
+    send neither with a GET: a server that changes something by GET has to refuse those itself.
 
     Args:
         headers: all of the request as pairs, in any case; repeated ones stay repeated.

@@ -16,7 +16,6 @@ from yarl import URL
 from queue_agent.app.agent import Addresses, run_agent
 from queue_agent.config.agent import AgentConfig
 from queue_agent.ports.passes import Clock
-from yt_local.commands import COMMANDS
 
 DEADLINE_SECONDS: Final = 60.0
 PERIOD_MILLISECONDS: Final = 100
@@ -43,8 +42,7 @@ class User:
         self._name = name
 
     async def run(self, command: str, **parameters: Any) -> Any:
-        method = COMMANDS[command].method
-        async with self._session.request(method, self._origin + command, json=parameters) as response:
+        async with self._session.post(self._origin + command, json=parameters) as response:
             assert response.status == 200, await response.text()
             return await response.json(content_type=None)
 

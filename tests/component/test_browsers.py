@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,7 +15,7 @@ from yt_local.proxy.http.browsers import AllowedBrowsers
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
 
-CREATE = json.dumps({"path": "//tmp/written", "type": "map_node"})
+CREATE = '{path="//tmp/written"; type=map_node}'  # without a known type a body is YSON
 ALLOWED_PAGE = "http://localhost:3000"
 
 

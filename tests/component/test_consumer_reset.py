@@ -123,7 +123,7 @@ def test_the_preview_says_what_a_move_means_and_changes_nothing(world: World) ->
 
 def test_nothing_is_done_unless_somebody_says_yes(world: World) -> None:
     code, output = world.reset("--to", "8", typed="y\n")
-    assert (code, "there is nobody to ask" in output, world.offsets()) == (2, True, [5, 5])
+    assert (code, "pass --yes" in output, world.offsets()) == (2, True, [5, 5])
 
 
 def test_a_vital_consumer_is_not_moved_to_trimmed_rows_without_a_word(world: World) -> None:

@@ -28,26 +28,6 @@ def test_an_unknown_command(raw: RawHttp, scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "command", "parameters", "wanted"),
-    [
-        ("GET", "remove", {}, "POST"),
-        ("GET", "create", {"type": "map_node"}, "POST"),
-        ("POST", "set", {}, "PUT"),
-        ("GET", "insert_rows", {}, "PUT"),
-        ("PUT", "trim_rows", {"tablet_index": 0, "trimmed_row_count": 1}, "POST"),
-        ("GET", "get_tablet_infos", {"tablet_indexes": [0]}, "POST"),
-        ("POST", "get", {}, "GET"),
-    ],
-)
-def test_a_command_by_another_http_method_is_not_carried_out(
-    raw: RawHttp, scene: Scene, method: str, command: str, parameters: Mapping[str, Any], wanted: str
-) -> None:
-    answer = raw.command(method, command, {**parameters, "path": scene.queue, "recursive": True, "force": True})
-    check_envelope(answer, 405, 1, command, wanted)
-    assert answer.headers["Allow"] == wanted
-
-
-@pytest.mark.parametrize(
     ("command", "parameters", "culprit"),
     [
         ("get", {}, "path"),

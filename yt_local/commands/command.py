@@ -229,7 +229,8 @@ class Command:
 
     def _parse(self, parameters: Mapping[str, Any]) -> Parameters:
         try:
-            return self.parameters.model_validate(dict(parameters))
+            # Null stands for a parameter that is not given; the Go SDK sends it for options that are not set.
+            return self.parameters.model_validate({k: v for k, v in parameters.items() if v is not None})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             name = "/".join(str(part) for part in first["loc"])

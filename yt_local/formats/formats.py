@@ -36,8 +36,8 @@ def parse_format(value: Any) -> Format:
 
 
 def format_of_mime_type(mime_type: str) -> Format | None:
-    """The format of a `Content-Type` or `Accept` that names exactly one known type."""
-    return _BY_MIME_TYPE.get(mime_type.partition(";")[0].strip())
+    """The format of a `Content-Type` or `Accept` that is exactly a known type, without parameters."""
+    return _BY_MIME_TYPE.get(mime_type.strip())
 
 
 _FORMATS: Final[Mapping[str, Callable[[Attributes], Format]]] = {

@@ -20,7 +20,8 @@ from yt_local.commands.manual.parameters import COMMON, meaning
 from yt_wire.ypath import RichPath
 
 _INTRODUCTION: Final = """\
-Generated from the command table (`make docs`). The same commands make up `GET /api/v4`.
+Generated from the command table (`make docs`). The same commands make up `GET /api/v4`, and
+`GET /api/v3` those that API v3 has, under its names.
 
 * **Parameters** that a command does not know are ignored, as a real proxy ignores them; so a mistyped name has no
   effect there and here. Those of the real command that are known and ignored are listed. A value of the wrong kind
@@ -29,7 +30,8 @@ Generated from the command table (`make docs`). The same commands make up `GET /
   `timeout`, `suppress_transaction_coordinator_sync` and `suppress_upstream_sync` unless they are in its list. Those
   that change something take `mutation_id`: a repeat within five minutes gets the answer of the first time.
 * **Structured** input and output is one value, **tabular** rows, **binary** bytes. Input other than null makes it
-  `PUT`, else a volatile command is `POST`, any other `GET`; another method is answered with 405.
+  `PUT`, else a volatile command is `POST`, any other `GET`. Other methods do as well:
+  the body of a `POST` is always parameters, that of another method always input.
 * **Any command may answer** 1 (a parameter, a format or a body that cannot be read), 900 and 901 (who is asking;
   what they may not do), 903 (banned), 108 (the cluster has too much in its hands), 105 (a fault that a test
   switched on), and those in a master transaction 11000 (no such transaction) and 1000 (a prerequisite does not

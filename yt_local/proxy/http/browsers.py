@@ -54,3 +54,14 @@ class AllowedBrowsers:
             "Access-Control-Allow-Headers": f"{_REQUEST_HEADERS}, {_YT_HEADERS}",
             "Access-Control-Expose-Headers": _ANSWER_HEADERS,
         }
+
+
+def is_unmarked_view(request: web.BaseRequest) -> bool:
+    """Whether a browser asks by GET and does not say for which page.
+
+    Any command may come by any method, and browsers of today mark what pages of others have them ask. An old one does
+    not: it shows itself by its name.
+    """
+    headers = request.headers
+    marked = "Sec-Fetch-Site" in headers or "Origin" in headers
+    return request.method in ("GET", "HEAD") and not marked and headers.get("User-Agent", "").startswith("Mozilla/")

@@ -109,23 +109,37 @@ def _parse_header_format(text: str) -> Format:
     return parse_format(yson.loads(_raw(text)))
 
 
+async def no_pieces() -> AsyncIterator[bytes]:
+    """A body of a command that there is not."""
+    for piece in tuple[bytes, ...]():
+        yield piece
+
+
 def read_parameters(command: Command, query: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
     """All parameters of a request; those of the query string give way to headers, and those to a POST body's.
 
     Args:
-        command: what is asked; a body is its input unless the input is null.
+        command: what is asked, whose input decides how a body is written that does not say it.
         query: of the URL, still encoded.
         headers: of the request.
-        body: decompressed.
+        body: of a POST, decompressed; empty for other methods, whose body is the command's input.
     """
     parameters = _query_parameters(query)
     text = _header_value(headers, http.PARAMETERS)
     if text is not None:
         parameters = _merge(parameters, _map(_read_header(headers, http.PARAMETERS, text), "parameters"))
-    if command.input_type == "null" and body.strip():
-        content_format = format_of_mime_type(headers.get("Content-Type", "")) or JSON_FORMAT
+    if body.strip():
+        content_format = _body_format(headers) or (JSON_FORMAT if command.input_type == "structured" else YSON_TEXT)
         parameters = _merge(parameters, _map(content_format.read_node(body), "parameters in the body"))
     return parameters
+
+
+def _body_format(headers: Mapping[str, str]) -> Format | None:
+    """How the parameters in the body of a POST are written, if the headers say so."""
+    text = _header_value(headers, http.INPUT_FORMAT)
+    if text is not None:
+        return parse_format(_read_header(headers, http.INPUT_FORMAT, text))
+    return format_of_mime_type(headers.get("Content-Type", ""))
 
 
 def read_input(command: Command, parameters: Mapping[str, Any], headers: Mapping[str, str], body: bytes) -> Body:

@@ -15,13 +15,13 @@ from aiohttp import web
 
 from yt_local.base.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, Lease, MemoryBudget
 from yt_local.cluster import Cluster
-from yt_local.commands import COMMANDS
-from yt_local.commands.command import Body, Command, Rows, Stream
+from yt_local.commands.command import Body, Rows, Stream
 from yt_local.formats.formats import JSON_FORMAT
 from yt_local.formats.row_output import blocks_of
 from yt_local.identity.authentication import Unauthenticated, UserRefused
 from yt_local.proxy.envelope import enveloped
-from yt_local.proxy.http.browsers import AllowedBrowsers
+from yt_local.proxy.http.api_versions import APIS, ApiCommand, NoSuchCommand
+from yt_local.proxy.http.browsers import AllowedBrowsers, is_unmarked_view
 from yt_local.proxy.http.compression import UnsupportedEncoding, answer_encoding, compressed
 from yt_local.proxy.http.connection import ConnectionServer, error_response
 from yt_local.proxy.http.connection_faults import ConnectionDropped, answer_faultily, hang_up
@@ -34,6 +34,7 @@ from yt_local.proxy.http.request import (
     body_pieces,
     header_format,
     input_row_format,
+    no_pieces,
     output_format,
     read_body,
     read_input,
@@ -49,9 +50,8 @@ from yt_wire.error import ErrorCode, YtError
 MAX_HEADER_BYTES: Final = 8 * 2**20
 """Clients send whole queries in one header."""
 
-_COMMAND_NAME: Final = re.compile(r"[a-z_]+")
-_OTHER_METHODS: Final = frozenset({("push_queue_producer", "POST")})
-"""Also taken: the first releases of the command were described without input."""
+_COMMAND_PATH: Final = re.compile(r"/api/(?P<version>[^/]*)/(?P<name>[^/]*)")
+_COMMAND_NAME: Final = re.compile(r"[A-Za-z_]+")
 
 _VERSION: Final = "local"
 
@@ -140,15 +140,13 @@ class _Handling:
 
     async def _route(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path.rstrip("/")
-        if path.startswith(http.COMMAND_PREFIX):
-            name = path.removeprefix(http.COMMAND_PREFIX).lower()
-            command = COMMANDS.get(name) if _COMMAND_NAME.fullmatch(name) else None
-            if command is None:
-                return error_response(YtError(f'Unknown command "{name}"'), status=404)
-            if request.method != command.method and (command.name, request.method) not in _OTHER_METHODS:
-                return _wrong_method(command)
+        if (asked := _COMMAND_PATH.fullmatch(path)) is not None:
+            served = self._find_command(asked["version"], asked["name"], request)
+            if served.command.is_volatile and is_unmarked_view(request):
+                message = f'A page in a browser may not have "{served.name}" executed by GET'
+                return error_response(YtError(message, ErrorCode.AUTHORIZATION), status=403)
             with self._budget.lease() as lease:
-                return await self._execute(command, request, lease)
+                return await self._execute(served, request, lease)
         if self._control_api and path.startswith(CONTROL_PREFIX):
             user = self._cluster.authenticator.identify(request.headers).user
             if not self._cluster.session_of(user).access.unlimited:
@@ -159,9 +157,9 @@ class _Handling:
                 return web.Response(body=JSON_FORMAT.write_node(answer), content_type=JSON_FORMAT.mime_type)
         match path:
             case "/api":
-                return _json(["v3", "v4"])
-            case "/api/v4":
-                return _json([command.describe() for command in COMMANDS.values()])
+                return _json(list(APIS))
+            case "/api/v3" | "/api/v4":
+                return _json([served.describe() for served in APIS[path.rpartition("/")[2]].values()])
             case "/hosts":
                 # Others may know this machine by another name than it does itself.
                 return _json([request.headers.get("Host", self._cluster.http_address)])
@@ -174,30 +172,49 @@ class _Handling:
                 return web.Response(text=_VERSION)
         return error_response(YtError(f"Unknown path {request.path}"), status=404)
 
-    async def _execute(self, command: Command, request: web.BaseRequest, lease: Lease) -> web.StreamResponse:
-        headers = request.headers
+    def _find_command(self, version: str, name: str, request: web.BaseRequest) -> ApiCommand:
+        """The command a request is about.
+
+        Raises:
+            NoSuchCommand: there is none.
+            YtError: the version is not known, or whoever asks is not.
+        """
+        if version not in APIS:
+            raise YtError(f'Unsupported API version "{request.path}"')
+        if not _COMMAND_NAME.fullmatch(name):
+            raise NoSuchCommand(f'Malformed command name "{name}"')
+        served = APIS[version].get(name.lower())
+        if served is None:
+            self._cluster.authenticator.identify(request.headers)
+            raise NoSuchCommand(f'Command "{name.lower()}" is not registered')
+        return served
+
+    async def _execute(self, served: ApiCommand, request: web.BaseRequest, lease: Lease) -> web.StreamResponse:
+        headers, command = request.headers, served.command
         cluster, session = self._cluster, Session(UNLIMITED)
         # Clients that do not know yet where to go may ask for that much.
         if command.name != "discover_proxies":
             session = cluster.session_of(cluster.authenticator.identify(headers).user)
         encoding = headers.get("Content-Encoding", "").lower()
+        is_post = request.method == "POST"
         data = b""
-        if command.takes_pieces:
+        if command.takes_pieces and not is_post:
             lease.grow(STREAM_BYTES)
         else:
-            data = await read_body(request.content, encoding, command.input_type, lease)
-        parameters = read_parameters(command, request.query_string, headers, data)
+            data = await read_body(request.content, encoding, "null" if is_post else command.input_type, lease)
+        if is_post and data and encoding not in ("", "identity"):
+            raise YtError("Content-Encoding not supported in POST body")
+        parameters = read_parameters(command, request.query_string, headers, data if is_post else b"")
 
         def body() -> Body:
             if command.takes_pieces:
-                return Body(
-                    pieces=body_pieces(request.content, encoding), row_format=input_row_format(parameters, headers)
-                )
-            return read_input(command, parameters, headers, data)
+                pieces = no_pieces() if is_post else body_pieces(request.content, encoding)
+                return Body(pieces=pieces, row_format=input_row_format(parameters, headers))
+            return read_input(command, parameters, headers, b"" if is_post else data)
 
         async def answer(*, whole: bool = True) -> web.StreamResponse:
             try:
-                return await self._answer(session, command, parameters, body, request, whole=whole)
+                return await self._answer(session, served, parameters, body, request, whole=whole)
             except BodyCut as error:
                 raise ConnectionDropped from error
             except YtError as error:
@@ -215,16 +232,17 @@ class _Handling:
     async def _answer(
         self,
         session: Session,
-        command: Command,
+        served: ApiCommand,
         parameters: Mapping[str, Any],
         body: Callable[[], Body],
         request: web.BaseRequest,
         *,
         whole: bool,
     ) -> web.StreamResponse:
+        command = served.command
         answer_format = output_format(command, parameters, request.headers)
         encoding = answer_encoding(request.headers.get("Accept-Encoding"))
-        answer = await self._cluster.execute(session, command, parameters, body())
+        answer = await self._cluster.execute(session, command, served.adapt(parameters), body())
         headers = {http.PROXY: self._cluster.http_address, "Cache-Control": "no-store"}
         headers |= {"Content-Encoding": encoding, "Vary": "Content-Encoding"}
         headers |= self._browsers.answer_headers(request)
@@ -244,8 +262,11 @@ class _Handling:
             for piece in compressed(encoding, answer_format.encode_rows(blocks_of(answer.rows), answer.shape)):
                 parts.append(piece)
                 await asyncio.sleep(0)  # others may have their turn
+        elif served.output_type == "null":
+            return web.Response(headers=headers)
         else:
-            parts = list(compressed(encoding, [answer_format.write_node(answer)]))
+            node = served.answer(parameters, answer)
+            parts = list(compressed(encoding, [answer_format.write_node(node)]))
         content = b"".join(parts)
         return web.Response(body=content, content_type=answer_format.mime_type, headers=headers)
 
@@ -264,15 +285,9 @@ class _Handling:
                 return response
             case UnsupportedEncoding():
                 return error_response(error, status=415)
+            case NoSuchCommand():
+                return error_response(error, status=404)
         return error_response(error)
-
-
-def _wrong_method(command: Command) -> web.Response:
-    """A page somebody only looks at can have a browser send a `GET`: it must not change anything."""
-    message = f'Command "{command.name}" has to be executed with the "{command.method}" HTTP method'
-    response = error_response(YtError(message), status=405)
-    response.headers["Allow"] = command.method
-    return response
 
 
 def _json(value: Any) -> web.Response:
