@@ -143,22 +143,22 @@ class ExportManager:
             if tick is None or not self._has_room(ref) or not self._may_act(ref):
                 continue
             if not self._throttle.take(now):
-                break
+                return
             self._begin(tasks, ref, name, exporter, tick)
 
     def _in_turn(self, now: float) -> Sequence[tuple[CrossClusterRef, str, _Exporter]]:
         """Exporters that have nothing under way: one of each queue, then the next of each; who waited longest first."""
         turns = []
         for ref, exporters in self._exporters.items():
-            last_begun = max((exporter.begun_at for exporter in exporters.values()), default=0.0)
             idle = [
                 (exporter.begun_at, name, exporter)
                 for name, exporter in exporters.items()
                 if exporter.task is None and exporter.retry_at <= now
             ]
-            for turn, (_, name, exporter) in enumerate(sorted(idle, key=lambda one: one[:2])):
+            for turn, (_, name, exporter) in enumerate(sorted(idle)):  # names are unique: exporters are not compared
+                last_begun = max(exporter.begun_at for exporter in exporters.values())
                 turns.append((turn, last_begun, ref, name, exporter))
-        return [(ref, name, exporter) for _, _, ref, name, exporter in sorted(turns, key=lambda one: one[:4])]
+        return [(ref, name, exporter) for _, _, ref, name, exporter in sorted(turns)]
 
     def _has_room(self, ref: CrossClusterRef) -> bool:
         of_queue = sum(exporter.task is not None for exporter in self._exporters[ref].values())

@@ -24,6 +24,7 @@ class FakeExports:
         self.gate = asyncio.Event()
         self.gate.set()
         self.failure: Exception | None = None
+        self.commit_failure: Exception | None = None
         self.begun: list[str] = []
         self.under_way = 0
         self.most = 0
@@ -43,6 +44,20 @@ class FakeExports:
         """Of the tables that were made."""
 
         self.cluster_time = EPOCH
+        self.queue = ExportedQueue("1-2-3-4", "table", True, False, [], "5-6-7-8")
+        self.destination: Any = {"originating_queue_id": "1-2-3-4"}
+        self.destination_id = "d-1"
+        self.refused: dict[str, Exception] = {}
+        """What tables of these names are answered with."""
+
+        self.described: list[Sequence[str]] = []
+        """Chunks that were asked for, one question after the other."""
+
+        self.list_count = 0
+        """How many times chunks were listed."""
+
+        self.look_count = 0
+        """How many times tablets were listed: each look at a queue begins so."""
 
     def looking(self) -> FakeExports:
         return self
@@ -70,26 +85,33 @@ class FakeExports:
         return "d-1"
 
     async def list_tablet_ids(self, path: str) -> Sequence[str]:
+        self.look_count += 1
         return self.tablet_ids.pop(0) if len(self.tablet_ids) > 1 else self.tablet_ids[0]
 
     async def describe_queue(self, path: str) -> ExportedQueue:
-        return ExportedQueue("1-2-3-4", "table", True, False, [], "5-6-7-8")
+        if self.failure is not None:
+            raise self.failure
+        return self.queue
 
     async def read_destination(self, directory: str) -> Destination:
-        return Destination("d-1", {"originating_queue_id": "1-2-3-4"}, self.stored)
+        return Destination(self.destination_id, self.destination, self.stored)
 
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:
+        self.list_count += 1
         return self.tablets.pop(0) if len(self.tablets) > 1 else self.tablets[0]
 
     async def get_flushed_row_counts(self, chunk_list_ids: Sequence[str]) -> Sequence[int]:
         return self.ends
 
     async def describe_chunks(self, chunk_ids: Sequence[str]) -> Mapping[str, ChunkFacts]:
+        self.described.append(chunk_ids)
         return {chunk_id: self.chunks[chunk_id] for chunk_id in chunk_ids}
 
     async def make_table(
         self, directory_id: str, name: str, queue: ExportedQueue, part: TablePart, attributes: Mapping[str, Any]
     ) -> None:
+        if name in self.refused:
+            raise self.refused[name]
         self.made[name] = part
         self.attributes.append(attributes)
 
@@ -100,4 +122,5 @@ class FakeExports:
         self.progress[directory_id] = progress
 
     async def commit(self) -> None:
-        return
+        if self.commit_failure is not None:
+            raise self.commit_failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -58,6 +59,12 @@ def test_what_is_said_counts() -> None:
         ({"export_ttl": -1}, "from 0 to"),
         ({"output_table_name_pattern": ""}, "expected a string"),
         ({"use_upper_bound_for_table_names": "maybe"}, "expected a boolean"),
+        ({"export_directory": 5}, '"export_directory"'),
+        ({"output_table_name_pattern": 5}, '"output_table_name_pattern"'),
+        ({"output_table_name_pattern": "a/b"}, 'Tables can not be named "a/b"'),
+        ({"use_upper_bound_for_table_names": 5}, '"use_upper_bound_for_table_names"'),
+        ({"enable_export_from_queue_with_hunks": 5}, '"enable_export_from_queue_with_hunks"'),
+        ({"export_period": None, "export_cron_schedule": 5}, '"export_cron_schedule"'),
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, Any], words: str) -> None:
@@ -163,3 +170,21 @@ def test_a_queue_has_so_many_exports_at_most_and_their_names_so_many_characters(
 def test_a_moment_beyond_all_dates_has_no_table() -> None:
     with pytest.raises(ValueError, match="no date for second"):
         config().table_name(10**20)
+
+
+def test_names_and_paths_may_be_as_long_as_is_said_and_an_id_is_a_path() -> None:
+    one = {"export_directory": "//" + "d" * 4094, "export_period": 1000}
+    assert list(parse_exports({"n" * 4096: one})) == ["n" * 4096]
+    with pytest.raises(ValueError, match="4096 characters at most"):
+        parse_exports({"n" * 4097: one})
+    assert config(export_directory="#1-2-3-4").directory == "#1-2-3-4"
+
+
+def test_tables_are_named_by_the_time_of_greenwich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    try:
+        assert config(output_table_name_pattern="%H-%M %ISO").table_name(T + 60) == "22-14 2023-11-14T22:14:00Z"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
