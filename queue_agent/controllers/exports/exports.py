@@ -300,7 +300,7 @@ class ExportManager:
         exporter.state = replace(exporter.state, retry_index=failures, retry_backoff=encode_duration(backoff))
 
     def _tell(self, ref: CrossClusterRef, name: str, outcome: ExportOutcome) -> None:
-        for part in outcome.made if outcome.after is not None else ():
+        for part in outcome.made:
             log.info("table exported", export_unix_ts=part.tick, rows=part.row_count, chunks=len(part.chunks))
         if outcome.error is not None:
             log.warning("export failed", error=_words(outcome.error))

@@ -47,7 +47,13 @@ MOST = 8
 class World:
     """Queues with an export each, and those who make them."""
 
-    def __init__(self, rate: float = 1e6, static_exports: StaticExports = "allowed", min_backoff: int = 1) -> None:
+    def __init__(
+        self,
+        rate: float = 1e6,
+        static_exports: StaticExports = "allowed",
+        min_backoff: int = 1,
+        pass_period: int = 1,
+    ) -> None:
         self.rate = rate
         self.clock = FakeClock()
         self.board = Board("agent-1", self.clock)
@@ -55,6 +61,7 @@ class World:
         self.outcomes: list[ExportOutcome] = []
         self.kept: list[dict[CrossClusterRef, list[str]]] = []
         options = deepcopy(OPTIONS)
+        options["queue_exporter"]["pass_period"] = pass_period
         options["queue_exporter"]["retry_backoff"] |= {"min_backoff": min_backoff, "max_backoff": 2 * min_backoff}
         self.context = unguarded_context(
             self.board,
@@ -435,13 +442,12 @@ async def test_a_schedule_that_nobody_can_ask_stops_only_its_own_export(monkeypa
         raise RuntimeError("a bug of schedules")
 
     monkeypatch.setattr(ByCron, "range_at", fail)
-    world = World(min_backoff=3_600_000)
+    world = World(min_backoff=3_600_000, pass_period=3_600_000)  # both in the one and only pass
     config = {"e": {"export_directory": "//tmp/d0e", "export_cron_schedule": "@hourly"}}
     cursed, other = world.put(0, static_export_config=config), world.put(1)
     with capture_logs():
         async with world.running():
             await until(lambda: len(world.outcomes) == 1)
-            await passes(world)
     assert only_state(world, other).error is None
     error = only_state(world, cursed).error
     assert error is not None
@@ -567,3 +573,21 @@ async def test_only_who_leads_a_queue_has_a_preview_of_its_exports() -> None:
     world = World()
     assert await world.manager.preview(CrossClusterRef("hume", "//tmp/nothing")) is None
     assert await world.manager.preview(world.put(0, Role.FOLLOWING)) is None
+
+
+async def test_what_was_said_of_an_export_is_over_when_exports_are_turned_off() -> None:
+    world = World()
+    fill(world.cluster)
+    world.cluster.stored = {"tablets": {"0": {"last_chunk": "x", "row_count": 9, "tablet_id": "gone"}}}
+    ref = world.put(0)
+    async with world.running():
+        await until(lambda: len(world.outcomes) == 1)
+        await settled(world)
+        assert only_state(world, ref).recounted == [0]
+        world.cluster.failure = ClusterError("locked", 402)
+        world.clock.time += timedelta(minutes=1)
+        await until(lambda: only_state(world, ref).error is not None)
+        world.context.static_exports = "never"
+        world.cluster.failure = None
+        await until(lambda: only_state(world, ref).error is None)
+        assert only_state(world, ref).recounted == ()
