@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from yt_local.base.clock import format_instant
 from yt_local.cypress.cypress import Cypress
 from yt_local.identity.access_bootstrap import create_access_control
 from yt_local.identity.objects import Security
@@ -13,6 +14,7 @@ from yt_local.queues.registrations import TABLE_PATH as REGISTRATIONS_PATH
 from yt_local.security.permissions import UNLIMITED
 from yt_local.store.state import ClusterState
 from yt_local.store.transaction_objects import OBJECT_MAPS
+from yt_local.system_nodes import create_system_nodes, show_servers
 from yt_local.tables.dynamic.tablets import Tablets
 from yt_wire import yson
 
@@ -67,7 +69,7 @@ class Connection:
         }
 
 
-def create_system_nodes(
+def create_first_nodes(
     state: ClusterState, cypress: Cypress, tablets: Tablets, security: Security, name: str, address: str
 ) -> None:
     """Fill a new cluster; to one that has been started before only what it lacks is added."""
@@ -75,6 +77,7 @@ def create_system_nodes(
         if state.root is None:
             _create_nodes(cypress, tablets, name, address)
         create_access_control(state, cypress, security)
+        create_system_nodes(cypress)
         for map_name, map_type in OBJECT_MAPS.items():
             if not cypress.exists(UNLIMITED, f"//sys/{map_name}"):
                 cypress.create_object("//sys", map_type, {"name": map_name})
@@ -109,18 +112,12 @@ def publish_connection(state: ClusterState, cypress: Cypress, name: str, connect
     """Tell a cluster where it, its neighbours and the agents listen now; done at every start."""
     with state.change():
         cypress.set(UNLIMITED, "//sys/@cluster_connection", connection.of_cluster(name))
-        _show_proxies(cypress, connection.proxies[name], connection.rpc_proxies[name])
+        started = format_instant(state.clock.now())
+        show_servers(cypress, connection.proxies[name], connection.rpc_proxies[name], started)
         for other in connection.proxies:
             path = f"//sys/clusters/{other}"
             cypress.create(UNLIMITED, path, "document", {}, ignore_existing=True)
             cypress.set(UNLIMITED, path, connection.of_cluster(other))
-
-
-def _show_proxies(cypress: Cypress, address: str, rpc_address: str) -> None:
-    for directory, shown in (("//sys/http_proxies", address), ("//sys/rpc_proxies", rpc_address)):
-        cypress.create(UNLIMITED, directory, "map_node", {}, force=True)
-        cypress.create(UNLIMITED, f"{directory}/{shown}", "map_node", {"role": "default", "banned": False})
-        cypress.create(UNLIMITED, f"{directory}/{shown}/alive", "map_node", {})
 
 
 def _schema(keys: Mapping[str, str], values: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from yt_local.base.faults import Faults
 from yt_local.base.mutations import Mutations
 from yt_local.base.request_log import RequestLog
 from yt_local.base.turns import Turns
-from yt_local.bootstrap import create_system_nodes
+from yt_local.bootstrap import create_first_nodes
 from yt_local.cypress.documents import get_inside
 from yt_local.cypress.expiration import Expiration
 from yt_local.cypress.master_transactions import MasterTransactions
@@ -134,7 +134,7 @@ class Cluster:
         self.expiration = Expiration(self.state, Subtrees(self.state, self.resolver, self.tablets))
         self.housekeeping = Housekeeping(self.state, self.transactions, self.tablet_transactions, self.expiration)
         directory.add(self)
-        create_system_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
+        create_first_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
 
     @property
     def is_off(self) -> bool:

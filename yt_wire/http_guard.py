@@ -46,12 +46,15 @@ def find_refusal(
     host = host_values[0].lower()
     if hosts is not None and not _is_served(host, hosts):
         return f"This server is not known as {_shown(host)}; allow the name in its options if it should be"
+    sites = [site.lower() for site in values.get("sec-fetch-site", [])]
+    if sites == ["same-origin"]:
+        return None  # a page of this server, or of one that hands on what its own pages ask, as the web UI does
     own = {f"http://{host}", f"https://{host}"}
     asking = values.get("origin", [])
     for origin in asking:
         if origin.lower() not in own and origin.lower() not in origins:
             return f"Pages of {_shown(origin)} may not use this server"
-    if not asking and _OTHER_SITES.intersection(site.lower() for site in values.get("sec-fetch-site", [])):
+    if not asking and _OTHER_SITES.intersection(sites):
         return "Pages of other servers may not use this server"
     return None
 

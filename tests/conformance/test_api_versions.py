@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -170,3 +171,26 @@ def test_the_python_client_works_over_v3(clients: Clients, raw: RawHttp, node: s
     assert client.list(table + "/@")
     client.remove(table)
     assert not client.exists(table)
+
+
+def test_who_somebody_is_comes_with_a_token_for_the_web_interface(raw: RawHttp) -> None:
+    answer = raw.request("GET", "/auth/whoami")
+    said = json.loads(answer.body)
+    assert said["login"] == "root"
+    assert re.fullmatch(r"[0-9a-f]{64}:[0-9]{10}", said["csrf_token"])
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_a_proxy_tells_its_version_and_its_hosts(raw: RawHttp) -> None:
+    version = raw.request("GET", "/version").body.decode()
+    assert re.match(r"\d+\.\d+\.\d+", version)
+    assert answer_of(ask(raw, "POST", "v4/get_version", {})) == {"version": version}
+    assert answer_of(ask(raw, "POST", "v3/get_version", {})) == version
+    assert json.loads(raw.request("GET", "/service").body)["version"] == version
+    assert json.loads(raw.request("GET", "/hosts").body) == [raw.proxy]
+    assert raw.request("GET", "/hosts", headers={"Accept": "text/plain"}).body.decode() == f"{raw.proxy}\n"
+    [host] = json.loads(raw.request("GET", "/hosts/all").body)
+    assert (host["name"], host["role"], host["dead"], host["banned"]) == (raw.proxy, "data", False, False)
+    found = json.loads(raw.request("GET", "/internal/discover_versions/v2").body)
+    assert found["summary"]["total"]["http_proxy"] == {"total": 1, "banned": 0, "offline": 0}
+    assert {item["version"] for item in found["details"]} == {version}

@@ -34,6 +34,7 @@ OBJECT_TYPES: Final = {
     "account": 500,
     "user": 501,
     "group": 502,
+    "medium": 408,
     "tablet_cell": 700,
     "tablet": 702,
     "tablet_cell_bundle": 706,

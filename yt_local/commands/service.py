@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from yt_local.base.version import VERSION
 from yt_local.cluster import Cluster
 from yt_local.commands.command import (
     Body,
@@ -54,9 +55,14 @@ async def _get_supported_features(_: Cluster, session: Session, __: _None, ___: 
     return {"features": {}}
 
 
+async def _get_version(_: Cluster, session: Session, __: _None, ___: Body) -> Any:
+    return {"version": VERSION}
+
+
 COMMANDS: Final[tuple[Command, ...]] = (
     light("generate_timestamp", _None, _generate_timestamp, transactions="ignored"),
     light("discover_proxies", _DiscoverProxies, _discover_proxies, transactions="ignored"),
     light("parse_ypath", _ParsePath, _parse_ypath, transactions="ignored"),
+    light("get_version", _None, _get_version, transactions="ignored"),
     light("get_supported_features", _None, _get_supported_features, transactions="ignored"),
 )

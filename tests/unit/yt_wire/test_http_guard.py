@@ -118,3 +118,12 @@ def test_the_origin_of_pages_is_named_as_browsers_write_it(text: str) -> None:
 def test_what_is_no_origin_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not the origin of pages"):
         origin_name(text)
+
+
+def test_what_a_page_asks_its_own_server_may_be_handed_on() -> None:
+    """The web UI's server sends the headers of the browser along; no script can change `Sec-Fetch-Site`."""
+    page = ("Origin", "http://127.0.0.1:8080")
+    assert _refusal(("Host", "127.0.0.1:8001"), page, ("Sec-Fetch-Site", "same-origin")) is None
+    for sites in (["cross-site"], ["same-site"], ["same-origin", "cross-site"], []):
+        assert _refusal(("Host", "127.0.0.1:8001"), page, *(("Sec-Fetch-Site", site) for site in sites)) is not None
+    assert _refusal(("Host", "evil.net"), page, ("Sec-Fetch-Site", "same-origin")) is not None

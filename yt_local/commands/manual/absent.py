@@ -71,7 +71,6 @@ ABSENT: Final[dict[str, tuple[str, ...]]] = {
         "switch_leader",
         "add_maintenance",
         "remove_maintenance",
-        "get_version",
     ),
 }
 """By what they are about."""

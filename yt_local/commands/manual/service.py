@@ -91,6 +91,7 @@ MANUAL: Final[dict[str, Manual]] = {
         {1: "columns or ranges that cannot be read"},
         differs="One row or key (`[#5]`) is shown as a range with two limits, not as `exact`.",
     ),
+    "get_version": Manual("The version of the cluster.", '`{version="24.1.0-local"}`'),
     "get_supported_features": Manual("What a client may use.", "`{features={}}`"),
     "execute_batch": Manual(
         "Light commands in one request, one after the other.",

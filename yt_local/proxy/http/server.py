@@ -27,6 +27,7 @@ from yt_local.proxy.http.connection import ConnectionServer, error_response
 from yt_local.proxy.http.connection_faults import ConnectionDropped, answer_faultily, hang_up
 from yt_local.proxy.http.control_api import PREFIX as CONTROL_PREFIX
 from yt_local.proxy.http.control_api import ControlApi
+from yt_local.proxy.http.endpoints import Endpoints
 from yt_local.proxy.http.request import (
     BodyCut,
     BodyTimeout,
@@ -52,8 +53,6 @@ MAX_HEADER_BYTES: Final = 8 * 2**20
 
 _COMMAND_PATH: Final = re.compile(r"/api/(?P<version>[^/]*)/(?P<name>[^/]*)")
 _COMMAND_NAME: Final = re.compile(r"[A-Za-z_]+")
-
-_VERSION: Final = "local"
 
 log = structlog.get_logger(__name__)
 
@@ -112,6 +111,7 @@ class _Handling:
         self._browsers = browsers
         self._budget = budget
         self._control_api = control_api
+        self._endpoints = Endpoints(cluster)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if (reason := self._browsers.refusal(request)) is not None:
@@ -153,23 +153,15 @@ class _Handling:
                 raise YtError(f'User "{user}" may not control this cluster', ErrorCode.AUTHORIZATION)
             with self._budget.lease() as lease:
                 body = await read_body(request.content, "", "null", lease)
-                answer = self._control_api.answer(request.method, path, request.query, body)
-                return web.Response(body=JSON_FORMAT.write_node(answer), content_type=JSON_FORMAT.mime_type)
+                found = self._control_api.answer(request.method, path, request.query, body)
+                return web.Response(body=JSON_FORMAT.write_node(found), content_type=JSON_FORMAT.mime_type)
         match path:
             case "/api":
                 return _json(list(APIS))
             case "/api/v3" | "/api/v4":
                 return _json([served.describe() for served in APIS[path.rpartition("/")[2]].values()])
-            case "/hosts":
-                # Others may know this machine by another name than it does itself.
-                return _json([request.headers.get("Host", self._cluster.http_address)])
-            case "/auth/whoami":
-                identity = self._cluster.authenticator.identify(request.headers)
-                return _json({"login": identity.user, "realm": identity.realm, "csrf_token": ""})
-            case "/ping":
-                return web.Response()
-            case "/version":
-                return web.Response(text=_VERSION)
+        if (answer := self._endpoints.find_answer(path, request)) is not None:
+            return answer
         return error_response(YtError(f"Unknown path {request.path}"), status=404)
 
     def _find_command(self, version: str, name: str, request: web.BaseRequest) -> ApiCommand:
