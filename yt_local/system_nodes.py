@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from yt_local.base.version import VERSION
+from yt_local.cypress.account_attributes import resource_limits, resource_usage
 from yt_local.cypress.cypress import Cypress
 from yt_local.security.permissions import UNLIMITED
 
@@ -54,48 +55,6 @@ _CHUNK_MAPS: Final = (
         )
     ),
 )
-
-
-def resource_usage(node_count: int = 0, disk_space: int = 0) -> dict[str, Any]:
-    """What an account uses, in the shape of `@resource_usage`."""
-    return {
-        "node_count": node_count,
-        "chunk_count": 0,
-        "tablet_count": 0,
-        "tablet_static_memory": 0,
-        "disk_space": disk_space,
-        "disk_space_per_medium": {_MEDIUM: disk_space},
-        "chunk_host_cell_master_memory": 0,
-        "master_memory": {"total": 0, "chunk_host": 0, "per_cell": {}},
-        "detailed_master_memory": {"nodes": 0, "chunks": 0, "attributes": 0, "tablets": 0, "schemas": 0},
-    }
-
-
-def resource_limits() -> dict[str, Any]:
-    """What an account may use, in the shape of `@resource_limits`."""
-    return {
-        "node_count": _QUOTA,
-        "chunk_count": _QUOTA,
-        "tablet_count": _QUOTA,
-        "tablet_static_memory": _QUOTA,
-        "disk_space": _QUOTA,
-        "disk_space_per_medium": {_MEDIUM: _QUOTA},
-        "chunk_host_cell_master_memory": _QUOTA,
-        "master_memory": {"total": _QUOTA, "chunk_host": _QUOTA, "per_cell": {}},
-    }
-
-
-_OF_ACCOUNTS: Final[Mapping[str, Any]] = {
-    "resource_limits": resource_limits(),
-    "resource_usage": resource_usage(),
-    "committed_resource_usage": resource_usage(),
-    "recursive_resource_usage": resource_usage(),
-    "recursive_committed_resource_usage": resource_usage(),
-    "total_children_resource_limits": resource_limits(),
-    "recursive_violated_resource_limits": {},
-    "allow_children_limit_overcommit": False,
-    "parent_name": "root",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +121,7 @@ def create_system_nodes(cypress: Cypress) -> None:
     for name, value in _OF_THE_CLUSTER.items():
         cypress.set(UNLIMITED, f"//sys/@{name}", value)
     for name in ("total_resource_limits", "total_resource_usage"):
-        value = resource_limits() if name.endswith("limits") else resource_usage()
+        value = resource_limits() if name.endswith("limits") else resource_usage(0, 0)
         cypress.set(UNLIMITED, f"//sys/accounts/@{name}", value)
 
 

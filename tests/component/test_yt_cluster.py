@@ -16,7 +16,6 @@ from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ObjectNotFound, TabletNotMounted
 from tests.unguarded import AlwaysPermitted
-from yt_local.commands import COMMANDS
 from yt_local.runner import LocalClusters
 from yt_wire import yson
 
@@ -38,8 +37,7 @@ class User:
         self._origin = f"http://{address}/api/v4/"
 
     async def run(self, command: str, **parameters: Any) -> Any:
-        method = COMMANDS[command].method
-        async with self._session.request(method, self._origin + command, json=parameters) as response:
+        async with self._session.post(self._origin + command, json=parameters) as response:
             assert response.status == 200, await response.text()
             return await response.json(content_type=None)
 

@@ -10,6 +10,7 @@ from yt_local.commands import (
     cypress,
     dynamic_tables,
     files,
+    not_here,
     partitioning,
     queues,
     replicas,
@@ -29,11 +30,13 @@ COMMANDS: Final[dict[str, Command]] = {
         static_tables,
         partitioning,
         files,
+        not_here,
         queues,
         replicas,
         transactions,
         access,
         service,
+        not_here,
         batch,
     )
     for command in module.COMMANDS

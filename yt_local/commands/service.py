@@ -14,6 +14,8 @@ from yt_local.commands.command import (
     light,
     unsigned,
 )
+from yt_local.cypress.settable_attributes import COMPRESSION_CODECS, ERASURE_CODECS
+from yt_local.schema.column_types import SIMPLE_TYPES, v3_name
 from yt_local.session import Session
 from yt_local.tables.static.read_ranges import selection_attributes
 from yt_wire import yson
@@ -52,7 +54,13 @@ async def _parse_ypath(_: Cluster, session: Session, parameters: _ParsePath, __:
 
 
 async def _get_supported_features(_: Cluster, session: Session, __: _None, ___: Body) -> Any:
-    return {"features": {}}
+    features = {
+        "primitive_types": [v3_name(name) for name in SIMPLE_TYPES],
+        "compression_codecs": sorted(COMPRESSION_CODECS),
+        "erasure_codecs": sorted(ERASURE_CODECS),
+        "operation_statistics_descriptions": {},
+    }
+    return {"features": features}
 
 
 async def _get_version(_: Cluster, session: Session, __: _None, ___: Body) -> Any:

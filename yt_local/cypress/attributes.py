@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from yt_local.base.clock import format_instant
+from yt_local.cypress.account_attributes import account_attributes
 from yt_local.cypress.kinds import Kinds
 from yt_local.cypress.lifetimes import checked_lifetime, effective_expiration, touch_time
 from yt_local.cypress.resolver import Resolver
@@ -141,7 +142,7 @@ class Attributes:
             "member_of": (is_subject, lambda node: self._subjects.groups_of(node.name)),
             "member_of_closure": (is_subject, lambda node: sorted(self._subjects.closure(node.name))),
             "builtin": (is_subject, lambda node: node.name in BUILTIN),
-            MEMBERS: (lambda node: node.type == "group", members),
+            MEMBERS: (lambda node: node.type == "group", lambda node: list(members(node))),
             "name": (is_subject, lambda node: node.name),
             "aliases": (is_subject, lambda node: node.attributes.get("aliases", [])),
             "banned": (is_user, lambda node: node.attributes.get("banned", False)),
@@ -150,6 +151,9 @@ class Attributes:
         }
         of_all = {name: self._of_nodes[name] for name in _OF_ALL_OBJECTS}
         self._of_replicas = {**of_all, **kinds.replica_attributes(state, resolver)}
+        has_chunks, usage = of_tables["resource_usage"]
+        of_accounts = account_attributes(state, lambda node: usage(node)["disk_space"] if has_chunks(node) else 0)
+        self._of_subjects = {**self._of_nodes, **of_accounts}
 
     def names(self, node: Node) -> list[str]:
         """All names the node has, opaque ones included."""
@@ -272,6 +276,8 @@ class Attributes:
     def _computed(self, node: Node) -> Mapping[str, Computed]:
         if node.type == TABLE_REPLICA:
             return self._of_replicas
+        if is_subject(node) or node.type == "account":
+            return self._of_subjects
         return self._of_transactions.computed(node) if node.type in OBJECT_TYPES else self._of_nodes
 
     def _check(self, node: Node, name: str, value: Any, settable: Settable) -> None:

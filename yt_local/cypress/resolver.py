@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from yt_local.cypress.documents import AttributeKey
 from yt_local.store.model import Node
-from yt_local.store.transaction_objects import MAPS
+from yt_local.store.transaction_objects import MAP_KINDS, MAPS
 from yt_local.store.tree_state import TreeState
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.ypath import split_selectors, tokenize, unescape_literal
@@ -15,6 +15,11 @@ from yt_wire.ypath import split_selectors, tokenize, unescape_literal
 _MAX_LINKS = 32
 
 _MAX_PATH_LENGTH = 2**20
+_OBJECT_MAP_NAMES = frozenset(
+    {"accounts", "groups", "media", "pool_trees", "tablet_cell_bundles", "tablet_cells", "users", "cluster_nodes"}
+)
+"""Of maps of objects in `//sys` that are kept as ordinary nodes."""
+
 _MAX_TOKENS = 2000
 """Of 200 levels of nodes, with names of 4 KiB, and 256 of a value in the last, there are fewer."""
 
@@ -109,6 +114,8 @@ class Resolver:
                 return Target(node)
             if tokens[position] != "/":
                 raise _malformed(path, f'Expected "slash" in YPath but found "{tokens[position]}"')
+            if remaining == 1 and self._is_object_map(node):
+                return Target(node)  # a slash at the end is theirs: foreign-clients.md §10
             key = tokens[position + 1] if remaining > 1 else "/"
             if key in "/&":
                 found = f'"slash" token "{key}"' if remaining > 1 else "its end"
@@ -126,6 +133,13 @@ class Resolver:
                 return self._missing(path, node, tokens[position:])
             node = child
             position += 2
+
+    def _is_object_map(self, node: Node) -> bool:
+        """Whether the children of a map are objects: users, accounts, transactions and the like."""
+        if node.type in MAP_KINDS:
+            return True
+        parent = None if node.parent_id is None else self._state.find_node(node.parent_id)
+        return node.name in _OBJECT_MAP_NAMES and parent is not None and self._state.path_of(parent) == "//sys"
 
     def _start(self, path: str, tokens: Sequence[str]) -> tuple[Node, int]:
         if not tokens:

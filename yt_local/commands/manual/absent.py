@@ -5,36 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 ABSENT: Final[dict[str, tuple[str, ...]]] = {
-    "Operations and jobs: `yt merge`, `sort`, `erase`, `map`, `reduce`, `map-reduce`, `remote-copy`, `vanilla`": (
-        "start_operation",
-        "abort_operation",
-        "suspend_operation",
-        "resume_operation",
-        "complete_operation",
-        "update_operation_parameters",
-        "get_operation",
-        "list_operations",
-        "list_jobs",
-        "get_job",
+    "Jobs": (
         "get_job_input",
         "get_job_input_paths",
-        "get_job_spec",
-        "get_job_stderr",
-        "get_job_fail_context",
         "abort_job",
         "abandon_job",
         "dump_job_context",
         "poll_job_shell",
-    ),
-    "Query Tracker": (
-        "start_query",
-        "abort_query",
-        "alter_query",
-        "get_query",
-        "get_query_result",
-        "list_queries",
-        "read_query_result",
-        "get_query_tracker_info",
     ),
     "Balancing of tablets": (
         "reshard_table_automatic",

@@ -105,6 +105,8 @@ _MEANINGS: Final[dict[str, str]] = {
     "partition_mode": "`ordered` and `unordered` are the same here",
     "paths": "tables, with ranges and columns or without",
     "requests": "maps of `command`, `parameters` and `input`",
+    "operation_id": "the operation",
+    "enable_ui_mode": "the form that the web UI reads",
     "require_sync_replica": "refuse a replicated table without a synchronous replica",
     "retention_config": "which versions a versioned lookup shows",
     "return_only_value": "the bare value, as ytsaurus-client wants it",

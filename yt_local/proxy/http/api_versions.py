@@ -11,6 +11,12 @@ from yt_local.commands.command import Command, Kind
 from yt_wire.error import YtError
 
 _NAMES_IN_V3: Final[Mapping[str, str]] = {
+    "start_operation": "start_op",
+    "abort_operation": "abort_op",
+    "suspend_operation": "suspend_op",
+    "resume_operation": "resume_op",
+    "complete_operation": "complete_op",
+    "update_operation_parameters": "update_op_parameters",
     "start_transaction": "start_tx",
     "ping_transaction": "ping_tx",
     "commit_transaction": "commit_tx",
@@ -18,8 +24,18 @@ _NAMES_IN_V3: Final[Mapping[str, str]] = {
 }
 """Of commands that v3 calls otherwise than v4."""
 
+_ONLY_IN_V3: Final = frozenset({"merge", "erase", "map", "sort", "reduce", "join_reduce", "map_reduce", "remote_copy"})
+
 _NOT_IN_V3: Final = frozenset(
     {
+        "list_queries",
+        "get_query_tracker_info",
+        "start_query",
+        "get_query",
+        "get_query_result",
+        "read_query_result",
+        "abort_query",
+        "alter_query",
         "multiset_attributes",
         "get_table_pivot_keys",
         "get_tablet_infos",
@@ -79,6 +95,11 @@ _NULL_IN_V3: Final = frozenset(
         "reshard_table",
         "alter_table",
         "alter_table_replica",
+        "abort_operation",
+        "suspend_operation",
+        "resume_operation",
+        "complete_operation",
+        "update_operation_parameters",
         "add_member",
         "remove_member",
     }
@@ -165,6 +186,7 @@ APIS: Final[Mapping[str, Mapping[str, ApiCommand]]] = {
     "v4": {
         name: ApiCommand(name, command, command.output_type, _as_it_is, _answer_of_v4)
         for name, command in COMMANDS.items()
+        if name not in _ONLY_IN_V3
     },
 }
 """All versions, each with its commands by name."""
