@@ -1,0 +1,235 @@
+"""A consumer in one partition: from poll to poll, what it does and which verdict that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from queue_agent.core.verdicts.ledger import (
+    INCIDENT_ENDS_AFTER,
+    NOBODY,
+    Blame,
+    Ledger,
+    Reading,
+    Step,
+    Trim,
+    account,
+    open_ledger,
+)
+from queue_agent.core.verdicts.pace import Pace
+from queue_agent.core.verdicts.recent import NOTHING_RECENT, Recent
+from queue_agent.core.verdicts.values import Seconds, Verdict
+
+AHEAD_AFTER: Final = 60.0
+WAITING_AFTER: Final = 120.0
+IDLE_AFTER: Final = 3600.0
+LOST_FOR: Final = 86400.0
+
+_NEED_TWO_POLLS: Final = frozenset({Verdict.LOSING, Verdict.STOPPED, Verdict.STALLED, Verdict.LAGGING})
+_FINAL_WHILE_SILENT: Final = frozenset({Verdict.STOPPED, Verdict.STALLED})
+_BEHIND: Final = frozenset({Verdict.LAGGING, Verdict.CATCHING_UP})
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """When a position is polled."""
+
+    last: Seconds
+    """The poll before, whatever it found."""
+
+    now: Seconds
+    is_blind: bool
+    """Long after the poll before: a restart, or errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """State of a position; replaced by each poll that matters."""
+
+    ledger: Ledger
+    seen_at: Seconds
+    """The poll from which the state is."""
+
+    silent: Seconds = 0.0
+    """Time with rows to read since the last commit."""
+
+    still: Seconds = 0.0
+    """Time with rows to read since the last commit that advanced."""
+
+    written_at: Seconds = 0.0
+    """When the end was last seen to grow."""
+
+    ahead_since: Seconds | None = None
+    verdict: Verdict = Verdict.OK
+    since: Seconds = 0.0
+    activity: Verdict = Verdict.OK
+    """The verdict without regard to losses."""
+
+    nearly: Verdict | None = None
+    """A verdict that needs one more poll."""
+
+    nearly_active: Verdict | None = None
+    recent: Recent = NOTHING_RECENT
+    acknowledged_at: Seconds = float("-inf")
+    """Losses until then are known to the owner."""
+
+    @property
+    def reading(self) -> Reading:
+        return self.ledger.reading
+
+
+def open_position(reading: Reading, now: Seconds, written_at: Seconds | None = None) -> Position:
+    """A position seen for the first time."""
+    return Position(open_ledger(reading), now, written_at=now if written_at is None else written_at, since=now)
+
+
+def observe(
+    position: Position,
+    reading: Reading,
+    trims: Sequence[Trim],
+    pace: Pace,
+    poll: Poll,
+    blame: Blame = NOBODY,
+) -> tuple[Position, Pace, Step]:
+    """The position and the pace after a poll, and what the poll has changed."""
+    now = poll.now
+    position = _rolled(position, poll.last)
+    old = position.reading
+    was_stopped = position.activity in _FINAL_WHILE_SILENT
+    step = account(position.ledger, reading, trims, now, is_blind=poll.is_blind, is_stopped=was_stopped, blame=blame)
+    if step.is_recreation:
+        kept = replace(open_position(reading, now), verdict=position.verdict, since=position.since)
+        return replace(kept, ledger=step.ledger), pace, step
+    if step.is_advance and old.committed_at is not None and not (poll.is_blind or reading.was_reset):
+        pace = pace.interrupted(position.still, now) if was_stopped else pace.learned(position.still, now)
+    had_rows = bool(old.drainable) and not step.is_commit
+    exposed = _exposure(reading, poll.last, now, had_rows=had_rows)
+    written = max(0, reading.end - old.end)
+    window = pace.window
+    recent = position.recent
+    if step.is_rewind or poll.is_blind or (step.is_advance and was_stopped):
+        recent = recent.restarted(poll.last)
+    advance = (_age(reading, now), reading.drainable) if step.is_advance else None
+    if step.is_advance or step.read or written:
+        recent = recent.after(poll.last, now, window, step.read, written, advance)
+    ended = step.is_advance and was_stopped
+    position = replace(
+        position,
+        ledger=step.ledger,
+        seen_at=now,
+        silent=exposed if step.is_commit else position.silent + exposed,
+        still=exposed if step.is_advance or step.is_rewind else position.still + exposed,
+        written_at=now if written else position.written_at,
+        ahead_since=None if reading.offset <= reading.end else position.ahead_since or now,
+        activity=Verdict.OK if ended else position.activity,
+        recent=recent,
+    )
+    return position, pace, step
+
+
+def judge(position: Position, patience: Seconds | None, window: Seconds, now: Seconds) -> Position:
+    """The position with the verdict that holds now; some need to hold for two polls."""
+    active = _find_activity(position, patience, window, now)
+    activity, nearly_active = _calm(position.activity, position.nearly_active, active)
+    loss = position.ledger.loss
+    whole = activity
+    if loss is not None:
+        if now - loss.until <= INCIDENT_ENDS_AFTER and loss.until > position.acknowledged_at:
+            whole = min(activity, Verdict.LOSING, key=_severity)
+        elif now - loss.until <= LOST_FOR and loss.until > position.acknowledged_at:
+            whole = min(activity, Verdict.LOST, key=_severity)
+    verdict, nearly = (activity, None) if whole is activity else _calm(position.verdict, position.nearly, whole)
+    if (verdict, activity, nearly, nearly_active) == (
+        position.verdict,
+        position.activity,
+        position.nearly,
+        position.nearly_active,
+    ):
+        return position
+    since = position.since if verdict is position.verdict else now
+    return replace(
+        position, verdict=verdict, since=since, activity=activity, nearly=nearly, nearly_active=nearly_active
+    )
+
+
+def next_deadline(position: Position, patience: Seconds | None, now: Seconds) -> Seconds:
+    """When time alone may change the verdict; infinity: never."""
+    if position.nearly is not None or position.nearly_active is not None:
+        return now
+    due: list[Seconds] = []
+    if position.ahead_since is not None:
+        due.append(position.ahead_since + AHEAD_AFTER)
+    if position.ledger.loss is not None:
+        due += [position.ledger.loss.until + INCIDENT_ENDS_AFTER, position.ledger.loss.until + LOST_FOR]
+    if position.reading.drainable and position.reading.committed_at is not None:
+        limit = WAITING_AFTER if patience is None else patience
+        due += [position.seen_at + limit - position.silent, position.seen_at + limit - position.still]
+    if not position.reading.drainable:
+        due.append(position.written_at + IDLE_AFTER)
+    return min((one for one in due if one >= now), default=float("inf"))
+
+
+def _severity(verdict: Verdict) -> int:
+    return verdict.severity
+
+
+def _rolled(position: Position, last: Seconds) -> Position:
+    """The position as of the poll before, which was not worth a state of its own."""
+    if last <= position.seen_at:
+        return position
+    exposed = _exposure(position.reading, position.seen_at, last, had_rows=True)
+    return replace(position, seen_at=last, silent=position.silent + exposed, still=position.still + exposed)
+
+
+def _exposure(reading: Reading, last: Seconds, now: Seconds, *, had_rows: bool) -> Seconds:
+    """Time since the last poll in which there were rows to read; a consumer that has not begun is not exposed.
+
+    Where there were rows already, the next of them may have been trimmed, and the age of the one that is next now tells
+    nothing.
+    """
+    if not reading.drainable or reading.committed_at is None:
+        return 0.0
+    written = reading.next_row_time
+    return max(0.0, now - (last if had_rows or written is None else max(last, written)))
+
+
+def _age(reading: Reading, now: Seconds) -> Seconds | None:
+    if not reading.drainable:
+        return 0.0
+    return None if reading.next_row_time is None else max(0.0, now - reading.next_row_time)
+
+
+def _calm(current: Verdict, nearly: Verdict | None, found: Verdict) -> tuple[Verdict, Verdict | None]:
+    """The verdict to hold, and the one that needs another poll."""
+    if found is current or found not in _NEED_TWO_POLLS:
+        return found, None
+    return (found, None) if nearly is found else (current, found)
+
+
+def _find_activity(position: Position, patience: Seconds | None, window: Seconds, now: Seconds) -> Verdict:
+    reading = position.reading
+    if position.ahead_since is not None and now - position.ahead_since >= AHEAD_AFTER:
+        return Verdict.AHEAD
+    if position.activity in _FINAL_WHILE_SILENT:
+        return position.activity
+    if patience is not None and position.silent > patience:
+        return Verdict.STOPPED
+    if patience is not None and position.still > patience:
+        return Verdict.STALLED
+    was = position.activity
+    recent = position.recent.at(now, window)
+    trend = recent.trend(patience, window, was_behind=was in _BEHIND, was_falling=was is Verdict.CATCHING_UP)
+    if trend.is_behind and reading.drainable:
+        falls = trend.falls if trend.is_certain else was is not Verdict.LAGGING
+        if not falls:
+            return Verdict.LAGGING
+    if patience is None and position.silent >= WAITING_AFTER:
+        return Verdict.WAITING
+    if reading.drainable and reading.committed_at is None:
+        return Verdict.NOT_STARTED
+    if trend.is_behind and reading.drainable:
+        return Verdict.CATCHING_UP
+    if not reading.drainable and now - position.written_at >= IDLE_AFTER:
+        return Verdict.IDLE
+    return Verdict.OK

@@ -1,0 +1,172 @@
+"""What a position did lately, in parts of equal length: rates, and whether its backlog grows older or larger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median, quantiles
+from typing import Final
+
+from queue_agent.core.verdicts.values import Seconds
+
+PARTS: Final = 15
+_LEAST_ADVANCES: Final = 6
+_FALLEN: Final = 0.95
+_KNOWN_PARTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of time."""
+
+    since: Seconds
+    until: Seconds
+    read: int = 0
+    written: int = 0
+    advances: int = 0
+    ages: int = 0
+    """Advances after which the age of the next row was known."""
+
+    age_sum: float = 0.0
+    unread_sum: int = 0
+
+    def with_advance(self, age: Seconds | None, unread: int) -> Part:
+        return replace(
+            self,
+            advances=self.advances + 1,
+            ages=self.ages + (age is not None),
+            age_sum=self.age_sum + (age or 0.0),
+            unread_sum=self.unread_sum + unread,
+        )
+
+    @property
+    def age(self) -> float | None:
+        return self.age_sum / self.ages if self.ages else None
+
+    @property
+    def unread(self) -> float:
+        return self.unread_sum / self.advances
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Rows a second: mean, and quartiles."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Whether a consumer is behind, and whether that gets better."""
+
+    is_behind: bool
+    falls: bool
+    is_certain: bool
+    """There are enough advances, over enough time, to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The parts of the judging window, oldest first."""
+
+    parts: Sequence[Part] = ()
+    judged_since: Seconds = float("-inf")
+    """Ages and unread rows before say nothing any more: a step back, or an outage, has changed all of them."""
+
+    def at(self, now: Seconds, window: Seconds) -> Recent:
+        """The parts that are not older than the window."""
+        kept = tuple(one for one in self.parts if one.until > now - window)
+        return self if len(kept) == len(self.parts) else replace(self, parts=kept)
+
+    def after(
+        self,
+        last: Seconds,
+        now: Seconds,
+        window: Seconds,
+        read: int,
+        written: int,
+        advance: tuple[Seconds | None, int] | None,
+    ) -> Recent:
+        """The parts after a poll.
+
+        Args:
+            last: the poll before.
+            now: of this poll.
+            window: length of the judging window.
+            read: rows read since the last poll.
+            written: rows written since.
+            advance: age of the next row, and number of unread rows; None: the offset did not advance.
+        """
+        parts = list(self.at(now, window).parts)
+        if not parts or now - parts[-1].since > window / PARTS:
+            parts.append(Part(last, now))
+        old = parts[-1]
+        part = replace(old, until=now, read=old.read + read, written=old.written + written)
+        parts[-1] = part if advance is None else part.with_advance(*advance)
+        if len(parts) > 2 * PARTS:
+            parts = list(_merged(parts))
+        return replace(self, parts=tuple(parts))
+
+    def restarted(self, now: Seconds) -> Recent:
+        """The same rates; whether the consumer is behind is judged from now on."""
+        return replace(self, judged_since=now)
+
+    def read_rate(self) -> Rate | None:
+        return _rate([(one.read, one.until - one.since) for one in self.parts])
+
+    def write_rate(self) -> Rate | None:
+        return _rate([(one.written, one.until - one.since) for one in self.parts])
+
+    def trend(self, patience: Seconds | None, window: Seconds, *, was_behind: bool, was_falling: bool) -> Trend:
+        """Judge ages and unread rows at the moments of advances; a median of the last third against the first third."""
+        judged = [one for one in self.parts if one.advances and one.until > self.judged_since]
+        if not judged or patience is None:
+            return Trend(is_behind=False, falls=False, is_certain=False)
+        third = max(1, len(judged) // 3)
+        first, last = judged[:third], judged[-third:]
+        age = _median(one.age for one in last)
+        limit = patience / 2 if was_behind else patience
+        is_behind = age is not None and age > limit
+        enough = sum(one.advances for one in judged) >= _LEAST_ADVANCES
+        is_certain = enough and judged[-1].until - judged[0].since >= window / 3
+        share = 1.0 if was_falling else _FALLEN
+        old_age = _median(one.age for one in first)
+        younger = age is not None and old_age is not None and age < share * old_age
+        fewer = median(one.unread for one in last) < share * median(one.unread for one in first)
+        return Trend(is_behind, younger or fewer, is_certain)
+
+
+NOTHING_RECENT: Final = Recent()
+
+
+def _median(values: Iterator[float | None]) -> float | None:
+    known = [one for one in values if one is not None]
+    return median(known) if known else None
+
+
+def _rate(parts: Sequence[tuple[int, Seconds]]) -> Rate | None:
+    """None with too few parts to tell."""
+    rates = [rows / seconds for rows, seconds in parts if seconds > 0]
+    if len(rates) < _KNOWN_PARTS:
+        return None
+    low, _, high = quantiles(rates, n=4, method="inclusive")
+    mean = fmean(rates, [seconds for _, seconds in parts if seconds > 0])
+    return Rate(mean, low, high)
+
+
+def _merged(parts: Sequence[Part]) -> Iterator[Part]:
+    """Half as many parts, after the window has become longer."""
+    for index in range(0, len(parts), 2):
+        pair = parts[index : index + 2]
+        yield Part(
+            pair[0].since,
+            pair[-1].until,
+            sum(one.read for one in pair),
+            sum(one.written for one in pair),
+            sum(one.advances for one in pair),
+            sum(one.ages for one in pair),
+            sum(one.age_sum for one in pair),
+            sum(one.unread_sum for one in pair),
+        )

@@ -1,0 +1,145 @@
+"""The sentence about a verdict, and what to do: made here alone, so that all surfaces say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.values import Loss, Seconds, Turn, Verdict, encode_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a sentence is made from."""
+
+    verdict: Verdict
+    queue: CrossClusterRef
+    consumer: CrossClusterRef
+    partition: int | None
+    """The worst one; None: it makes no difference, for there is one only."""
+
+    since: Seconds
+    now: Seconds
+    drainable: int
+    silent: Seconds
+    offset: int
+    end: int
+    age: Seconds | None
+    """Of the next row to read; None: not known."""
+
+    usual: Seconds | None
+    loss: Loss | None
+    read: float | None
+    """Rows a second; None: not known."""
+
+    written: float | None
+    held_rows: int = 0
+    """Rows that the queue could do without if it were not for this consumer."""
+
+
+def make_sentence(facts: Facts) -> str | None:
+    """One sentence that states what was measured; None where nothing is to be said."""
+    where = "" if facts.partition is None else f" in partition {facts.partition}"
+    rows = count(facts.drainable, "unread row")
+    match facts.verdict:
+        case Verdict.AHEAD:
+            partition = 0 if facts.partition is None else facts.partition
+            sentence = f"Offset is {facts.offset - facts.end:,} past the end of partition {partition}"
+            if facts.loss is not None and facts.loss.cause.value == "recreation":
+                sentence += f"; the queue was re-created at {_clock(facts.loss.since)}"
+        case Verdict.LOSING | Verdict.LOST:
+            return _loss_sentence(facts, where)
+        case Verdict.STOPPED:
+            usual = "" if facts.usual is None else f"; usually commits every {duration(facts.usual)}"
+            sentence = f"Silent for {duration(facts.silent)} with {rows}{where}{usual}"
+        case Verdict.STALLED:
+            sentence = f"Commits row {facts.offset:,}{where or ' of partition 0'} again and again"
+        case Verdict.LAGGING:
+            age = "" if facts.age is None else f"{duration(facts.age)} behind"
+            sentence = f"{age or rows}{where}{_rates(facts)}"
+        case Verdict.WAITING:
+            sentence = f"{rows}{where} for {duration(facts.silent)}; the usual pace is not known yet"
+        case Verdict.NOT_STARTED:
+            sentence = f"Has read nothing yet; {rows}{where}"
+        case Verdict.CATCHING_UP:
+            age = "" if facts.age is None else f"{duration(facts.age)} behind, "
+            sentence = f"Catches up: {age}{rows}{where}"
+        case _:
+            return None
+    if facts.held_rows:
+        sentence += f". It holds {count(facts.held_rows, 'row')} of the queue"
+    return sentence
+
+
+def make_action(facts: Facts) -> tuple[Turn, str | None]:
+    """Whose turn it is, and the command or the step that helps."""
+    queue, consumer = facts.queue, facts.consumer
+    match facts.verdict:
+        case Verdict.AHEAD:
+            return Turn.OWNER, f"queue-agent consumer reset '{queue}' '{consumer}' --to earliest"
+        case Verdict.LOSING:
+            registration = f"yt --proxy {queue.cluster} register-queue-consumer {queue.path} '{consumer}' --vital"
+            return Turn.OPERATOR, registration
+        case Verdict.STOPPED:
+            return Turn.OWNER, "restart the reader"
+        case Verdict.STALLED:
+            partition = 0 if facts.partition is None else facts.partition
+            pull = f"yt --proxy {queue.cluster} pull-queue {queue.path}"
+            return Turn.OWNER, f"{pull} --offset {facts.offset} --partition-index {partition}"
+        case Verdict.LAGGING:
+            return Turn.OWNER, "start more readers, up to one for each partition"
+        case Verdict.LOST:
+            return Turn.OWNER, "read the rows from another copy; the reader itself goes on"
+        case Verdict.UNREADABLE:
+            return Turn.CLUSTER, f"queue-agent status --queue '{queue}'"
+        case _:
+            return Turn.NONE, None
+
+
+def _loss_sentence(facts: Facts, where: str) -> str:
+    loss = facts.loss
+    assert loss is not None, "a verdict about losses comes with a loss"
+    if loss.cause.value == "recreation":
+        return f"Lost {count(loss.rows, 'row')}{where} when the queue was re-created at {_clock(loss.since)}"
+    who = {
+        "vital_trimming": f"{loss.subject or 'another consumer'} trims ahead of it",
+        "export_trimming": f"export {loss.subject or ''} trims ahead of it".replace("  ", " "),
+    }.get(loss.cause.value, "trimmed by hand, by TTL or by another agent")
+    if facts.verdict is Verdict.LOST:
+        until = f"from {_clock(loss.since)} to {_clock(loss.until)}"
+        return f"Lost {count(loss.rows, 'row')}{where} {until}; {who.replace('trims', 'trimmed')}"
+    seconds = max(1.0, facts.now - loss.since)
+    rate = f"{loss.rows / seconds:,.0f} rows/s" if loss.rows >= seconds else "rows"
+    return f"Loses {rate}{where} since {_clock(loss.since)} ({count(loss.rows, 'row')}); {who}"
+
+
+def _rates(facts: Facts) -> str:
+    if facts.read is None or facts.written is None:
+        return ""
+    if facts.written > 1.05 * facts.read:
+        return f"; reads {facts.read:,.0f} rows/s, producers write {facts.written:,.0f}"
+    return f"; reads {facts.read:,.0f} rows/s"
+
+
+def count(rows: int, noun: str) -> str:
+    """A number and what is counted."""
+    return f"{rows:,} {noun}" if rows == 1 else f"{rows:,} {noun}s"
+
+
+def duration(seconds: Seconds) -> str:
+    """The two largest units, such as `2 min 4 s`."""
+    rest = round(seconds)
+    if rest < 60:
+        return f"{rest} s"
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    first = next(index for index, (_, size) in enumerate(units) if rest >= size)
+    texts: list[str] = []
+    for name, size in units[first : first + 2]:
+        if rest // size:
+            texts.append(f"{rest // size} {name}")
+        rest %= size
+    return " ".join(texts)
+
+
+def _clock(instant: Seconds) -> str:
+    return encode_seconds(instant)[:19] + "Z"

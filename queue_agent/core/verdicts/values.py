@@ -1,0 +1,281 @@
+"""What a verdict consists of, and how it is published."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from queue_agent.core.values.encoding import encode_instant
+
+Seconds = float
+"""Seconds since the epoch, or between two instants."""
+
+
+class Verdict(enum.Enum):
+    """State of a consumer in a partition, a queue or in all of its queues; the first that holds, so the worst."""
+
+    UNREADABLE = "unreadable"
+    UNKNOWN = "unknown"
+    AHEAD = "ahead"
+    LOSING = "losing"
+    STOPPED = "stopped"
+    STALLED = "stalled"
+    LAGGING = "lagging"
+    LOST = "lost"
+    WAITING = "waiting"
+    NOT_STARTED = "not_started"
+    CATCHING_UP = "catching_up"
+    IDLE = "idle"
+    OK = "ok"
+
+    @property
+    def severity(self) -> int:
+        """0 is the worst."""
+        return _SEVERITY[self]
+
+    @property
+    def color(self) -> str:
+        """`red`: somebody has to act; `amber`: somebody should look; `gray`: nobody can tell; `blue` and `green`."""
+        return _COLORS[self]
+
+
+_SEVERITY: Final = {verdict: index for index, verdict in enumerate(Verdict)}
+
+_COLORS: Final = {
+    Verdict.UNREADABLE: "red",
+    Verdict.UNKNOWN: "gray",
+    Verdict.AHEAD: "red",
+    Verdict.LOSING: "red",
+    Verdict.STOPPED: "red",
+    Verdict.STALLED: "red",
+    Verdict.LAGGING: "amber",
+    Verdict.LOST: "amber",
+    Verdict.WAITING: "amber",
+    Verdict.NOT_STARTED: "gray",
+    Verdict.CATCHING_UP: "blue",
+    Verdict.IDLE: "gray",
+    Verdict.OK: "green",
+}
+
+
+class Confidence(enum.Enum):
+    """How much is known about the usual pace of a consumer."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Turn(enum.Enum):
+    """Who has to act."""
+
+    CLUSTER = "cluster"
+    OWNER = "owner"
+    OPERATOR = "operator"
+    NONE = "none"
+
+
+class LossCause(enum.Enum):
+    """What removed rows before they were read."""
+
+    VITAL_TRIMMING = "vital_trimming"
+    """This agent trimmed what all vital consumers have read."""
+
+    EXPORT_TRIMMING = "export_trimming"
+    """This agent trimmed what exports have copied."""
+
+    FOREIGN = "foreign"
+    """Somebody else trimmed: by hand, another agent, or the cluster by TTL."""
+
+    RECREATION = "recreation"
+    """The queue was removed and created again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An incident: rows lost without a pause of ten minutes."""
+
+    since: Seconds
+    until: Seconds
+    cause: LossCause
+    subject: str | None
+    """Who made the trimming possible, such as the vital consumer; None: not known."""
+
+    rows: int
+
+    def to_map(self) -> dict[str, Any]:
+        return {
+            "since": encode_seconds(self.since),
+            "until": encode_seconds(self.until),
+            "cause": self.cause.value,
+            "subject": self.subject,
+            "row_count": self.rows,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """When something will happen, in seconds from now; a value of None: not known, or never, by its cause."""
+
+    value: Seconds | None
+    cause: str
+    earliest: Seconds | None = None
+    latest: Seconds | None = None
+    subject: str | None = None
+
+    def to_map(self) -> dict[str, Any]:
+        return {
+            "value": self.value,
+            "earliest": self.earliest,
+            "latest": self.latest,
+            "cause": self.cause,
+            "subject": self.subject,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PaceView:
+    """How often a consumer usually commits while it has rows to read."""
+
+    usual: Seconds | None
+    patience: Seconds | None
+    """A longer silence is unusual; None: not known."""
+
+    known_gaps: int
+    confidence: Confidence
+
+    def to_map(self) -> dict[str, Any]:
+        return {"usual": self.usual, "patience": self.patience, "known_gaps": self.known_gaps}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows, counted since the first poll of a position; they only grow."""
+
+    lost: int = 0
+    """Trimmed before they were read."""
+
+    possibly_lost: int = 0
+    """Trimmed while the consumer may have had them in flight."""
+
+    read: int = 0
+    """Really read; trimmed rows that a commit passed are not."""
+
+    skipped: int = 0
+    """Passed on purpose, by a reset."""
+
+    replayed: int = 0
+    """Read again after a step back."""
+
+    rewinds: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.lost + other.lost,
+            self.possibly_lost + other.possibly_lost,
+            self.read + other.read,
+            self.skipped + other.skipped,
+            self.replayed + other.replayed,
+            self.rewinds + other.rewinds,
+        )
+
+    def to_map(self) -> dict[str, int]:
+        return {
+            "lost_row_count": self.lost,
+            "possibly_lost_row_count": self.possibly_lost,
+            "really_read_row_count": self.read,
+            "skipped_row_count": self.skipped,
+            "replayed_row_count": self.replayed,
+            "rewind_count": self.rewinds,
+        }
+
+
+NO_COUNTS: Final = Counts()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionVerdict:
+    """Verdict on a consumer in one partition of a queue."""
+
+    verdict: Verdict
+    activity: Verdict
+    """The verdict without regard to losses."""
+
+    since: Seconds
+    reason: str | None
+    confidence: Confidence
+    drainable: int
+    """Unread rows that are still there."""
+
+    counts: Counts
+    loss: Loss | None
+    """The current or last one."""
+
+    time_to_catch_up: Forecast
+    time_to_loss: Forecast
+
+    def to_map(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict.value,
+            "activity": self.activity.value,
+            "verdict_since": encode_seconds(self.since),
+            "reason": self.reason,
+            "confidence": self.confidence.value,
+            "drainable_row_count": self.drainable,
+            **self.counts.to_map(),
+            "loss": None if self.loss is None else self.loss.to_map(),
+            "time_to_catch_up": self.time_to_catch_up.to_map(),
+            "time_to_loss": self.time_to_loss.to_map(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QueueVerdict:
+    """Verdict on a consumer in one queue: that of its worst partition."""
+
+    whole: PartitionVerdict
+    """Of all partitions together; numbers are sums, forecasts are those of the worst partition."""
+
+    turn: Turn
+    action: str | None
+    """What to do: a command if it starts with one."""
+
+    pace: PaceView
+    partitions: Mapping[int, PartitionVerdict]
+    """By index; those that can be read."""
+
+    worst_partition: int | None
+    unreadable_partition_count: int
+    read_rate: float | None = None
+    """Rows really read a second, of all partitions, over the judging window; None: not known."""
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.whole.verdict
+
+    @property
+    def color(self) -> str:
+        return self.verdict.color
+
+    def to_map(self) -> dict[str, Any]:
+        by_verdict: dict[str, int] = {}
+        for one in self.partitions.values():
+            by_verdict[one.verdict.value] = by_verdict.get(one.verdict.value, 0) + 1
+        return {
+            **self.whole.to_map(),
+            "color": self.color,
+            "turn": self.turn.value,
+            "action": self.action,
+            "pace": self.pace.to_map(),
+            "partition_count_by_verdict": by_verdict,
+            "worst_partition_index": self.worst_partition,
+            "unreadable_partition_count": self.unreadable_partition_count,
+        }
+
+
+def encode_seconds(instant: Seconds) -> str:
+    """An instant as it is published."""
+    return encode_instant(datetime.fromtimestamp(instant, UTC))

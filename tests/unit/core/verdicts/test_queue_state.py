@@ -1,0 +1,113 @@
+"""All partitions of a queue together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.ledger import Blame, Reading
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, unreadable
+from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
+
+NOW = 1_750_000_000.0
+PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
+
+
+def _reading(offset: int, end: int, at: float, *, start: int = 0, tablet: str = "1") -> PartitionReading:
+    return PartitionReading(Reading(start, end, offset, at, tablet, "o", at if offset < end else None))
+
+
+def _after(state: QueueState, seen: Mapping[int, PartitionReading], now: float, partitions: int = 2) -> QueueState:
+    return observe_queue(state, seen, partitions, now, 1.0)
+
+
+def _verdict(state: QueueState) -> QueueVerdict:
+    assert state.verdict is not None
+    return state.verdict
+
+
+def _warm(seconds: int = 600) -> QueueState:
+    state = QueueState(PAIR)
+    for second in range(seconds):
+        rows = 10 * second
+        state = _after(state, {index: _reading(rows, rows, NOW + second) for index in (0, 1)}, NOW + second)
+    return state
+
+
+def test_one_silent_partition_among_moving_ones_is_stopped() -> None:
+    state = _warm()
+    stuck = Reading(0, 6000, 5990, NOW + 599, "1", "o", NOW + 599)
+    for second in range(600, 730):
+        seen = {0: _reading(10 * second, 10 * second, NOW + second), 1: PartitionReading(stuck)}
+        state = _after(state, seen, NOW + second)
+    verdict = _verdict(state)
+    assert verdict.verdict is Verdict.STOPPED
+    assert verdict.worst_partition == 1
+    assert verdict.whole.reason == (
+        "Silent for 2 min 10 s with 10 unread rows in partition 1; usually commits every 1 s"
+    )
+    assert verdict.read_rate is not None
+    assert verdict.read_rate > 9
+    assert verdict.whole.drainable == 10
+
+
+def test_losses_of_all_partitions_add_up_and_name_whom_to_blame() -> None:
+    state = _warm()
+    blame = Blame(LossCause.VITAL_TRIMMING, "a://vital")
+    for second in (600, 601, 602):
+        seen = {index: replace(_reading(5990, 8000, NOW + 599, start=8000 + index), blame=blame) for index in (0, 1)}
+        state = _after(state, seen, NOW + second)
+    verdict = _verdict(state)
+    assert verdict.verdict is Verdict.LOSING
+    lost = verdict.whole.counts
+    assert lost.lost + lost.possibly_lost == 2 * (8000 - 5990) + 1
+    assert verdict.whole.loss is not None
+    assert verdict.whole.loss.subject == "a://vital"
+    assert verdict.whole.time_to_loss.value == 0.0
+
+
+def test_a_poll_in_the_past_changes_nothing() -> None:
+    state = _warm(10)
+    assert _after(state, {}, NOW) is state
+
+
+def test_a_quiet_poll_only_moves_the_clock() -> None:
+    state = _warm(10)
+    assert state.passed(NOW + 10) == replace(state, last_poll=NOW + 10)
+
+
+def test_unreadable_partitions_are_counted_and_keep_their_state() -> None:
+    state = _warm(10)
+    state = _after(state, {0: _reading(100, 100, NOW + 10)}, NOW + 10)
+    assert _verdict(state).unreadable_partition_count == 1
+    assert set(state.positions) == {0, 1}
+    assert _verdict(state).verdict is Verdict.OK
+    assert _verdict(_after(state, {}, NOW + 11)).verdict is Verdict.UNREADABLE
+
+
+def test_a_queue_without_partitions_is_idle() -> None:
+    assert _verdict(_after(QueueState(PAIR), {}, NOW, 0)).verdict is Verdict.IDLE
+
+
+def test_partitions_that_are_gone_are_forgotten() -> None:
+    state = _after(_warm(10), {0: _reading(100, 100, NOW + 10)}, NOW + 10, 1)
+    assert set(state.positions) == {0}
+
+
+def test_an_unreadable_queue_keeps_its_counters_and_since_when() -> None:
+    state = unreadable(_warm(10), "no such tablet", NOW + 10)
+    verdict = _verdict(unreadable(state, "no such tablet", NOW + 20))
+    assert verdict.verdict is Verdict.UNREADABLE
+    assert verdict.whole.since == NOW + 10
+    assert verdict.whole.reason == "Cannot be read: no such tablet"
+    assert verdict.whole.counts.read > 0
+    first = _verdict(unreadable(QueueState(PAIR), "no such node", NOW))
+    assert first.whole.counts.lost == 0
+    assert first.whole.loss is None
+
+
+def test_a_verdict_that_time_will_change_has_a_deadline() -> None:
+    state = _warm()
+    state = _after(state, {0: _reading(5990, 6000, NOW + 600), 1: _reading(6000, 6000, NOW + 600)}, NOW + 600)
+    assert NOW + 600 < state.deadline <= NOW + 660

@@ -1,0 +1,142 @@
+"""Sentences about verdicts, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.sentences import Facts, count, duration, make_action, make_sentence
+from queue_agent.core.verdicts.values import Loss, LossCause, Turn, Verdict
+
+NOW = 1_750_000_000.0
+LOSS = Loss(NOW - 400, NOW - 1, LossCause.VITAL_TRIMMING, "a://x", 40_000)
+FACTS = Facts(
+    verdict=Verdict.OK,
+    queue=CrossClusterRef("a", "//q"),
+    consumer=CrossClusterRef("a", "//c"),
+    partition=None,
+    since=NOW - 60,
+    now=NOW,
+    drainable=1240,
+    silent=124,
+    offset=36_000,
+    end=35_300,
+    age=250,
+    usual=1,
+    loss=LOSS,
+    read=64,
+    written=100,
+)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        (Verdict.OK, None),
+        (Verdict.AHEAD, "Offset is 700 past the end of partition 0"),
+        (
+            Verdict.LOSING,
+            "Loses 100 rows/s since 2025-06-15T15:00:00Z (40,000 rows); a://x trims ahead of it",
+        ),
+        (
+            Verdict.LOST,
+            "Lost 40,000 rows from 2025-06-15T15:00:00Z to 2025-06-15T15:06:39Z; a://x trimmed ahead of it",
+        ),
+        (Verdict.STOPPED, "Silent for 2 min 4 s with 1,240 unread rows; usually commits every 1 s"),
+        (Verdict.STALLED, "Commits row 36,000 of partition 0 again and again"),
+        (Verdict.LAGGING, "4 min 10 s behind; reads 64 rows/s, producers write 100"),
+        (Verdict.WAITING, "1,240 unread rows for 2 min 4 s; the usual pace is not known yet"),
+        (Verdict.NOT_STARTED, "Has read nothing yet; 1,240 unread rows"),
+        (Verdict.CATCHING_UP, "Catches up: 4 min 10 s behind, 1,240 unread rows"),
+    ],
+)
+def test_a_sentence_states_what_was_measured(verdict: Verdict, sentence: str | None) -> None:
+    assert make_sentence(replace(FACTS, verdict=verdict)) == sentence
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    unknown = replace(FACTS, age=None, usual=None, read=None)
+    assert make_sentence(replace(unknown, verdict=Verdict.STOPPED)) == "Silent for 2 min 4 s with 1,240 unread rows"
+    assert make_sentence(replace(unknown, verdict=Verdict.LAGGING)) == "1,240 unread rows"
+    assert make_sentence(replace(unknown, verdict=Verdict.CATCHING_UP)) == "Catches up: 1,240 unread rows"
+
+
+def test_producers_are_blamed_only_if_they_write_more_than_is_read() -> None:
+    even = replace(FACTS, verdict=Verdict.LAGGING, read=100)
+    assert make_sentence(even) == "4 min 10 s behind; reads 100 rows/s"
+
+
+def test_the_worst_of_several_partitions_is_named() -> None:
+    third = replace(FACTS, partition=3)
+    assert make_sentence(replace(third, verdict=Verdict.AHEAD)) == "Offset is 700 past the end of partition 3"
+    assert make_sentence(replace(third, verdict=Verdict.STALLED)) == "Commits row 36,000 in partition 3 again and again"
+    assert make_action(replace(third, verdict=Verdict.STALLED))[1] == (
+        "yt --proxy a pull-queue //q --offset 36000 --partition-index 3"
+    )
+
+
+def test_a_vital_consumer_is_told_what_it_holds() -> None:
+    holding = replace(FACTS, verdict=Verdict.NOT_STARTED, held_rows=26_480)
+    assert make_sentence(holding) == "Has read nothing yet; 1,240 unread rows. It holds 26,480 rows of the queue"
+
+
+@pytest.mark.parametrize(
+    ("cause", "subject", "who"),
+    [
+        (LossCause.VITAL_TRIMMING, None, "another consumer trims ahead of it"),
+        (LossCause.EXPORT_TRIMMING, "daily", "export daily trims ahead of it"),
+        (LossCause.EXPORT_TRIMMING, None, "export trims ahead of it"),
+        (LossCause.FOREIGN, None, "trimmed by hand, by TTL or by another agent"),
+    ],
+)
+def test_a_loss_names_its_cause(cause: LossCause, subject: str | None, who: str) -> None:
+    loss = Loss(NOW - 400, NOW, cause, subject, 100)
+    sentence = make_sentence(replace(FACTS, verdict=Verdict.LOSING, loss=loss))
+    assert sentence == f"Loses rows since 2025-06-15T15:00:00Z (100 rows); {who}"
+
+
+def test_a_queue_made_again_is_told() -> None:
+    loss = replace(LOSS, cause=LossCause.RECREATION)
+    lost = make_sentence(replace(FACTS, verdict=Verdict.LOST, loss=loss))
+    assert lost == "Lost 40,000 rows when the queue was re-created at 2025-06-15T15:00:00Z"
+    ahead = make_sentence(replace(FACTS, verdict=Verdict.AHEAD, loss=loss))
+    assert ahead == "Offset is 700 past the end of partition 0; the queue was re-created at 2025-06-15T15:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "turn", "action"),
+    [
+        (Verdict.OK, Turn.NONE, None),
+        (Verdict.AHEAD, Turn.OWNER, "queue-agent consumer reset 'a://q' 'a://c' --to earliest"),
+        (Verdict.LOSING, Turn.OPERATOR, "yt --proxy a register-queue-consumer //q 'a://c' --vital"),
+        (Verdict.STOPPED, Turn.OWNER, "restart the reader"),
+        (Verdict.STALLED, Turn.OWNER, "yt --proxy a pull-queue //q --offset 36000 --partition-index 0"),
+        (Verdict.LAGGING, Turn.OWNER, "start more readers, up to one for each partition"),
+        (Verdict.LOST, Turn.OWNER, "read the rows from another copy; the reader itself goes on"),
+        (Verdict.UNREADABLE, Turn.CLUSTER, "queue-agent status --queue 'a://q'"),
+    ],
+)
+def test_each_verdict_says_whose_turn_it_is(verdict: Verdict, turn: Turn, action: str | None) -> None:
+    assert make_action(replace(FACTS, verdict=verdict)) == (turn, action)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (124, "2 min 4 s"),
+        (3600, "1 h"),
+        (7320, "2 h 2 min"),
+        (90000, "1 d 1 h"),
+    ],
+)
+def test_durations_have_two_units(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_one_row_is_one_row() -> None:
+    assert (count(1, "row"), count(2, "row")) == ("1 row", "2 rows")

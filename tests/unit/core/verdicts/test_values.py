@@ -1,0 +1,68 @@
+"""Verdicts as values: their order, their colors, and how they are published."""
+
+from __future__ import annotations
+
+from queue_agent.core.verdicts.values import (
+    NO_COUNTS,
+    Confidence,
+    Counts,
+    Forecast,
+    Loss,
+    LossCause,
+    PaceView,
+    PartitionVerdict,
+    QueueVerdict,
+    Turn,
+    Verdict,
+)
+
+NOW = 1_750_000_000.0
+
+
+def _partition(verdict: Verdict, loss: Loss | None) -> PartitionVerdict:
+    forecast = Forecast(None, "none")
+    return PartitionVerdict(verdict, verdict, NOW, "why", Confidence.LOW, 5, NO_COUNTS, loss, forecast, forecast)
+
+
+def test_the_first_verdict_is_the_worst() -> None:
+    assert sorted(Verdict, key=lambda one: one.severity) == list(Verdict)
+    assert Verdict.LOSING.severity < Verdict.STOPPED.severity < Verdict.OK.severity
+
+
+def test_what_asks_for_action_is_red() -> None:
+    red = {one for one in Verdict if one.color == "red"}
+    assert red == {Verdict.UNREADABLE, Verdict.AHEAD, Verdict.LOSING, Verdict.STOPPED, Verdict.STALLED}
+
+
+def test_counts_add_up() -> None:
+    assert Counts(1, 2, 3, 4, 5, 6) + Counts(1, 1, 1, 1, 1, 1) == Counts(2, 3, 4, 5, 6, 7)
+
+
+def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
+    loss = Loss(NOW, NOW + 1, LossCause.VITAL_TRIMMING, "a://v", 7)
+    worst = _partition(Verdict.LOSING, loss)
+    pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
+    fine = _partition(Verdict.OK, None)
+    verdict = QueueVerdict(worst, Turn.OPERATOR, "do it", pace, {0: fine, 1: worst, 2: fine}, 1, 4)
+    published = verdict.to_map()
+    assert published["verdict"] == "losing"
+    assert published["verdict_since"] == "2025-06-15T15:06:40.000000Z"
+    assert published["loss"] == {
+        "since": "2025-06-15T15:06:40.000000Z",
+        "until": "2025-06-15T15:06:41.000000Z",
+        "cause": "vital_trimming",
+        "subject": "a://v",
+        "row_count": 7,
+    }
+    assert published["pace"] == {"usual": 1.0, "patience": 120.0, "known_gaps": 5}
+    assert published["partition_count_by_verdict"] == {"ok": 2, "losing": 1}
+    assert published["time_to_loss"] == {
+        "value": None,
+        "earliest": None,
+        "latest": None,
+        "cause": "none",
+        "subject": None,
+    }
+    assert (published["color"], published["turn"], published["action"]) == ("red", "operator", "do it")
+    assert (published["worst_partition_index"], published["unreadable_partition_count"]) == (1, 4)
+    assert fine.to_map()["loss"] is None
