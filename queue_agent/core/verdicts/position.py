@@ -71,8 +71,6 @@ class Position:
 
     nearly_active: Verdict | None = None
     recent: Recent = NOTHING_RECENT
-    acknowledged_at: Seconds = float("-inf")
-    """Losses until then are known to the owner."""
 
     @property
     def reading(self) -> Reading:
@@ -135,9 +133,9 @@ def judge(position: Position, patience: Seconds | None, window: Seconds, now: Se
     loss = position.ledger.loss
     whole = activity
     if loss is not None:
-        if now - loss.until <= INCIDENT_ENDS_AFTER and loss.until > position.acknowledged_at:
+        if now - loss.until <= INCIDENT_ENDS_AFTER:
             whole = min(activity, Verdict.LOSING, key=_severity)
-        elif now - loss.until <= LOST_FOR and loss.until > position.acknowledged_at:
+        elif now - loss.until <= LOST_FOR:
             whole = min(activity, Verdict.LOST, key=_severity)
     verdict, nearly = (activity, None) if whole is activity else _calm(position.verdict, position.nearly, whole)
     if (verdict, activity, nearly, nearly_active) == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_agent.core.verdicts.pace import Pace
 from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.verdicts.timelines import Timeline, steady, warm
 
@@ -131,3 +132,11 @@ def test_39_a_slower_reader_becomes_a_habit() -> None:
     line.run(6 * HOUR, lambda index: steady(line, 10, 10**6 if index % 20 == 0 else 0)(index))
     line.run(6 * HOUR, lambda index: steady(line, 10, 10**6 if index % 200 == 0 else 0)(index))
     assert line.count(Verdict.STOPPED) <= 3
+
+
+def test_a_pace_is_known_for_years() -> None:
+    pace = Pace()
+    for week in range(60):
+        pace = pace.learned(100.0, week * 7 * DAY)
+    assert pace.usual == 2 ** (27 / 4)
+    assert sum(pace.seconds.values()) < 2**50

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from queue_agent.core.verdicts.position import Poll, next_deadline, observe
 from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.verdicts.timelines import Timeline, steady, warm
 
+DAY = 86400
 HOUR = 3600
 
 
@@ -122,3 +124,38 @@ def test_34_without_timestamps_a_dead_reader_is_stopped_as_soon() -> None:
     line.run(600, steady(line, 10, 0))
     assert line.verdicts == ["stopped"]
     assert line.first(Verdict.STOPPED, HOUR) <= 130
+
+
+def test_a_quiet_time_without_evaluations_counts_all_the_same() -> None:
+    line = warm()
+    line.write(10)
+    line.run(1)
+    assert line.position is not None
+    seen_at = line.position.seen_at
+    later, _, _ = observe(line.position, line.reading(), (), line.pace, Poll(seen_at + 99, seen_at + 100, False))
+    assert later.silent - line.position.silent == 100
+    assert later.still - line.position.still == 100
+
+
+def test_a_verdict_that_time_changes_has_a_deadline() -> None:
+    line = warm()
+    line.commit(line.end + 5)
+    line.run(2)
+    assert line.position is not None
+    since = line.position.ahead_since
+    assert since is not None
+    assert next_deadline(line.position, 120.0, line.now) == since + 60
+    line.run(59)
+    assert next_deadline(line.position, 120.0, line.now + 10**6) == float("inf")
+
+
+def test_losses_are_forgiven_after_a_day() -> None:
+    line = warm()
+    line.run(5, steady(line, 100, 0))
+    line.trim(line.end)
+    line.run(2)
+    line.commit(line.end)
+    line.run(1)
+    line.step = 600.0
+    line.run(DAY + HOUR)
+    assert line.verdicts == ["losing", "lost", "idle"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue_agent.core.verdicts.recent import PARTS, Recent
 from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.verdicts.timelines import Timeline, steady, warm
 
@@ -67,3 +68,21 @@ def test_41_a_slow_reader_that_becomes_fast() -> None:
     _slow(line)
     line.run(HOUR, steady(line, 100, 400))
     assert line.verdicts == ["lagging", "catching_up", "ok"]
+
+
+def test_parts_are_merged_when_the_window_has_become_longer() -> None:
+    recent, now = Recent(), 0.0
+    for window in (900.0, 9000.0, 90_000.0):
+        for _ in range(900):
+            recent, now = recent.after(now, now + window / 900, window, 2, 3, (1.0, 5)), now + window / 900
+    assert len(recent.parts) <= 2 * PARTS
+    assert sum(one.read for one in recent.parts) < 2 * 2700
+    read, written = recent.read_rate(), recent.write_rate()
+    assert read is not None
+    assert written is not None
+    assert 0.02 <= read.low <= read.mean < written.mean
+
+
+def test_ages_that_nobody_knows_make_no_consumer_late() -> None:
+    recent = Recent().after(0.0, 1.0, 900.0, 2, 3, (None, 5))
+    assert not recent.trend(120.0, 900.0, was_behind=True, was_falling=False).is_behind
