@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
+.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -80,6 +80,14 @@ check-browser: .venv/dev.installed  ## the page of the example in a real browser
 	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
 	    { echo "install chromium and chromedriver first" >&2; exit 1; }
 	$(BIN)/pytest -q -rs tests/examples/test_page.py
+
+UI_KIT_DIR ?= ../shared/ui-kit
+
+check-ui: .venv/dev.installed  ## the pages of YTsaurus's own web UI on local clusters; the UI is in UI_KIT_DIR (docs/web-ui.md)
+	@for tool in node chromium chromedriver; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; test -z "$$missing" || \
+	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends nodejs chromium chromium-driver; } || \
+	    { echo "install$$missing first" >&2; exit 1; }
+	$(BIN)/python -m tests.ui $(UI_KIT_DIR)
 
 conformance-real: .venv/dev.installed  ## the conformance suite on the cluster at YT_PROXY (docs/conformance-real.md)
 	@test -n "$$YT_PROXY" || { echo "say which cluster: make conformance-real YT_PROXY=localhost:8000" >&2; exit 1; }

@@ -39,7 +39,8 @@ _TestControls = Annotated[
     typer.Option("--test-controls", help="Let anybody set the clock and inject faults, at /test/ of each cluster."),
 ]
 _Demo = Annotated[
-    bool, typer.Option("--demo", help="Create a queue with rows at //home/demo/queue of the first cluster.")
+    bool,
+    typer.Option("--demo", help="Fill //home/demo: a queue with rows, and one that is written and read."),
 ]
 _Host = Annotated[str, typer.Option(help="Address to listen on; beyond loopback it needs --require-token.")]
 _RequireToken = Annotated[

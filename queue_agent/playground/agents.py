@@ -65,6 +65,7 @@ class AgentProcesses:
         self._agents = agents
         self._warn = warn
         self._processes: list[Process] = []
+        self._others: list[Process] = []
 
     def check_ports(self) -> None:
         """ServiceError if somebody has an agent's port, who might be taken for that agent."""
@@ -84,13 +85,17 @@ class AgentProcesses:
         for agent in self._agents:
             config = directory / f"agent-{agent.number}.yaml"
             config.write_text(json.dumps(agent_config(agent, proxies, token_file)))  # JSON is YAML too
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "queue_agent", "run", "--config", str(config)),
-                # Ctrl-C in a terminal goes to every process of the group; the agents are stopped from here.
-                start_new_session=True,
-                preexec_fn=_die_with_parent(os.getpid()) if sys.platform == "linux" else None,
-            )
-            self._processes.append(process)
+            self._processes.append(await _start("queue_agent", "run", "--config", str(config)))
+
+    async def start_traffic(self, address: str, token_file: Path | None) -> None:
+        """Start the applications of the demonstration.
+
+        Args:
+            address: `host:port` of the HTTP proxy of their cluster.
+            token_file: with the token of root.
+        """
+        token = () if token_file is None else ("--token-file", str(token_file))
+        self._others.append(await _start("queue_agent.playground.traffic", "--proxy", address, *token))
 
     async def all_ready(self, stop: asyncio.Event) -> bool:
         """Wait until every agent has done a pass; False if it is time to stop before that, LocalError if one ends."""
@@ -129,10 +134,11 @@ class AgentProcesses:
 
     async def stop(self) -> None:
         """End all that were started."""
-        for process in self._processes:
+        started = [*self._others, *self._processes]
+        for process in started:
             if process.returncode is None:
                 process.terminate()
-        for process in self._processes:
+        for process in started:
             try:
                 async with asyncio.timeout(_STOP_SECONDS):
                     await process.wait()
@@ -155,6 +161,15 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path
         "queue_agent": {"controller": {"enable_automatic_trimming": True, "queue_exporter": {"enable": True}}},
         "logging": {"level": "warning", "format": "console"},
     }
+
+
+async def _start(module: str, *arguments: str) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", module, *arguments),
+        # Ctrl-C in a terminal goes to every process of the group; the children are stopped from here.
+        start_new_session=True,
+        preexec_fn=_die_with_parent(os.getpid()) if sys.platform == "linux" else None,
+    )
 
 
 def _die_with_parent(parent: int) -> Callable[[], None]:

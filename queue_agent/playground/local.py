@@ -42,7 +42,7 @@ class LocalOptions:
     """Where the files of all clusters are served to Hadoop's clients; 0 chooses a free port."""
 
     demo: bool = False
-    """Whether the first cluster is to have a queue with rows."""
+    """Whether the first cluster is to have a queue with rows and, if there are agents, applications at work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,8 @@ async def _run(options: LocalOptions, announce: Callable[[str], None], warn: Cal
                 if tokens is not None:
                     parts.append(f"token {tokens.root.path}")
                 announce(f"ready: {', '.join([*ready_parts(clusters), *parts])}")
+                if options.demo and agents:
+                    await processes.start_traffic(next(iter(proxies.values())), tokens.root.path if tokens else None)
                 await processes.watch(stop)
         finally:
             await processes.stop()
