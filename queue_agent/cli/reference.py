@@ -15,7 +15,7 @@ from queue_agent.cli.commands_manual import commands_page
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.options import ConfigModel
 from queue_agent.trim_policies import ConstraintKind
-from yt_local.commands.manual.page import render_reference
+from yt_local.reference.page import render_reference
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 COMMANDS_MARK: Final = "## Its commands"

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from yt_local.base.faults import Faults
 from yt_local.base.memory_budget import MemoryBudget
-from yt_local.commands.command import Kind
+from yt_local.calls.command import Kind
 from yt_local.proxy.http.connection import ConnectionServer
 from yt_local.proxy.http.request import BodyTimeout, read_body
 from yt_wire.error import YtError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from yt_local.commands.command import Body
+from yt_local.calls.command import Body
 from yt_local.formats.formats import parse_format
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED

@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 import pytest_asyncio
 
+from yt_local.calls.command import Body
 from yt_local.cluster import Cluster
-from yt_local.commands.command import Body
 from yt_local.formats.formats import parse_format
 from yt_local.query import SelectOptions
 from yt_local.runner import LocalClusters

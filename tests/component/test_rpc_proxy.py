@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from tests.component.rpc_calls import Caller, calling
 from yt_local.base.faults import Cut, Drop, Hang, HttpStatus, Refuse, Scope
-from yt_local.proxy.rpc.services import API_METHODS
+from yt_local.commands import METHODS
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
 from yt_wire import rpc, yson
@@ -137,6 +137,6 @@ async def test_a_cluster_that_is_off_takes_no_calls(clusters: LocalClusters) -> 
 
 
 def test_every_method_is_one_that_clients_know() -> None:
-    for name, method in API_METHODS.items():
+    for name, method in METHODS.items():
         response = method.request_type.DESCRIPTOR.name.replace("TReq", "TRsp")
         assert hasattr(api, response) or name in ("ReadTable", "ReadFile"), name

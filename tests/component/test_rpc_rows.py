@@ -11,7 +11,7 @@ import pytest
 
 from tests.component.rpc_calls import Caller, calling
 from yt_local.base.faults import Delay, Scope
-from yt_local.proxy.rpc.rowsets import decode_rows
+from yt_local.calls.rowsets import decode_rows
 from yt_local.runner import LocalClusters
 from yt_wire import rpc
 from yt_wire.connection import random_guid

@@ -9,7 +9,7 @@ import pytest
 
 from tests.component.rpc_calls import Caller, StreamingCall, calling
 from yt_local.base.memory_budget import MAX_HELD_BYTES, STREAM_BYTES
-from yt_local.proxy.rpc.rowsets import pack_refs
+from yt_local.calls.rowsets import pack_refs
 from yt_local.runner import LocalClusters
 from yt_wire import rpc
 from yt_wire.error import ErrorCode

@@ -14,8 +14,8 @@ import pytest_asyncio
 from aiohttp import ClientSession
 
 from yt_local.base.turns import TURN_SECONDS, Turns, aside, give_way
+from yt_local.calls.command import Body, Rows
 from yt_local.cluster import Cluster
-from yt_local.commands.command import Body, Rows
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
 from yt_local.session import Session

@@ -12,8 +12,7 @@ from yt.wrapper import YtClient
 
 from tests.conformance.harness import QUEUE_SCHEMA, SORTED_SCHEMA, RawHttp, make_queue, make_sorted, start
 from yt_local.commands import COMMANDS
-from yt_local.commands.manual import MANUAL
-from yt_local.commands.manual.absent import NEVER_ANSWERED
+from yt_local.reference.absent import NEVER_ANSWERED
 from yt_wire import yson
 
 # Codes of the Queue API and of dynamic tables that a client has to know.
@@ -206,7 +205,7 @@ def test_the_reference_promises_what_is_answered() -> None:
     # Who asks and what may not be done is told once, for all commands.
     common = {1, 900, 901, 1000, 11000}
     for refusal in REFUSALS:
-        assert refusal.code in set(MANUAL[refusal.command].errors) | common, refusal
+        assert refusal.code in set(COMMANDS[refusal.command].manual.errors) | common, refusal
 
 
 def test_every_code_of_the_queue_api_is_tried_or_said_never_to_come() -> None:

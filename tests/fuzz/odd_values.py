@@ -6,8 +6,8 @@ import json
 import random
 from typing import Any, Final
 
+from yt_local.calls.command import Command
 from yt_local.commands import COMMANDS
-from yt_local.commands.command import Command
 from yt_wire import yson
 
 QUEUE: Final = "//tmp/queue"

@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 from tests.fuzz.attacks import Attack, split
 from tests.fuzz.odd_objects import odd_value
 from tests.fuzz.odd_values import QUEUE, TABLE, as_json
-from yt_local.proxy.rpc.services import API_METHODS
+from yt_local.commands import METHODS
 from yt_wire import bus, orchid, rpc, yson
 from yt_wire.bus import Part
 from yt_wire.guid import Guid
@@ -138,8 +138,8 @@ def _orchid_call(choices: random.Random) -> Sequence[Part]:
 
 
 def _api_call(choices: random.Random) -> Sequence[Part]:
-    name = choices.choice(list(API_METHODS))
-    message = API_METHODS[name].request_type()
+    name = choices.choice(list(METHODS))
+    message = METHODS[name].request_type()
     fill(choices, message)
     attachments = [choices.choice(_TEXTS) for _ in range(choices.choice((0, 0, 1, 3)))]
     body = message.SerializePartialToString()

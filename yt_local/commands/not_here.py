@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from yt_local.calls.call import Method
+from yt_local.calls.command import Body, Command, NoParameters, Parameters, light, volatile
+from yt_local.calls.manual import Manual
 from yt_local.cluster import Cluster
-from yt_local.commands.command import Body, Command, Parameters, light, volatile
 from yt_local.session import Session
 from yt_wire import yson
 from yt_wire.error import YtError
 
 _NO_SUCH_OPERATION: Final = 1915
 _NO_SUCH_OPERATION_OF_SCHEDULER: Final = 200
-
-
-class _Nothing(Parameters):
-    pass
 
 
 class _ListOperations(Parameters):
@@ -39,11 +37,11 @@ async def _list_operations(_: Cluster, session: Session, parameters: _ListOperat
     return {"operations": [], "incomplete": False, **counts, "failed_jobs_count": 0}
 
 
-async def _list_queries(_: Cluster, session: Session, __: _Nothing, ___: Body) -> Any:
+async def _list_queries(_: Cluster, session: Session, __: NoParameters, ___: Body) -> Any:
     return {"queries": [], "incomplete": False, "timestamp": 0}
 
 
-async def _get_query_tracker_info(cluster: Cluster, session: Session, _: _Nothing, __: Body) -> Any:
+async def _get_query_tracker_info(cluster: Cluster, session: Session, _: NoParameters, __: Body) -> Any:
     return {
         "cluster_name": cluster.name,
         "supported_features": {"access_control": False},
@@ -53,8 +51,8 @@ async def _get_query_tracker_info(cluster: Cluster, session: Session, _: _Nothin
     }
 
 
-def _refusing(message: str) -> Callable[[Cluster, Session, _Nothing, Body], Awaitable[Any]]:
-    async def refuse(_: Cluster, session: Session, __: _Nothing, ___: Body) -> Any:
+def _refusing(message: str) -> Callable[[Cluster, Session, NoParameters, Body], Awaitable[Any]]:
+    async def refuse(_: Cluster, session: Session, __: NoParameters, ___: Body) -> Any:
         raise YtError(message)
 
     return refuse
@@ -67,7 +65,7 @@ def _missing(code: int) -> Callable[[Cluster, Session, _Operation, Body], Awaita
     return refuse
 
 
-STARTING: Final = (
+_STARTING: Final = (
     "start_operation",
     "merge",
     "erase",
@@ -78,31 +76,82 @@ STARTING: Final = (
     "map_reduce",
     "remote_copy",
 )
-LOOKING: Final = ("get_operation", "list_jobs", "get_job", "get_job_stderr", "get_job_fail_context", "get_job_spec")
-CHANGING: Final = (
+_LOOKING: Final = ("get_operation", "list_jobs", "get_job", "get_job_stderr", "get_job_fail_context", "get_job_spec")
+_CHANGING: Final = (
     "abort_operation",
     "suspend_operation",
     "resume_operation",
     "complete_operation",
     "update_operation_parameters",
 )
-QUERYING: Final = ("start_query", "get_query", "get_query_result", "read_query_result", "abort_query", "alter_query")
+_QUERYING: Final = ("start_query", "get_query", "get_query_result", "read_query_result", "abort_query", "alter_query")
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    light("list_operations", _ListOperations, _list_operations, transactions="ignored"),
-    light("list_queries", _Nothing, _list_queries, transactions="ignored"),
-    light("get_query_tracker_info", _Nothing, _get_query_tracker_info, transactions="ignored"),
-    *(
-        volatile(name, _Nothing, _refusing("The local cluster runs no operations"), transactions="ignored")
-        for name in STARTING
+    light(
+        "list_operations",
+        _ListOperations,
+        _list_operations,
+        Manual(
+            "Lists operations: there are none.",
+            "`{operations=[]; ...}`",
+            parameters={"enable_ui_mode": "the form that the web UI reads"},
+        ),
+        transactions="ignored",
     ),
-    *(light(name, _Operation, _missing(_NO_SUCH_OPERATION), transactions="ignored") for name in LOOKING),
-    *(
-        volatile(name, _Operation, _missing(_NO_SUCH_OPERATION_OF_SCHEDULER), transactions="ignored")
-        for name in CHANGING
+    light(
+        "list_queries",
+        NoParameters,
+        _list_queries,
+        Manual("Lists queries of Query Tracker: there are none.", "`{queries=[]; ...}`"),
+        transactions="ignored",
+    ),
+    light(
+        "get_query_tracker_info",
+        NoParameters,
+        _get_query_tracker_info,
+        Manual("Describes Query Tracker, of which only the name of the cluster is true.", "`{cluster_name=...; ...}`"),
+        transactions="ignored",
     ),
     *(
-        volatile(name, _Nothing, _refusing("The local cluster has no query tracker"), transactions="ignored")
-        for name in QUERYING
+        volatile(
+            name,
+            NoParameters,
+            _refusing("The local cluster runs no operations"),
+            Manual("Refused: nothing runs operations.", errors={1: "always"}),
+            transactions="ignored",
+        )
+        for name in _STARTING
+    ),
+    *(
+        light(
+            name,
+            _Operation,
+            _missing(_NO_SUCH_OPERATION),
+            Manual("Refused: there is no such operation.", errors={_NO_SUCH_OPERATION: "always"}),
+            transactions="ignored",
+        )
+        for name in _LOOKING
+    ),
+    *(
+        volatile(
+            name,
+            _Operation,
+            _missing(_NO_SUCH_OPERATION_OF_SCHEDULER),
+            Manual("Refused: there is no such operation.", errors={_NO_SUCH_OPERATION_OF_SCHEDULER: "always"}),
+            transactions="ignored",
+        )
+        for name in _CHANGING
+    ),
+    *(
+        volatile(
+            name,
+            NoParameters,
+            _refusing("The local cluster has no query tracker"),
+            Manual("Refused: there is no Query Tracker.", errors={1: "always"}),
+            transactions="ignored",
+        )
+        for name in _QUERYING
     ),
 )
+
+METHODS: Final[tuple[Method, ...]] = ()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from yt_local.calls.command import Command, Kind
 from yt_local.commands import COMMANDS
-from yt_local.commands.command import Command, Kind
 from yt_wire.error import YtError
 
 _NAMES_IN_V3: Final[Mapping[str, str]] = {

@@ -14,7 +14,7 @@ from aiohttp import ClientError, StreamReader
 from aiohttp.web import RequestPayloadError
 
 from yt_local.base.memory_budget import Lease
-from yt_local.commands.command import Body, Command, Kind
+from yt_local.calls.command import Body, Command, Kind
 from yt_local.formats.format import Format
 from yt_local.formats.formats import JSON_FORMAT, YSON_TEXT, format_of_mime_type, parse_format
 from yt_local.proxy.http.compression import body_decoder

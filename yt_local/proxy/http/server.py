@@ -14,12 +14,12 @@ import structlog
 from aiohttp import web
 
 from yt_local.base.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, Lease, MemoryBudget
+from yt_local.calls.command import Body, Rows, Stream
+from yt_local.calls.envelope import enveloped
 from yt_local.cluster import Cluster
-from yt_local.commands.command import Body, Rows, Stream
 from yt_local.formats.formats import JSON_FORMAT
 from yt_local.formats.row_output import blocks_of
 from yt_local.identity.authentication import Unauthenticated, UserRefused
-from yt_local.proxy.envelope import enveloped
 from yt_local.proxy.http.api_versions import APIS, ApiCommand, NoSuchCommand
 from yt_local.proxy.http.browsers import AllowedBrowsers, is_unmarked_view
 from yt_local.proxy.http.compression import UnsupportedEncoding, answer_encoding, compressed

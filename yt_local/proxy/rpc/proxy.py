@@ -8,7 +8,8 @@ from typing import Final
 
 from yt_local.base.memory_budget import MAX_HELD_BYTES, STREAM_BYTES, MemoryBudget
 from yt_local.cluster import Cluster
-from yt_local.proxy.rpc.services import API_METHODS, services
+from yt_local.commands import METHODS
+from yt_local.proxy.rpc.services import services
 from yt_wire import rpc
 from yt_wire.address import reachable_address
 from yt_wire.connection import ConnectionLimits, HangUp, Reply, random_guid
@@ -85,7 +86,7 @@ class RpcProxy:
 
 
 def _held_bytes(request: rpc.Request) -> int:
-    method = API_METHODS.get(request.header.method)
+    method = METHODS.get(request.header.method)
     if method is not None and method.takes_pieces:
         return STREAM_BYTES
     return sum(len(part) for part in (request.body_part, *request.attachments) if part)

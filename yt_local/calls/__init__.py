@@ -1,0 +1,1 @@
+"""What a command is, and how requests and messages become calls of one."""

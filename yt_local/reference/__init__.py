@@ -1,0 +1,1 @@
+"""The reference of the commands, as a page of the documentation."""
