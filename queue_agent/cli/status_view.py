@@ -19,6 +19,7 @@ from queue_agent.cli.statuses import (
     name_of,
     queue_problems,
 )
+from queue_agent.core.verdicts.values import Verdict
 
 _GOOD: Final = "green"
 _BAD: Final = "red"
@@ -29,15 +30,7 @@ _UNTOUCHED: Final = "1970-"
 _COLUMNS_OF_FILES: Final = 400
 """Lines of a file are not broken; whatever reads it may do so."""
 
-_VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
-    "up_to_date": ("up to date", _GOOD),
-    "reading": ("reading", _GOOD),
-    "not_started": ("not started", _UNCERTAIN),
-    "stopped": ("stopped", _BAD),
-    "ahead": ("ahead", _BAD),
-    "expired": ("rows lost", _BAD),
-    "unknown": ("unknown", _BAD),
-}
+_COLORS: Final[Mapping[str, str]] = {"red": _BAD, "amber": _UNCERTAIN, "gray": _QUIET, "blue": "blue", "green": _GOOD}
 
 
 def make_console() -> Console:
@@ -161,7 +154,8 @@ def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
         if not positions:
             table.add(name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
         for index, one in enumerate(positions):
-            word, style = _VERDICTS[one["verdict"]]
+            verdict = Verdict(one["verdict"])
+            word, style = verdict.value.replace("_", " "), _COLORS[verdict.color]
             failed = one.get("failed_partition_count")
             table.add(
                 name_of(consumer) if index == 0 else "",

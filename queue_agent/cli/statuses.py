@@ -10,6 +10,7 @@ from urllib.parse import quote
 from queue_agent.cli.agent_api import AgentApi, object_path
 from queue_agent.cli.errors import CommandError
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.values import Verdict
 
 Document = Mapping[str, Any]
 
@@ -18,7 +19,8 @@ _PAGE_SIZE: Final = 100
 
 _PROMPT_SECONDS: Final = 2.0
 
-_FINE: Final = ("up_to_date", "reading", "not_started")
+_PROBLEMS: Final = ("red", "amber")
+"""Colors of verdicts that somebody should look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +122,18 @@ def consumer_problems(consumer: Document) -> list[str]:
 
 
 def position_problems(position: Document) -> list[str]:
-    """What is wrong with a consumer in one of its queues."""
-    if position["error"] is not None:
-        return [innermost(position["error"])]
+    """What is wrong with a consumer in one of its queues, and what to do."""
+    verdict = Verdict(position["verdict"])
     failed = position.get("failed_partition_count", 0)
-    return [
-        *([str(position["reason"] or position["verdict"])] if position["verdict"] not in _FINE else []),
-        *([f"{failed} of {position['partition_count']} partitions can not be read"] if failed else []),
-    ]
+    problems: list[str] = []
+    if verdict.color in _PROBLEMS:
+        sentence = str(position["reason"] or verdict.value)
+        problems.append(f"{sentence}. Do: {position['action']}" if position.get("action") else sentence)
+    elif position["error"] is not None:
+        problems.append(innermost(position["error"]))
+    if failed:
+        problems.append(f"{failed} of {position['partition_count']} partitions can not be read")
+    return problems
 
 
 def innermost(error: Document) -> str:

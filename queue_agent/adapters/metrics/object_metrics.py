@@ -16,7 +16,7 @@ from typing import Final
 
 from queue_agent.adapters.metrics.metric_lines import Lines, cut, label_text
 from queue_agent.core.consumers.lag import find_lag
-from queue_agent.core.queues.growth import ConsumerGrowth, Growth, QueueGrowth, registered_partitions
+from queue_agent.core.queues.growth import ConsumerGrowth, Growth, QueueGrowth, registered_count, registered_partitions
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -251,7 +251,7 @@ def _add_position(
 ) -> None:
     known = registered_partitions(position, registration)
     dispositions = Counter(partition.disposition.value for partition in known.values())
-    dispositions["error"] = _registered_count(position, registration) - len(known)
+    dispositions["error"] = registered_count(position, registration) - len(known)
     for disposition, number in dispositions.items():
         if number:
             page.add(f"{_OWN_CONSUMER}_partitions", number, disposition=disposition)
@@ -300,12 +300,6 @@ def _add_losses(
     if both:
         headroom = min(max(0, mine.next_row_index - one.lower_row_index) for mine, one in both)
         page.add(f"{_OWN_CONSUMER}_headroom_rows", headroom)
-
-
-def _registered_count(position: ConsumerQueueView, registration: Registration) -> int:
-    count = len(position.partitions)
-    chosen = registration.partitions
-    return len({index for index in chosen if index < count}) if chosen else count
 
 
 def _readable(view: QueueView) -> dict[int, QueuePartition]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from queue_agent.controllers.consumers.judge import ConsumerJudge
 from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.passes.origins import Origins, describe_pass_error
 from queue_agent.controllers.rounds.round_member import FirstAnswer
@@ -80,6 +81,7 @@ class ConsumerController:
         self._poll: Poll | None = None
         """Before the offsets in the snapshot were read."""
 
+        self._judge = ConsumerJudge(ref, context)
         self._board.put_consumer(self._snapshot)
 
     @property
@@ -155,8 +157,8 @@ class ConsumerController:
         self._observer.pass_finished(KIND, pass_index, seconds, error, scope)
 
     def _publish(self, snapshot: ConsumerSnapshot) -> None:
-        self._snapshot = snapshot
-        self._board.put_consumer(snapshot)
+        self._snapshot = replace(snapshot, verdicts=self._judge.judge(snapshot))
+        self._board.put_consumer(self._snapshot)
 
     async def _look(
         self,

@@ -11,7 +11,7 @@ from queue_agent.core.consumers.multi_consumers import (
     multi_consumer_partitions,
     multi_consumer_status,
 )
-from queue_agent.core.consumers.standing import find_registration_errors
+from queue_agent.core.consumers.registrations import RegistrationStatuses, judge_registrations
 from queue_agent.core.exports.queue_exports import NO_STATES, ExportStates
 from queue_agent.core.group.members import GroupView
 from queue_agent.core.group.placement import Placement
@@ -208,7 +208,7 @@ class Board:
         snapshot = self._find_served_queue(ref)
         if snapshot is None:
             return None
-        return status.queue_status(snapshot, self._host, self._clock.now(), self._registration_errors(snapshot))
+        return status.queue_status(snapshot, self._host, self._clock.now(), self._judge_registrations(snapshot))
 
     def queue_partitions(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
         """See `StatusSource`."""
@@ -220,15 +220,15 @@ class Board:
         snapshot = self._find_served_queue(ref)
         if snapshot is None:
             return None
-        errors = self._registration_errors(snapshot)
-        return status.queue_node(snapshot, self._host, self._clock.now(), self._mappings.get(ref), errors)
+        registrations = self._judge_registrations(snapshot)
+        return status.queue_node(snapshot, self._host, self._clock.now(), self._mappings.get(ref), registrations)
 
     def queue_overview(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """See `StatusSource`."""
         snapshot = self._find_served_queue(ref)
         if snapshot is None:
             return None
-        return overview.queue_overview(snapshot, self._registration_errors(snapshot), self._clock.now())
+        return overview.queue_overview(snapshot, self._judge_registrations(snapshot), self._clock.now())
 
     def consumer_overview(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
         """See `StatusSource`."""
@@ -314,8 +314,8 @@ class Board:
         """See `StatusSource`."""
         return {category: alert.to_map() for alerts in self._alerts.values() for category, alert in alerts.items()}
 
-    def _registration_errors(self, snapshot: QueueSnapshot) -> Mapping[CrossClusterRef, ErrorInfo]:
-        return find_registration_errors(snapshot.registrations, self._consumer_rows, self._consumers)
+    def _judge_registrations(self, snapshot: QueueSnapshot) -> RegistrationStatuses:
+        return judge_registrations(snapshot.registrations, self._consumer_rows, self._consumers)
 
     def _find_served_queue(self, ref: CrossClusterRef) -> QueueSnapshot | None:
         snapshot = self._queues.get(ref)

@@ -100,3 +100,10 @@ def registered_partitions(view: ConsumerQueueView, registration: Registration) -
         for i, partition in enumerate(view.partitions)
         if isinstance(partition, ConsumerPartition) and (not registration.partitions or i in registration.partitions)
     }
+
+
+def registered_count(view: ConsumerQueueView, registration: Registration) -> int:
+    """How many partitions of the queue a consumer is registered for."""
+    count = len(view.partitions)
+    chosen = registration.partitions
+    return len({index for index in chosen if index < count}) if chosen else count

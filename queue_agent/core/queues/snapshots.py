@@ -15,6 +15,7 @@ from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.rates import Counters, EmaCounter, total
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import PartitionTrim
+from queue_agent.core.verdicts.values import QueueVerdict
 
 
 class Role(enum.Enum):
@@ -301,6 +302,8 @@ class ConsumerSnapshot:
     """Those of this consumer."""
 
     banned_since: datetime | None = None
+    verdicts: Mapping[CrossClusterRef, QueueVerdict] = field(default_factory=dict)
+    """By queue, one for each registration."""
 
     @property
     def ref(self) -> CrossClusterRef:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, assert_never
 
-from queue_agent.core.consumers.standing import judge
+from queue_agent.core.consumers.backlog import add_up
+from queue_agent.core.consumers.registrations import RegistrationStatuses
 from queue_agent.core.queues.snapshots import (
     ConsumerQueueView,
     ConsumerSnapshot,
@@ -17,23 +18,21 @@ from queue_agent.core.queues.snapshots import (
 )
 from queue_agent.core.values.encoding import EPOCH, encode_duration, encode_instant
 from queue_agent.core.values.error_info import ErrorInfo
-from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 
 
-def queue_overview(
-    snapshot: QueueSnapshot, registration_errors: Mapping[CrossClusterRef, ErrorInfo], now: datetime
-) -> dict[str, Any]:
+def queue_overview(snapshot: QueueSnapshot, registrations: RegistrationStatuses, now: datetime) -> dict[str, Any]:
     """A queue; figures are of the partitions that can be read, null if they are not known.
 
     Args:
         snapshot: of the queue.
-        registration_errors: what is wrong with its consumers.
+        registrations: how its consumers get on.
         now: rates are as of then.
     """
     document: dict[str, Any] = {
         "consumer_count": len(snapshot.registrations),
         "vital_consumer_count": sum(one.vital for one in snapshot.registrations),
-        "failing_consumer_count": len(registration_errors),
+        "failing_consumer_count": sum(one.error is not None for one in registrations.values()),
         "alerts": sorted(snapshot.all_alerts),
     }
     view = snapshot.view
@@ -60,9 +59,18 @@ def consumer_overview(snapshot: ConsumerSnapshot, now: datetime) -> list[dict[st
     view = snapshot.view
     positions = {} if view is None else view.queues
     return [
-        {"queue": str(one.queue), "vital": one.vital, **_position(positions.get(one.queue), now)}
+        {
+            "queue": str(one.queue),
+            "vital": one.vital,
+            **_verdict(snapshot.verdicts.get(one.queue)),
+            **_position(positions.get(one.queue), now),
+        }
         for one in snapshot.registrations
     ]
+
+
+def _verdict(verdict: QueueVerdict | None) -> dict[str, Any]:
+    return {"verdict": Verdict.UNKNOWN.value, "reason": None} if verdict is None else verdict.to_map()
 
 
 def _total(values: Collection[int | None]) -> int | None:
@@ -74,22 +82,19 @@ def _total(values: Collection[int | None]) -> int | None:
 def _position(position: SubSnapshot | None, now: datetime) -> dict[str, Any]:
     match position:
         case None:
-            return {"verdict": "unknown", "error": None}
+            return {"error": None}
         case ErrorInfo() | QueueMissing(ErrorInfo()):
             error = position if isinstance(position, ErrorInfo) else position.error
-            return {"verdict": "unknown", "error": error.to_map()}
+            return {"error": error.to_map()}
         case ConsumerQueueView():
-            judged = judge(position)
-            lag, consumed = judged.processing_lag, judged.last_consume_time
+            backlog = add_up(position)
+            lag, consumed = backlog.processing_lag, backlog.last_consume_time
             return {
-                "verdict": judged.verdict.value,
-                "reason": judged.reason,
                 "error": None,
                 "partition_count": len(position.partitions),
-                "failed_partition_count": judged.failed_partition_count,
-                "unread_row_count": judged.unread_row_count,
-                "lost_row_count": judged.lost_row_count,
-                "ahead_row_count": judged.ahead_row_count,
+                "failed_partition_count": backlog.failed_partition_count,
+                "unread_row_count": backlog.unread_row_count,
+                "ahead_row_count": backlog.ahead_row_count,
                 "processing_lag": None if lag is None else encode_duration(lag),
                 "last_consume_time": None if consumed is None else encode_instant(consumed),
                 "read_row_count_rate": position.read_row_count.served(now)["1m"],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 from queue_agent.core.consumers.lag import elapsed, processing_lag
 from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
+from queue_agent.core.consumers.registrations import NO_STATUSES, RegistrationStatuses
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -25,19 +26,14 @@ from queue_agent.core.state.family import FAMILY
 from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow, Registration
 from queue_agent.core.values.encoding import Entity, Unsigned, encode_duration, encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, error_map
-from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import PartitionTrim
+from queue_agent.core.verdicts.values import QueueVerdict
 
 Published = dict[str, Any]
 
-RegistrationErrors = Mapping[CrossClusterRef, ErrorInfo]
-"""By consumer, see `core.consumers.standing`."""
-
-NO_REGISTRATION_ERRORS: Final[RegistrationErrors] = {}
-
 
 def queue_status(
-    snapshot: QueueSnapshot, host: str, now: datetime, registration_errors: RegistrationErrors = NO_REGISTRATION_ERRORS
+    snapshot: QueueSnapshot, host: str, now: datetime, registrations: RegistrationStatuses = NO_STATUSES
 ) -> Published:
     """Value of `@queue_status`; rates are as of `now`."""
     if snapshot.role is Role.ERROR:
@@ -54,7 +50,7 @@ def queue_status(
         **status,
         "family": FAMILY,
         "partition_count": len(view.partitions),
-        "registrations": _registrations(snapshot.registrations, registration_errors),
+        "registrations": _registrations(snapshot.registrations, registrations),
         "has_timestamp_column": view.has_timestamp_column,
         "has_cumulative_data_weight_column": view.has_cumulative_data_weight_column,
         "write_row_count_rate": view.write_row_count.served(now),
@@ -82,7 +78,10 @@ def consumer_status(snapshot: ConsumerSnapshot, host: str, now: datetime) -> Pub
     return {
         "queue_agent_host": host,
         "registrations": _registrations(snapshot.registrations),
-        "queues": {str(queue): _sub_status(position, now) for queue, position in view.queues.items()},
+        "queues": {
+            str(queue): _sub_status(position, now) | _verdict_map(snapshot.verdicts.get(queue))
+            for queue, position in view.queues.items()
+        },
     }
 
 
@@ -92,7 +91,7 @@ def consumer_partitions(snapshot: ConsumerSnapshot, now: datetime) -> dict[str, 
     if view is None:
         return []
     return {
-        str(queue): [_consumer_partition(partition, position.seen_at, now) for partition in position.partitions]
+        str(queue): _consumer_partitions(position, snapshot.verdicts.get(queue), now)
         if isinstance(position, ConsumerQueueView)
         else []
         for queue, position in view.queues.items()
@@ -104,12 +103,12 @@ def queue_node(
     host: str,
     now: datetime,
     mapping: MappingRow | None = None,
-    registration_errors: RegistrationErrors = NO_REGISTRATION_ERRORS,
+    registrations: RegistrationStatuses = NO_STATUSES,
 ) -> Published:
     """The whole node of a queue in the agent's tree."""
     node = object_node(snapshot, queue_row(snapshot.row), mapping)
     node |= {
-        "status": queue_status(snapshot, host, now, registration_errors),
+        "status": queue_status(snapshot, host, now, registrations),
         "partitions": queue_partitions(snapshot, now),
     }
     if snapshot.role is Role.ERROR:
@@ -213,14 +212,14 @@ def _exporters(snapshot: QueueSnapshot) -> Published | Entity:
 
 
 def _registrations(
-    registrations: Sequence[Registration], errors: RegistrationErrors = NO_REGISTRATION_ERRORS
+    registrations: Sequence[Registration], statuses: RegistrationStatuses = NO_STATUSES
 ) -> list[Published]:
     return [
         {
             "queue": str(one.queue),
             "consumer": str(one.consumer),
             "vital": one.vital,
-            **({"error": errors[one.consumer].to_map()} if one.consumer in errors else {}),
+            **(statuses[one.consumer].to_map() if one.consumer in statuses else {}),
         }
         for one in registrations
     ]
@@ -264,6 +263,18 @@ def _sub_status(position: SubSnapshot, now: datetime) -> Published:
             }
         case _:
             assert_never(position)
+
+
+def _verdict_map(verdict: QueueVerdict | None) -> Published:
+    return {} if verdict is None else verdict.to_map()
+
+
+def _consumer_partitions(position: ConsumerQueueView, verdict: QueueVerdict | None, now: datetime) -> list[Published]:
+    verdicts = {} if verdict is None else verdict.partitions
+    return [
+        _consumer_partition(partition, position.seen_at, now) | (verdicts[index].to_map() if index in verdicts else {})
+        for index, partition in enumerate(position.partitions)
+    ]
 
 
 def _consumer_partition(

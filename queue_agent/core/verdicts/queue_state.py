@@ -121,28 +121,27 @@ def observe_queue(
     return replace(state, verdict=_verdict(state, seen, partition_count, now))
 
 
-def unreadable(state: QueueState, reason: str, now: Seconds) -> QueueState:
-    """The state while the queue, the consumer or all partitions cannot be read."""
+def without_poll(
+    state: QueueState, verdict: Verdict, reason: str, now: Seconds, turn: Turn = Turn.NONE, action: str | None = None
+) -> QueueState:
+    """The state while the position cannot be polled: it is `unreadable`, or `unknown`; counters stay."""
     old = state.verdict
-    same = old is not None and old.verdict is Verdict.UNREADABLE
-    since = old.whole.since if old is not None and same else now
-    counts = NO_COUNTS if old is None else old.whole.counts
+    since = old.whole.since if old is not None and old.verdict is verdict else now
     whole = PartitionVerdict(
-        Verdict.UNREADABLE,
-        Verdict.UNREADABLE,
-        since,
-        f"Cannot be read: {reason}",
-        Confidence.HIGH,
-        0,
-        counts,
-        None if old is None else old.whole.loss,
-        _UNKNOWN,
-        _UNKNOWN,
+        verdict=verdict,
+        activity=verdict,
+        since=since,
+        reason=reason,
+        confidence=Confidence.HIGH,
+        drainable=0,
+        counts=NO_COUNTS if old is None else old.whole.counts,
+        loss=None if old is None else old.whole.loss,
+        time_to_catch_up=_UNKNOWN,
+        time_to_loss=_UNKNOWN,
     )
     pace = _NO_PACE if old is None else old.pace
-    action = f"queue-agent status --queue '{state.pair.queue}'"
-    verdict = QueueVerdict(whole, Turn.CLUSTER, action, pace, {}, None, len(state.positions))
-    return replace(state, verdict=verdict)
+    verdict_now = QueueVerdict(whole, turn, action, pace, {}, None, len(state.positions))
+    return state if verdict_now == old else replace(state, verdict=verdict_now)
 
 
 def _verdict(

@@ -90,8 +90,6 @@ def make_action(facts: Facts) -> tuple[Turn, str | None]:
             return Turn.OWNER, "start more readers, up to one for each partition"
         case Verdict.LOST:
             return Turn.OWNER, "read the rows from another copy; the reader itself goes on"
-        case Verdict.UNREADABLE:
-            return Turn.CLUSTER, f"queue-agent status --queue '{queue}'"
         case _:
             return Turn.NONE, None
 

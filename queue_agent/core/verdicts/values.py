@@ -248,7 +248,7 @@ class QueueVerdict:
     """By index; those that can be read."""
 
     worst_partition: int | None
-    unreadable_partition_count: int
+    unreadable_partitions: int
     read_rate: float | None = None
     """Rows really read a second, of all partitions, over the judging window; None: not known."""
 
@@ -270,9 +270,9 @@ class QueueVerdict:
             "turn": self.turn.value,
             "action": self.action,
             "pace": self.pace.to_map(),
-            "partition_count_by_verdict": by_verdict,
+            "partitions_by_verdict": by_verdict,
             "worst_partition_index": self.worst_partition,
-            "unreadable_partition_count": self.unreadable_partition_count,
+            "unreadable_partitions": self.unreadable_partitions,
         }
 
 

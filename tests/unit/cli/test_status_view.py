@@ -33,7 +33,8 @@ POSITION: Final[dict[str, Any]] = {
     "queue": "pythia://tmp/[q]",
     "vital": True,
     "verdict": "stopped",
-    "reason": "Consumer has read nothing",
+    "reason": "Silent for 2 min",
+    "action": "restart the reader",
     "error": None,
     "partition_count": 2,
     "failed_partition_count": 1,
@@ -75,7 +76,7 @@ def test_a_narrow_terminal_has_fewer_columns_before_names_are_folded() -> None:
 
 def test_problems_of_a_consumer_are_its_verdict_and_the_partitions_that_fail() -> None:
     assert consumer_problems(CONSUMER) == [
-        "pythia://tmp/[q]: Consumer has read nothing",
+        "pythia://tmp/[q]: Silent for 2 min. Do: restart the reader",
         "pythia://tmp/[q]: 1 of 2 partitions can not be read",
     ]
     lines = shown(view_overview(Overview([AGENT], [], [CONSUMER]), NOW))
@@ -86,7 +87,7 @@ def test_problems_of_a_consumer_are_its_verdict_and_the_partitions_that_fail() -
 
 
 def test_only_problems_leave_nothing_if_all_is_well() -> None:
-    fine = {**CONSUMER, "overview": [{**POSITION, "verdict": "reading", "reason": None, "failed_partition_count": 0}]}
+    fine = {**CONSUMER, "overview": [{**POSITION, "verdict": "ok", "reason": None, "failed_partition_count": 0}]}
     overview = Overview([AGENT], [], [fine]).only_problems()
     assert list(overview.consumers) == []
     assert shown(view_overview(overview, NOW, only_problems=True))[-1] == "nothing is wrong"

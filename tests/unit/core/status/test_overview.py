@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
+from queue_agent.core.consumers.registrations import RegistrationStatus
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, QueueMissing, Role, SubSnapshot
 from queue_agent.core.state.rows import ConsumerRow, Registration
 from queue_agent.core.status.overview import consumer_overview, queue_overview
@@ -16,6 +17,8 @@ from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, snapshot_of, unmounted
 
 REGISTRATIONS = [Registration(QUEUE, ALICE, True), Registration(QUEUE, BOB, False)]
@@ -33,7 +36,11 @@ def overview_of(content: SubSnapshot | None) -> dict[str, Any]:
 def test_figures_of_a_queue_are_of_the_partitions_that_can_be_read() -> None:
     weighed = replace(mounted(3, 10), cumulative_data_weight=100, trimmed_data_weight=40)
     snapshot = replace(snapshot_of(weighed, unmounted(), mounted(5, 5)), registrations=REGISTRATIONS)
-    assert queue_overview(replace(snapshot, alerts={"b": BROKEN, "a": BROKEN}), {BOB: BROKEN}, NOW) == {
+    assert queue_overview(
+        replace(snapshot, alerts={"b": BROKEN, "a": BROKEN}),
+        {BOB: RegistrationStatus(Verdict.UNREADABLE, "broken", BROKEN)},
+        NOW,
+    ) == {
         "consumer_count": 2,
         "vital_consumer_count": 1,
         "failing_consumer_count": 1,
@@ -80,19 +87,17 @@ def test_rows_held_back_from_trimming_are_those_that_are_known() -> None:
     assert queue_overview(snapshot, {}, NOW)["trim_held_row_count"] == 9
 
 
-def test_the_position_of_a_consumer_is_told_with_a_verdict_and_its_reason() -> None:
+def test_the_position_of_a_consumer_is_told_in_figures() -> None:
     queue = snapshot_of(mounted(0, 10), unmounted())
     assert queue.view is not None
     offsets = {0: ConsumerOffset(0, 4, timestamp_of(READ_AT), {"offset_timestamp": timestamp_of(READ_AT)})}
-    overview = overview_of(build_sub_snapshot(None, queue.view, offsets, QueueRowAnswers(), NOW))
-    assert overview.pop("reason").startswith("Consumer has read nothing since 2025-01-23T10:42:21")
-    assert overview == {
-        "verdict": "stopped",
+    assert overview_of(build_sub_snapshot(None, queue.view, offsets, QueueRowAnswers(), NOW)) == {
+        "verdict": "unknown",
+        "reason": None,
         "error": None,
         "partition_count": 2,
         "failed_partition_count": 1,
         "unread_row_count": 6,
-        "lost_row_count": 0,
         "ahead_row_count": 0,
         "processing_lag": 3 * 60 * 60 * 1000,
         "last_consume_time": "2025-01-23T10:42:21.000000Z",
@@ -101,22 +106,26 @@ def test_the_position_of_a_consumer_is_told_with_a_verdict_and_its_reason() -> N
     }
 
 
+def test_the_verdict_is_the_one_of_the_consumers_pass() -> None:
+    state = without_poll(QueueState(Pair(QUEUE, ALICE)), Verdict.UNREADABLE, "no such tablet", 0.0)
+    assert state.verdict is not None
+    snapshot = ConsumerSnapshot(ConsumerRow(ALICE), Role.LEADING, 1, NOW, ConsumerView({}), REGISTRATIONS[:1])
+    [overview] = consumer_overview(replace(snapshot, verdicts={QUEUE: state.verdict}), NOW)
+    assert overview == {"queue": "pythia://tmp/q", "vital": True, "error": None, **state.verdict.to_map()}
+
+
 def test_a_lag_or_a_time_that_is_not_known_is_null() -> None:
     queue = snapshot_of(mounted(0, 10))
     assert queue.view is not None
     overview = overview_of(build_sub_snapshot(None, queue.view, {}, QueueRowAnswers(), NOW))
-    assert (overview["verdict"], overview["processing_lag"], overview["last_consume_time"]) == (
-        "not_started",
-        None,
-        None,
-    )
+    assert (overview["processing_lag"], overview["last_consume_time"]) == (None, None)
 
 
 @pytest.mark.parametrize(
     ("content", "error"), [(None, None), (BROKEN, BROKEN.to_map()), (QueueMissing(BROKEN), BROKEN.to_map())]
 )
-def test_without_a_view_of_the_queue_the_verdict_is_unknown(content: SubSnapshot | None, error: Any) -> None:
-    assert overview_of(content) == {"verdict": "unknown", "error": error}
+def test_without_a_view_of_the_queue_there_are_no_figures(content: SubSnapshot | None, error: Any) -> None:
+    assert overview_of(content) == {"verdict": "unknown", "reason": None, "error": error}
 
 
 def test_a_consumer_in_error_knows_nothing_of_any_queue() -> None:

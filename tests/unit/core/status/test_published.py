@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from queue_agent.core.consumers.registrations import RegistrationStatus
 from queue_agent.core.exports.config import ExportConfig
 from queue_agent.core.exports.queue_exports import ExportState, QueueExports
 from queue_agent.core.exports.schedule import EveryPeriod
@@ -37,6 +38,9 @@ from queue_agent.core.values.encoding import Entity, Unsigned
 from queue_agent.core.values.error_info import OK_ERROR
 from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.verdicts.ledger import Reading
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
+from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, position, snapshot_of, unmounted
 
 HOST = "agent-1"
@@ -52,11 +56,31 @@ def consumer(content: SubSnapshot) -> ConsumerSnapshot:
 
 def test_a_registration_tells_what_is_wrong_with_its_consumer() -> None:
     snapshot = replace(snapshot_of(mounted(0, 1)), registrations=REGISTRATIONS)
-    told = queue_status(snapshot, HOST, NOW, {BOB: BROKEN})["registrations"]
-    assert told == [
-        {"queue": "pythia://tmp/q", "consumer": "hume://tmp/alice", "vital": True},
-        {"queue": "pythia://tmp/q", "consumer": "hume://tmp/bob", "vital": False, "error": BROKEN.to_map()},
-    ]
+    statuses = {BOB: RegistrationStatus(Verdict.STOPPED, "silent", BROKEN)}
+    alice, bob = queue_status(snapshot, HOST, NOW, statuses)["registrations"]
+    assert alice == {"queue": "pythia://tmp/q", "consumer": "hume://tmp/alice", "vital": True}
+    assert bob == {
+        "queue": "pythia://tmp/q",
+        "consumer": "hume://tmp/bob",
+        "vital": False,
+        "verdict": "stopped",
+        "reason": "silent",
+        "error": BROKEN.to_map(),
+    }
+
+
+def test_a_verdict_adds_to_what_is_published_and_changes_none_of_it() -> None:
+    snapshot = consumer(position(snapshot_of(mounted(0, 10)), 4))
+    plain_status, plain_partitions = consumer_status(snapshot, HOST, NOW), consumer_partitions(snapshot, NOW)
+    reading = Reading(0, 10, 4, NOW.timestamp(), "t")
+    state = observe_queue(QueueState(Pair(QUEUE, ALICE)), {0: PartitionReading(reading)}, 1, NOW.timestamp(), 1.0)
+    assert state.verdict is not None
+    judged = replace(snapshot, verdicts={QUEUE: state.verdict})
+    [name] = plain_status["queues"]
+    assert consumer_status(judged, HOST, NOW)["queues"][name] == plain_status["queues"][name] | state.verdict.to_map()
+    assert isinstance(plain_partitions, dict)
+    [plain] = plain_partitions[name]
+    assert consumer_partitions(judged, NOW) == {name: [plain | state.verdict.partitions[0].to_map()]}
 
 
 def test_a_partition_tells_how_far_it_is_trimmed_and_one_that_fails_does_too() -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.ledger import Blame, Reading
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, unreadable
-from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Turn, Verdict
 
 NOW = 1_750_000_000.0
 PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
@@ -80,7 +80,7 @@ def test_a_quiet_poll_only_moves_the_clock() -> None:
 def test_unreadable_partitions_are_counted_and_keep_their_state() -> None:
     state = _warm(10)
     state = _after(state, {0: _reading(100, 100, NOW + 10)}, NOW + 10)
-    assert _verdict(state).unreadable_partition_count == 1
+    assert _verdict(state).unreadable_partitions == 1
     assert set(state.positions) == {0, 1}
     assert _verdict(state).verdict is Verdict.OK
     assert _verdict(_after(state, {}, NOW + 11)).verdict is Verdict.UNREADABLE
@@ -96,13 +96,14 @@ def test_partitions_that_are_gone_are_forgotten() -> None:
 
 
 def test_an_unreadable_queue_keeps_its_counters_and_since_when() -> None:
-    state = unreadable(_warm(10), "no such tablet", NOW + 10)
-    verdict = _verdict(unreadable(state, "no such tablet", NOW + 20))
+    state = without_poll(_warm(10), Verdict.UNREADABLE, "no such tablet", NOW + 10, Turn.CLUSTER, "mount it")
+    verdict = _verdict(without_poll(state, Verdict.UNREADABLE, "no such tablet", NOW + 20))
     assert verdict.verdict is Verdict.UNREADABLE
     assert verdict.whole.since == NOW + 10
-    assert verdict.whole.reason == "Cannot be read: no such tablet"
+    assert verdict.whole.reason == "no such tablet"
     assert verdict.whole.counts.read > 0
-    first = _verdict(unreadable(QueueState(PAIR), "no such node", NOW))
+    first = _verdict(without_poll(QueueState(PAIR), Verdict.UNKNOWN, "not polled yet", NOW))
+    assert first.verdict is Verdict.UNKNOWN
     assert first.whole.counts.lost == 0
     assert first.whole.loss is None
 

@@ -115,7 +115,6 @@ def test_a_queue_made_again_is_told() -> None:
         (Verdict.STALLED, Turn.OWNER, "yt --proxy a pull-queue //q --offset 36000 --partition-index 0"),
         (Verdict.LAGGING, Turn.OWNER, "start more readers, up to one for each partition"),
         (Verdict.LOST, Turn.OWNER, "read the rows from another copy; the reader itself goes on"),
-        (Verdict.UNREADABLE, Turn.CLUSTER, "queue-agent status --queue 'a://q'"),
     ],
 )
 def test_each_verdict_says_whose_turn_it_is(verdict: Verdict, turn: Turn, action: str | None) -> None:

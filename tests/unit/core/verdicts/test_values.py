@@ -55,7 +55,7 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
         "row_count": 7,
     }
     assert published["pace"] == {"usual": 1.0, "patience": 120.0, "known_gaps": 5}
-    assert published["partition_count_by_verdict"] == {"ok": 2, "losing": 1}
+    assert published["partitions_by_verdict"] == {"ok": 2, "losing": 1}
     assert published["time_to_loss"] == {
         "value": None,
         "earliest": None,
@@ -64,5 +64,5 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
         "subject": None,
     }
     assert (published["color"], published["turn"], published["action"]) == ("red", "operator", "do it")
-    assert (published["worst_partition_index"], published["unreadable_partition_count"]) == (1, 4)
+    assert (published["worst_partition_index"], published["unreadable_partitions"]) == (1, 4)
     assert fine.to_map()["loss"] is None

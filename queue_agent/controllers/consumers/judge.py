@@ -1,0 +1,126 @@
+"""Keeps the verdicts on one consumer, from pass to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.core.consumers.readings import VitalPositions, explain_unreadable, read_positions
+from queue_agent.core.queues.growth import registered_count
+from queue_agent.core.queues.snapshots import (
+    ConsumerQueueView,
+    ConsumerSnapshot,
+    QueueMissing,
+    QueueSnapshot,
+    Role,
+)
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.state.trim_config import TrimmingMode
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.queue_state import Pair, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.values import QueueVerdict, Turn, Verdict
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is known of the consumer in one queue."""
+
+    state: QueueState
+    seen: tuple[object, object, object] | None = None
+    """The partitions of consumer and queue, and the trims, from which the verdict is; None: it could not be polled."""
+
+
+class ConsumerJudge:
+    """Judges one consumer in all of its queues.
+
+    Args:
+        ref: the consumer.
+        context: what it works with.
+    """
+
+    def __init__(self, ref: CrossClusterRef, context: ControllerContext) -> None:
+        self._ref = ref
+        self._context = context
+        self._kept: dict[CrossClusterRef, _Kept] = {}
+        self._verdicts: Mapping[CrossClusterRef, QueueVerdict] = {}
+
+    def judge(self, snapshot: ConsumerSnapshot) -> Mapping[CrossClusterRef, QueueVerdict]:
+        """Verdicts by queue after a pass; the same mapping while nothing changes."""
+        registrations = {one.queue: one for one in snapshot.registrations}
+        for queue in self._kept.keys() - registrations.keys():
+            del self._kept[queue]
+        changed = self._verdicts.keys() != registrations.keys()
+        for queue, registration in registrations.items():
+            if queue not in self._kept:
+                self._kept[queue] = _Kept(QueueState(Pair(queue, self._ref)))
+            kept = self._kept[queue]
+            before = kept.state.verdict
+            self._poll(kept, registration, snapshot)
+            changed = changed or kept.state.verdict is not before
+        if changed:
+            found = {queue: self._kept[queue].state.verdict for queue in registrations}
+            self._verdicts = {queue: verdict for queue, verdict in found.items() if verdict is not None}
+        return self._verdicts
+
+    def _poll(self, kept: _Kept, registration: Registration, snapshot: ConsumerSnapshot) -> None:
+        board = self._context.board
+        queue = board.find_queue(registration.queue)
+        position = snapshot.error if snapshot.view is None else snapshot.view.queues.get(registration.queue)
+        if isinstance(position, ConsumerQueueView) and queue is not None:
+            self._observe(kept, registration, position, queue)
+            return
+        kept.seen = None
+        now = snapshot.pass_instant.timestamp()
+        is_served = board.find_queue_row(registration.queue) is not None
+        is_early = is_served and (queue is None or (queue.pass_index == 0 and queue.role is not Role.ERROR))
+        if snapshot.banned_since is not None:
+            kept.state = without_poll(kept.state, Verdict.UNKNOWN, "The consumer is banned", now)
+        elif position is None or snapshot.pass_index == 0 or is_early:
+            kept.state = without_poll(kept.state, Verdict.UNKNOWN, "Not polled yet", now)
+        else:
+            error = position.error if isinstance(position, QueueMissing) else position
+            assert isinstance(error, ErrorInfo), "positions that can be read were observed"
+            reason, turn, action = self._explain(queue, registration, snapshot, error)
+            kept.state = without_poll(kept.state, Verdict.UNREADABLE, reason, now, turn, action)
+
+    def _explain(
+        self, queue: QueueSnapshot | None, registration: Registration, snapshot: ConsumerSnapshot, error: ErrorInfo
+    ) -> tuple[str, Turn, str | None]:
+        if snapshot.error is not None:
+            return f"Cannot read consumer {self._ref}: {error.message}", Turn.OWNER, None
+        return explain_unreadable(queue, registration, error)
+
+    def _observe(
+        self, kept: _Kept, registration: Registration, position: ConsumerQueueView, queue: QueueSnapshot
+    ) -> None:
+        assert position.compared is not None, "made of whole snapshots"
+        now = position.seen_at.timestamp()
+        seen = (position.partitions, position.compared.queue.partitions, queue.trims)
+        if kept.seen is not None and all(map(_is, kept.seen, seen)) and now < kept.state.deadline:
+            kept.state = kept.state.passed(now)
+            return
+        trims = self._context.trimming_mode is TrimmingMode.TRIM
+        vital = self._vital_positions(registration.queue) if trims else None
+        readings = read_positions(position, queue, registration, vital, trims=trims)
+        period = self._context.config.pass_period.total_seconds()
+        kept.seen = seen
+        kept.state = observe_queue(kept.state, readings, registered_count(position, registration), now, period)
+
+    def _vital_positions(self, queue: CrossClusterRef) -> VitalPositions:
+        board = self._context.board
+        found: dict[str, ConsumerQueueView] = {}
+        for one in board.registrations_of_queue(queue):
+            if not one.vital:
+                continue
+            snapshot = board.all_consumers.get(one.consumer)
+            position = None if snapshot is None or snapshot.view is None else snapshot.view.queues.get(queue)
+            if not isinstance(position, ConsumerQueueView):
+                return None
+            found[str(one.consumer)] = position
+        return found
+
+
+def _is(left: object, right: object) -> bool:
+    return left is right

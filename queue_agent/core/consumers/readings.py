@@ -1,0 +1,157 @@
+"""What verdicts are made from: a consumer's position, what keeps its rows, and why some of them are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from queue_agent.core.queues.growth import registered_partitions
+from queue_agent.core.queues.snapshots import (
+    ConsumerPartition,
+    ConsumerQueueView,
+    FailedQueuePartition,
+    QueuePartition,
+    QueueSnapshot,
+)
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.state.trim_config import AutoTrimConfig
+from queue_agent.core.values.encoding import EPOCH
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim
+from queue_agent.core.verdicts.forecasts import NO_RETENTION, Retention
+from queue_agent.core.verdicts.ledger import NOBODY, Blame, Reading
+from queue_agent.core.verdicts.queue_state import PartitionReading
+from queue_agent.core.verdicts.values import LossCause, Turn
+
+_OF_CONSUMERS: Final = frozenset({ConstraintKind.VITAL_CONSUMER, ConstraintKind.NOTHING_READ})
+
+VitalPositions = Mapping[str, ConsumerQueueView] | None
+"""Of the vital consumers of a queue, by name; None: one of them is not known."""
+
+
+def read_positions(
+    view: ConsumerQueueView,
+    queue: QueueSnapshot,
+    registration: Registration,
+    vital: VitalPositions,
+    *,
+    trims: bool,
+) -> Mapping[int, PartitionReading]:
+    """Readings of the partitions that can be read, by index.
+
+    Args:
+        view: the consumer's position, compared with a view of the queue.
+        queue: latest snapshot of the queue.
+        registration: of the consumer for the queue.
+        vital: positions of the queue's vital consumers, to forecast what will be trimmed.
+        trims: this agent may trim.
+    """
+    assert view.compared is not None, "a position made of whole snapshots"
+    config = _find_config(queue) if trims else None
+    found: dict[int, PartitionReading] = {}
+    for index, mine in registered_partitions(view, registration).items():
+        partition = view.compared.queue.partitions[index]
+        assert isinstance(partition, QueuePartition), "what could be compared can be read"
+        trim = None if queue.trims is None else queue.trims.get(index)
+        written = partition.last_row_commit_time
+        found[index] = PartitionReading(
+            _reading(mine, partition, queue),
+            _find_blame(partition, trim, config),
+            _find_retention(index, queue, registration, vital, config),
+            _held_rows(trim, registration),
+            None if written == EPOCH else written.timestamp(),
+        )
+    return found
+
+
+def explain_unreadable(
+    queue: QueueSnapshot | None, registration: Registration, error: ErrorInfo
+) -> tuple[str, Turn, str | None]:
+    """Why a position cannot be read, whose turn it is, and the command that helps."""
+    ref = registration.queue
+    partitions = () if queue is None or queue.view is None else queue.view.partitions
+    failed = {index: one for index, one in enumerate(partitions) if isinstance(one, FailedQueuePartition)}
+    if failed:
+        index, one = next(iter(failed.items()))
+        if one.tablet_state == "unmounted":
+            mount = f"yt --proxy {ref.cluster} mount-table {ref.path}"
+            return f"Cannot read partition {index}: the tablet is unmounted", Turn.CLUSTER, mount
+        return f"Cannot read partition {index}: {one.error.message}", Turn.CLUSTER, None
+    if queue is None:
+        unregister = f"yt --proxy {ref.cluster} unregister-queue-consumer {ref.path} '{registration.consumer}'"
+        return f"Queue {ref} does not exist, or this stage does not serve it", Turn.OWNER, unregister
+    return f"Cannot be read: {error.message}", Turn.CLUSTER, None
+
+
+def _find_config(queue: QueueSnapshot) -> AutoTrimConfig | None:
+    try:
+        config = AutoTrimConfig.parse(queue.row.auto_trim_config)
+    except ValueError:
+        return None
+    return config if config.enable else None
+
+
+def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSnapshot) -> Reading:
+    committed_at: float | None = mine.last_consume_time.timestamp()
+    if mine.last_consume_time == EPOCH and mine.next_row_index == 0:
+        committed_at = None
+    first = max(mine.next_row_index, partition.lower_row_index)
+    is_next = mine.next_row_index == first < partition.upper_row_index
+    written = mine.next_row_commit_time if is_next else None
+    return Reading(
+        partition.lower_row_index,
+        partition.upper_row_index,
+        mine.next_row_index,
+        committed_at,
+        partition.tablet_id,
+        queue.row.object_id,
+        None if written is None else written.timestamp(),
+    )
+
+
+def _find_blame(partition: QueuePartition, trim: PartitionTrim | None, config: AutoTrimConfig | None) -> Blame:
+    """Who has trimmed: this stage's agents go no further than what constrains them."""
+    if config is None:
+        return NOBODY
+    if trim is None:
+        return Blame(LossCause.VITAL_TRIMMING)
+    constraint = trim.constraint
+    if constraint.row_index is not None and partition.lower_row_index > constraint.row_index:
+        return NOBODY
+    if constraint.kind is ConstraintKind.EXPORT:
+        return Blame(LossCause.EXPORT_TRIMMING, constraint.subject)
+    return Blame(LossCause.VITAL_TRIMMING, constraint.subject if constraint.kind in _OF_CONSUMERS else None)
+
+
+def _find_retention(
+    index: int,
+    queue: QueueSnapshot,
+    registration: Registration,
+    vital: VitalPositions,
+    config: AutoTrimConfig | None,
+) -> Retention:
+    if config is None or vital == {}:
+        return Retention(trims=False, is_vital=True) if registration.vital else NO_RETENTION
+    offsets = {
+        name: view.partitions[index].next_row_index
+        for name, view in (vital or {}).items()
+        if index < len(view.partitions)
+    }
+    slowest = min(offsets, key=lambda name: offsets[name], default=None)
+    lifetime = config.retained_lifetime_duration
+    return Retention(
+        trims=True,
+        is_vital=registration.vital,
+        slowest_vital=None if slowest is None else offsets[slowest],
+        slowest_vital_name=slowest,
+        retained_rows=config.retained_rows,
+        retained_lifetime=None if lifetime is None else lifetime.total_seconds(),
+        has_exports=bool(queue.row.static_export_config),
+    )
+
+
+def _held_rows(trim: PartitionTrim | None, registration: Registration) -> int:
+    if trim is None or trim.constraint.kind not in _OF_CONSUMERS:
+        return 0
+    is_held = trim.constraint.subject == str(registration.consumer)
+    return (trim.constraint.held_row_count or 0) if is_held else 0

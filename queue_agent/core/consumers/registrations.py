@@ -1,0 +1,70 @@
+"""The consumers of a queue, as those see them who look at the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from queue_agent.core.queues.snapshots import ConsumerSnapshot
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.values import Verdict
+
+_NO_SUCH_NODE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationStatus:
+    """How a registered consumer gets on with the queue."""
+
+    verdict: Verdict
+    reason: str | None = None
+    error: ErrorInfo | None = None
+    """What is wrong with the consumer; that the queue cannot be read is told by the queue itself."""
+
+    def to_map(self) -> dict[str, Any]:
+        error = {} if self.error is None else {"error": self.error.to_map()}
+        return {"verdict": self.verdict.value, "reason": self.reason, **error}
+
+
+RegistrationStatuses = Mapping[CrossClusterRef, RegistrationStatus]
+"""By consumer."""
+
+NO_STATUSES: Final[RegistrationStatuses] = {}
+_UNKNOWN: Final = RegistrationStatus(Verdict.UNKNOWN)
+
+
+def judge_registrations(
+    registrations: Collection[Registration],
+    known: Collection[CrossClusterRef],
+    snapshots: Mapping[CrossClusterRef, ConsumerSnapshot],
+) -> RegistrationStatuses:
+    """By consumer; unknown are those that no agent here looks at.
+
+    Args:
+        registrations: those of one queue.
+        known: the consumers there are rows of in the state tables.
+        snapshots: of consumers that are looked at here; others may be led by another agent.
+    """
+    return {one.consumer: _judge(one, known, snapshots.get(one.consumer)) for one in registrations}
+
+
+def _judge(
+    registration: Registration, known: Collection[CrossClusterRef], snapshot: ConsumerSnapshot | None
+) -> RegistrationStatus:
+    if registration.consumer not in known:
+        vital = " as vital" if registration.vital else ""
+        reason = f"Consumer {registration.consumer} does not exist; it is registered for {registration.queue}{vital}"
+        return RegistrationStatus(Verdict.UNREADABLE, reason, ErrorInfo(reason, _NO_SUCH_NODE))
+    if snapshot is None or snapshot.pass_index == 0:
+        return _UNKNOWN
+    if snapshot.error is not None:
+        return RegistrationStatus(Verdict.UNREADABLE, snapshot.error.message, snapshot.error)
+    verdict = snapshot.verdicts.get(registration.queue)
+    if verdict is None:
+        return _UNKNOWN
+    is_own = verdict.color == "red" and verdict.verdict is not Verdict.UNREADABLE
+    error = ErrorInfo(verdict.whole.reason or verdict.verdict.value) if is_own else None
+    return RegistrationStatus(verdict.verdict, verdict.whole.reason, error)

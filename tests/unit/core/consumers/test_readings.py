@@ -1,0 +1,151 @@
+"""What verdicts are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
+from queue_agent.core.consumers.readings import VitalPositions, explain_unreadable, read_positions
+from queue_agent.core.queues.snapshots import ConsumerQueueView, QueuePartition, QueueSnapshot
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.values.encoding import EPOCH
+from queue_agent.core.values.observed import ConsumerOffset
+from queue_agent.core.values.timestamps import timestamp_of
+from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.verdicts.forecasts import NO_RETENTION, Retention
+from queue_agent.core.verdicts.ledger import NOBODY, Blame
+from queue_agent.core.verdicts.queue_state import PartitionReading
+from queue_agent.core.verdicts.values import LossCause, Turn
+from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, snapshot_of, unmounted
+
+VITAL = Registration(QUEUE, ALICE, vital=True)
+OTHER = Registration(QUEUE, BOB, vital=False)
+
+
+def _view(queue: QueueSnapshot, offsets: Mapping[int, int]) -> ConsumerQueueView:
+    assert queue.view is not None
+    stamp = timestamp_of(NOW)
+    found = {
+        index: ConsumerOffset(index, offset, stamp, {"offset_timestamp": stamp}) for index, offset in offsets.items()
+    }
+    return build_sub_snapshot(None, queue.view, found, QueueRowAnswers(), NOW)
+
+
+def _read(
+    queue: QueueSnapshot,
+    offsets: Mapping[int, int],
+    registration: Registration = OTHER,
+    vital: VitalPositions = None,
+    *,
+    trims: bool = True,
+) -> Mapping[int, PartitionReading]:
+    return read_positions(_view(queue, offsets), queue, registration, vital, trims=trims)
+
+
+def _queue(
+    *partitions: QueuePartition, trims: Mapping[int, PartitionTrim] | None = None, **config: Any
+) -> QueueSnapshot:
+    queue = snapshot_of(*partitions)
+    row = replace(queue.row, auto_trim_config={"enable": True, **config}, object_id="o")
+    return replace(queue, row=row, trims=trims)
+
+
+def _trim(kind: ConstraintKind, row_index: int | None = None, subject: str | None = None) -> PartitionTrim:
+    return PartitionTrim(None, TrimConstraint(kind, row_index, 7, subject))
+
+
+def test_a_reading_has_marks_times_and_identities() -> None:
+    one = _read(_queue(mounted(3, 10)), {0: 4})[0]
+    reading = one.reading
+    assert (reading.start, reading.end, reading.offset, reading.drainable) == (3, 10, 4, 6)
+    assert (reading.tablet_id, reading.object_id) == ("t", "o")
+    assert reading.committed_at == reading.next_row_time == one.written_at == NOW.timestamp()
+
+
+def test_what_has_not_happened_has_no_time() -> None:
+    one = _read(_queue(replace(mounted(0, 0), last_row_commit_time=EPOCH)), {})[0]
+    assert (one.reading.committed_at, one.reading.next_row_time, one.written_at) == (None, None, None)
+
+
+def test_the_age_of_a_row_that_is_gone_is_not_that_of_the_next() -> None:
+    assert _read(_queue(mounted(5, 10)), {0: 4})[0].reading.next_row_time is None
+
+
+@pytest.mark.parametrize(
+    ("trim", "blame"),
+    [
+        (None, Blame(LossCause.VITAL_TRIMMING)),
+        (_trim(ConstraintKind.VITAL_CONSUMER, 5, "x"), Blame(LossCause.VITAL_TRIMMING, "x")),
+        (_trim(ConstraintKind.RETAINED_ROWS, 5, "x"), Blame(LossCause.VITAL_TRIMMING)),
+        (_trim(ConstraintKind.EXPORT, None, "daily"), Blame(LossCause.EXPORT_TRIMMING, "daily")),
+        (_trim(ConstraintKind.VITAL_CONSUMER, 4, "x"), NOBODY),
+    ],
+)
+def test_trims_are_blamed_on_what_constrains_them(trim: PartitionTrim | None, blame: Blame) -> None:
+    queue = _queue(mounted(5, 10), trims=None if trim is None else {0: trim})
+    assert _read(queue, {0: 4})[0].blame == blame
+
+
+@pytest.mark.parametrize("config", [None, {"enable": False}, {"enable": "perhaps"}])
+def test_a_queue_that_is_not_trimmed_loses_nothing_by_this_agent(config: Any) -> None:
+    queue = _queue(mounted(5, 10))
+    queue = replace(queue, row=replace(queue.row, auto_trim_config=config))
+    one = _read(queue, {0: 4})[0]
+    assert (one.blame, one.retention) == (NOBODY, NO_RETENTION)
+    assert _read(queue, {0: 4}, VITAL)[0].retention.is_vital
+    assert _read(_queue(mounted(5, 10)), {0: 4}, trims=False)[0].retention == NO_RETENTION
+
+
+def test_rows_are_kept_by_the_slowest_vital_consumer_and_by_the_owners_wishes() -> None:
+    queue = _queue(mounted(0, 10), retained_rows=3, retained_lifetime_duration=60_000)
+    vital = {
+        "fast": _view(queue, {0: 9}),
+        "slow": _view(queue, {0: 6}),
+        "narrow": replace(_view(queue, {0: 1}), partitions=()),
+    }
+    assert _read(queue, {0: 4}, vital=vital)[0].retention == Retention(
+        trims=True,
+        is_vital=False,
+        slowest_vital=6,
+        slowest_vital_name="slow",
+        retained_rows=3,
+        retained_lifetime=timedelta(minutes=1).total_seconds(),
+    )
+    assert _read(queue, {0: 4}, vital={})[0].retention == NO_RETENTION
+    unknown = _read(queue, {0: 4}, vital=None)[0].retention
+    assert (unknown.trims, unknown.slowest_vital) == (True, None)
+
+
+def test_a_vital_consumer_is_told_what_it_alone_holds() -> None:
+    mine = _queue(mounted(0, 10), trims={0: _trim(ConstraintKind.VITAL_CONSUMER, 4, str(ALICE))})
+    assert _read(mine, {0: 4}, VITAL)[0].held_rows == 7
+    assert _read(mine, {0: 4}, OTHER)[0].held_rows == 0
+    rows = _queue(mounted(0, 10), trims={0: _trim(ConstraintKind.RETAINED_ROWS, 4)})
+    assert _read(rows, {0: 4}, VITAL)[0].held_rows == 0
+
+
+def test_an_unmounted_tablet_is_to_be_mounted() -> None:
+    assert explain_unreadable(snapshot_of(mounted(0, 1), unmounted()), VITAL, BROKEN) == (
+        "Cannot read partition 1: the tablet is unmounted",
+        Turn.CLUSTER,
+        "yt --proxy pythia mount-table //tmp/q",
+    )
+
+
+def test_what_cannot_be_read_says_why() -> None:
+    mounting = replace(unmounted(), tablet_state="mounting")
+    assert explain_unreadable(snapshot_of(mounting), VITAL, BROKEN)[0] == "Cannot read partition 0: broken"
+    assert explain_unreadable(snapshot_of(), VITAL, BROKEN)[0] == "Cannot be read: broken"
+
+
+def test_a_registration_for_a_queue_that_is_gone_can_be_removed() -> None:
+    assert explain_unreadable(None, VITAL, BROKEN) == (
+        "Queue pythia://tmp/q does not exist, or this stage does not serve it",
+        Turn.OWNER,
+        "yt --proxy pythia unregister-queue-consumer //tmp/q 'hume://tmp/alice'",
+    )
