@@ -61,7 +61,7 @@ class World:
                     for row_index, age in ages
                 ],
             )
-            state.put_tablet(replace(tablet, total_row_count=tablet.total_row_count + len(seconds_old)))
+            state.tablets.put(replace(tablet, total_row_count=tablet.total_row_count + len(seconds_old)))
 
     async def find(self, partition_index: int, rows: range, seconds_old: int) -> RowFound | None:
         limit = timestamp_of(NOW - timedelta(seconds=seconds_old))

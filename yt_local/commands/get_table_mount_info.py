@@ -34,7 +34,7 @@ async def _rpc_get_mount_info(call: Call, request: api.TReqGetTableMountInfo) ->
         replicas=_replicas(call, node),
     )
     keys = node.table.schema.key_columns
-    for tablet in cluster.state.tablets(node.id) if node.table.dynamic else ():
+    for tablet in cluster.state.tablets.of(node.id) if node.table.dynamic else ():
         answer.tablets.add(
             tablet_id=guid(tablet.id),
             mount_revision=tablet.mount_revision,

@@ -23,7 +23,9 @@ class _PivotKeys(Parameters):
 
 async def _get_table_pivot_keys(cluster: Cluster, session: Session, parameters: _PivotKeys, _: Body) -> Any:
     table = cluster.tables.open_sorted(parameters.path, UNCHECKED)
-    return [key_to_yson(table.schema.key_columns, tablet.pivot_key) for tablet in cluster.state.tablets(table.node.id)]
+    return [
+        key_to_yson(table.schema.key_columns, tablet.pivot_key) for tablet in cluster.state.tablets.of(table.node.id)
+    ]
 
 
 COMMANDS: Final[tuple[Command, ...]] = (

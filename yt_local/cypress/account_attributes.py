@@ -8,7 +8,7 @@ from typing import Any, Final
 from yt_local.cypress.settable_attributes import SETTABLE, is_user
 from yt_local.cypress.transaction_attributes import Computed
 from yt_local.store.model import Node
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 
 _MEDIUM: Final = "default"
 _QUOTA: Final = 2**50

@@ -32,8 +32,8 @@ from yt_local.store.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mod
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from yt_local.store.replica_tracking import checked_options
 from yt_local.store.replicated_types import TABLE_REPLICA, UPSTREAM_REPLICA_ID
+from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import MAPS, OBJECT_TYPES, is_versioned
-from yt_local.store.tree_state import TreeState
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.guid import Guid
@@ -285,7 +285,9 @@ class Attributes:
             raise YtError(f'Builtin attribute "{name}" cannot be set on {node.type} {self._resolver.path_of(node)}')
         if not settable.valid(value):
             raise YtError(f'Invalid value {value!r} of attribute "{name}"')
-        if settable.only_unmounted and any(tablet.state != "unmounted" for tablet in self._committed.tablets(node.id)):
+        if settable.only_unmounted and any(
+            tablet.state != "unmounted" for tablet in self._committed.tablets.of(node.id)
+        ):
             words = name.replace("_", " ")
             raise YtError(
                 f'Cannot change table {words} mode since not all of its tablets are in "unmounted" state',

@@ -32,8 +32,8 @@ from yt_local.security.subjects import BUILTIN, SUBJECT_TYPES, Subjects
 from yt_local.store.locks import EXCLUSIVE
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from yt_local.store.replicated_types import CHAOS_REPLICATED_TABLE, REPLICATED_TABLE, UPSTREAM_REPLICA_ID
+from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import TRANSACTION_TYPES
-from yt_local.store.tree_state import TreeState
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 

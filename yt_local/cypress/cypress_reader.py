@@ -11,8 +11,8 @@ from yt_local.cypress.nodes import SCALARS, typed_items
 from yt_local.cypress.resolver import Resolver, resolve_error
 from yt_local.security.permissions import Access
 from yt_local.store.model import Node
+from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import MAP_KINDS, MAPS
-from yt_local.store.tree_state import TreeState
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 

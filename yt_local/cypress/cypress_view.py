@@ -7,7 +7,7 @@ from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.kinds import Kinds
 from yt_local.cypress.resolver import Resolver
 from yt_local.security.permissions import Permissions
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 
 
 class CypressView:

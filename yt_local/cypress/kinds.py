@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.transaction_attributes import Computed
 from yt_local.store.model import Node
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 
 
 class NodeTablets(Protocol):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from yt_local.base.clock import format_instant
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_wire.error import YtError
 
 _LONGEST_MILLISECONDS: Final = 100 * 365 * 24 * 3600 * 1000

@@ -11,8 +11,8 @@ from yt_local.security.permissions import CHANGE_CHILDREN, SCHEMAS, Access
 from yt_local.security.subjects import ROOT, Subjects
 from yt_local.store.locks import EXCLUSIVE
 from yt_local.store.model import Node
+from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import MAP_KINDS
-from yt_local.store.tree_state import TreeState
 from yt_wire.error import ErrorCode, YtError
 
 

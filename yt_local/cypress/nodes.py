@@ -13,7 +13,7 @@ from yt_local.rows.computed_columns import validate_computed_columns
 from yt_local.schema.schema import TableSchema, parse_schema
 from yt_local.store.model import Node, TableState
 from yt_local.store.replicated_types import CHAOS_REPLICATED_TABLE, NO_REPLICA, REPLICATED_TABLE
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.guid import Guid

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from yt_local.cypress.documents import AttributeKey
 from yt_local.store.model import Node
+from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import MAP_KINDS, MAPS
-from yt_local.store.tree_state import TreeState
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.ypath import split_selectors, tokenize, unescape_literal
 

@@ -14,7 +14,7 @@ from yt_local.security.subjects import ROOT, SUBJECT_TYPES, Subjects
 from yt_local.store.locks import SHARED, LockRequest
 from yt_local.store.model import Node
 from yt_local.store.replicated_types import REPLICATED_TABLE, TABLE_REPLICA
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_wire.error import ErrorCode, YtError
 
 
@@ -108,7 +108,7 @@ class Subtrees:
                 raise YtError(f"Cannot {verb} replicated table {self._resolver.path_of(table)}")
             if table.type in SUBJECT_TYPES:
                 raise YtError(f'Cannot {verb} {table.type} "{table.name}"')
-            if any(tablet.state not in allowed for tablet in self._state.committed.tablets(table.id)):
+            if any(tablet.state not in allowed for tablet in self._state.committed.tablets.of(table.id)):
                 raise YtError(
                     f"Cannot {verb} dynamic table {self._resolver.path_of(table)} since not all of its tablets are in"
                     f" {words} state",

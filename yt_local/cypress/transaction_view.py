@@ -10,9 +10,8 @@ from typing import Any, Final
 from yt_local.cypress.attributes import instant
 from yt_local.store.locks import EXCLUSIVE, Lock, LockMode, LockRequest, is_redundant
 from yt_local.store.model import Branch, Node
-from yt_local.store.state import ClusterState
+from yt_local.store.state import ClusterState, TreeState
 from yt_local.store.transaction_objects import is_versioned
-from yt_local.store.tree_state import TreeState
 
 _VERSIONED_APART: Final = frozenset(
     {

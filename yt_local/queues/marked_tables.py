@@ -10,7 +10,7 @@ from yt_local.cypress.cypress import Cypress
 from yt_local.queues.consumers import CONSUMER_SCHEMA
 from yt_local.queues.producers import PRODUCER_SCHEMA
 from yt_local.security.permissions import Access
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_local.tables.dynamic.tablets import Tablets
 from yt_wire import yson
 

@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol, TypeAlias
 from yt_local.security.acl import OWNER, Ace, Level, Principal, Verdict, decide, effective
 from yt_local.security.subjects import EVERYONE, ROOT, Subjects, entries_of
 from yt_local.store.model import Node
+from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import OBJECT_TYPES as TRANSACTION_OBJECTS
-from yt_local.store.tree_state import TreeState
 from yt_wire.error import ErrorCode, YtError
 
 CHANGE_CHILDREN: Final = ("write", "modify_children")

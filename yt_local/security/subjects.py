@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from yt_local.security.acl import OWNER, Ace, Principal, parse_acl, with_renamed_subject, without_subject
 from yt_local.store.model import Node
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_wire.error import ErrorCode, YtError
 
 ROOT: Final = "root"

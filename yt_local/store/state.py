@@ -1,29 +1,127 @@
-"""The state of one cluster: records in memory, written through to the storage, undone together if a change fails."""
+"""The state of one cluster, and what transactions see of it: in memory, written through, undone if a change fails."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import Final
 
-from yt_local.base.clock import COUNTER_BITS, Clock, TimestampGenerator
+from yt_local.base.clock import Clock, TimestampGenerator
 from yt_local.base.ids import IdGenerator
 from yt_local.store.chunk_table import ChunkTable
-from yt_local.store.locks import LockRequest
-from yt_local.store.model import NO_CONTENT, Branch, Node, Segment, Tablet
+from yt_local.store.locks import EXCLUSIVE, LockRequest
+from yt_local.store.model import NO_CONTENT, Branch, Node
 from yt_local.store.replicated_types import TABLE_REPLICA
 from yt_local.store.storage import Storage
+from yt_local.store.tablet_table import TabletTable
 from yt_local.store.transaction_objects import MAP_KINDS, TransactionObjects
-from yt_local.store.tree_state import TreeState
 from yt_local.store.versions import Versions
+from yt_wire.ypath import escape_literal
 
 _REPLICATED: Final = "replicated "
 """Counters of this prefix say how many rows replicas have got."""
+
+
+class TreeState(ABC):
+    """Nodes by id, as one transaction sees them, or as they are outside of all.
+
+    Reading is free; every change happens inside `change()`. Who replaces a node by another version of it locks it
+    first; new nodes lock themselves.
+    """
+
+    clock: Clock
+    ids: IdGenerator
+    versions: Versions
+    transaction_id: str | None
+    """None outside of transactions."""
+
+    @property
+    @abstractmethod
+    def committed(self) -> ClusterState:
+        """The state of the same cluster outside of transactions; tablets, chunks and the like are only there."""
+
+    @abstractmethod
+    def change(self) -> AbstractContextManager[None]:
+        """Everything changed inside is kept together, or, after an exception, not at all.
+
+        A change inside another one belongs to the outer.
+        """
+
+    @abstractmethod
+    def next_revision(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def root(self) -> Node | None:
+        """None before the first start of a cluster."""
+
+    @abstractmethod
+    def find_node(self, node_id: str) -> Node | None: ...
+
+    def node(self, node_id: str) -> Node:
+        node = self.find_node(node_id)
+        if node is None:
+            raise KeyError(node_id)
+        return node
+
+    def path_of(self, node: Node) -> str:
+        """The node's path, e.g. `//tmp/q`; the root itself is `/`.
+
+        A node that is no part of the tree is its own root, `#<id>`; so is a replica, though its table is its parent.
+        """
+        names: list[str] = []
+        if node.type == TABLE_REPLICA:
+            return f"#{node.id}"
+        while node.parent_id is not None:
+            names.append(escape_literal(node.name))
+            node = self.node(node.parent_id)
+        start = f"#{node.id}" if node.name else "/"
+        return start + "".join("/" + name for name in reversed(names))
+
+    @abstractmethod
+    def tables(self) -> Iterator[Node]:
+        """Every table that is part of the tree outside of transactions."""
+
+    @abstractmethod
+    def child(self, parent_id: str, name: str) -> Node | None: ...
+
+    @abstractmethod
+    def children(self, parent_id: str) -> Sequence[Node]:
+        """Sorted by name: an order that neither a restart nor an undone change can touch."""
+
+    @abstractmethod
+    def child_count(self, parent_id: str) -> int: ...
+
+    @abstractmethod
+    def put_node(self, node: Node) -> None:
+        """Insert, or replace the node with this id, which stays where it is.
+
+        Raises:
+            YtError: the node is new, and its name is locked by another transaction.
+        """
+
+    @abstractmethod
+    def remove_node(self, node: Node) -> None:
+        """Take a node out of the tree with all below it."""
+
+    @abstractmethod
+    def lock(self, node: Node, request: LockRequest) -> None:
+        """Get a right to a node: for a transaction to keep, for a command outside of transactions to use at once.
+
+        Raises:
+            YtError: 400 to 402 naming who is in the way.
+        """
+
+    def lock_subtree(self, node: Node) -> None:
+        """Lock a node and everything below it, to be taken away."""
+        self.lock(node, EXCLUSIVE)
+        for child in self.children(node.id):
+            self.lock_subtree(child)
 
 
 class ClusterState(TreeState):
@@ -46,9 +144,7 @@ class ClusterState(TreeState):
         self._nodes: dict[str, Node] = {}
         self._root_id: str | None = None
         self._children: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        self._tablets: defaultdict[str, dict[int, Tablet]] = defaultdict(dict)
-        self._segments: dict[int, tuple[Segment, ...]] = {}
-        self._unflushed: dict[int, tuple[Tablet, int]] = {}
+        self.tablets = TabletTable(storage, self._changes)
         self.chunks = ChunkTable(storage, self._changes)
         self._apart: set[str] = set()
         """Nodes that are no part of the tree, but that a transaction needs."""
@@ -70,12 +166,6 @@ class ClusterState(TreeState):
         self.objects = TransactionObjects(self.versions)
         for record in storage.nodes():
             self._index_node(Node.decode(record))
-        for record in storage.tablets():
-            tablet = Tablet.decode(record)
-            self._tablets[tablet.table_id][tablet.index] = tablet
-            self._watch(tablet)
-        for number, records in groupby(storage.segments(), key=itemgetter(0)):
-            self._segments[number] = tuple(Segment.decode(record) for _, record in records)
         self.collect_chunks()
 
     @property
@@ -185,61 +275,6 @@ class ClusterState(TreeState):
         if self.versions.locks:  # or else there is nobody to be in the way
             super().lock_subtree(node)
 
-    def tablets(self, table_id: str) -> Sequence[Tablet]:
-        tablets = self._tablets.get(table_id, {})
-        return [tablets[index] for index in sorted(tablets)]
-
-    def find_tablet(self, table_id: str, index: int) -> Tablet | None:
-        return self._tablets[table_id].get(index) if table_id in self._tablets else None
-
-    def put_tablet(self, tablet: Tablet) -> None:
-        tablets = self._tablets[tablet.table_id]
-        old = tablets.get(tablet.index)
-        self.storage.put_tablet(tablet.number, tablet.encode())
-
-        def restore() -> None:
-            if old:
-                tablets[tablet.index] = old
-                self._watch(old)
-            else:
-                del tablets[tablet.index]
-                self._unflushed.pop(tablet.number, None)
-
-        self._changes().append(restore)
-        tablets[tablet.index] = tablet
-        self._watch(tablet)
-
-    def move_tablet(self, tablet: Tablet, moved: Tablet) -> None:
-        assert moved.number == tablet.number and self.find_tablet(moved.table_id, moved.index) is None
-        self._forget_tablet(tablet)
-        self.put_tablet(moved)
-
-    def delete_tablet(self, tablet: Tablet) -> None:
-        self.storage.delete_tablet(tablet.number)
-        self._replace_segments(tablet.number, ())
-        self._forget_tablet(tablet)
-
-    def unflushed_tablets(self) -> Sequence[tuple[Tablet, int]]:
-        """Ordered tablets with rows that are not part of a segment, and since when, in seconds since the epoch."""
-        return list(self._unflushed.values())
-
-    def segments(self, tablet: Tablet) -> Sequence[Segment]:
-        """Of an ordered tablet, in the order of their rows."""
-        return self._segments.get(tablet.number, ())
-
-    def add_segment(self, tablet: Tablet, segment: Segment) -> None:
-        """Put a segment behind those the tablet has."""
-        self.storage.put_segment(tablet.number, segment.row_index, segment.encode())
-        self._replace_segments(tablet.number, (*self.segments(tablet), segment))
-
-    def put_segments(self, tablet: Tablet, segments: Iterable[Segment]) -> None:
-        """Give a tablet these segments and no others."""
-        segments = tuple(segments)
-        self.storage.delete_segments(tablet.number)
-        for segment in segments:
-            self.storage.put_segment(tablet.number, segment.row_index, segment.encode())
-        self._replace_segments(tablet.number, segments)
-
     @property
     def has_replicated_tables(self) -> bool:
         return bool(self._replica_ids)
@@ -267,41 +302,11 @@ class ClusterState(TreeState):
         nodes = chain(self._nodes.values(), (branch.node for branch in self.versions.branches))
         self.chunks.collect(node.content for node in nodes)
 
-    def _forget_tablet(self, tablet: Tablet) -> None:
-        tablets = self._tablets[tablet.table_id]
-
-        def restore() -> None:
-            tablets[tablet.index] = tablet
-            self._watch(tablet)
-
-        self._changes().append(restore)
-        del tablets[tablet.index]
-        self._unflushed.pop(tablet.number, None)
-
-    def _watch(self, tablet: Tablet) -> None:
-        if tablet.has_unflushed_rows:
-            _, since = self._unflushed.get(tablet.number, (None, tablet.last_write_timestamp >> COUNTER_BITS))
-            self._unflushed[tablet.number] = tablet, since
-        else:
-            self._unflushed.pop(tablet.number, None)
-
-    def _replace_segments(self, number: int, segments: tuple[Segment, ...]) -> None:
-        old = self._segments.get(number, ())
-
-        def give(kept: tuple[Segment, ...]) -> None:
-            if kept:
-                self._segments[number] = kept
-            else:
-                self._segments.pop(number, None)
-
-        self._changes().append(lambda: give(old))
-        give(segments)
-
     def _delete_node(self, node: Node) -> None:
         for child in self.children(node.id):
             self.remove_node(child)
-        for tablet in self.tablets(node.id):
-            self.delete_tablet(tablet)
+        for tablet in self.tablets.of(node.id):
+            self.tablets.delete(tablet)
         for lock in self.versions.locks_of(node.id):
             self.versions.delete_lock(lock)
         self.storage.delete_node(node.id)

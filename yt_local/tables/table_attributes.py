@@ -17,7 +17,7 @@ from yt_local.cypress.settable_attributes import (
 from yt_local.cypress.transaction_attributes import Computed
 from yt_local.store.model import Node, TableState, Tablet
 from yt_local.store.replicated_types import NO_REPLICA, UPSTREAM_REPLICA_ID
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_local.tables.replication.replica_attributes import describe_replicas
 from yt_local.tables.replication.replication import Replication
 from yt_local.tables.static.content_attributes import content_attributes, measure_content
@@ -34,7 +34,7 @@ def table_attributes(state: TreeState, replication: Replication) -> Mapping[str,
         return measure_content(committed, node)
 
     def tablets(node: Node) -> list[dict[str, Any]]:
-        return [_describe(state, node, tablet) for tablet in committed.tablets(node.id)]
+        return [_describe(state, node, tablet) for tablet in committed.tablets.of(node.id)]
 
     return {
         "schema": (is_table, lambda node: _table(node).schema.to_yson()),
@@ -51,11 +51,11 @@ def table_attributes(state: TreeState, replication: Replication) -> Mapping[str,
             lambda node: node.attributes.get(UPSTREAM_REPLICA_ID, NO_REPLICA),
         ),
         "replicas": (is_replicated, lambda node: describe_replicas(replication, node)),
-        "tablet_count": (is_dynamic, lambda node: len(committed.tablets(node.id))),
-        "tablet_state": (is_dynamic, lambda node: _tablet_state(committed.tablets(node.id))),
+        "tablet_count": (is_dynamic, lambda node: len(committed.tablets.of(node.id))),
+        "tablet_state": (is_dynamic, lambda node: _tablet_state(committed.tablets.of(node.id))),
         "tablet_count_by_state": (
             is_dynamic,
-            lambda node: dict(Counter(tablet.state for tablet in committed.tablets(node.id))),
+            lambda node: dict(Counter(tablet.state for tablet in committed.tablets.of(node.id))),
         ),
         "tablets": (is_dynamic, tablets),
         "unmerged_row_count": (is_sorted_dynamic, lambda node: size(node).row_count),
@@ -65,7 +65,7 @@ def table_attributes(state: TreeState, replication: Replication) -> Mapping[str,
         "unflushed_timestamp": (is_sorted_dynamic, lambda _: yson.Uint64(committed.timestamps.present)),
         "pivot_keys": (
             is_sorted_dynamic,
-            lambda node: [_pivot_key(node, tablet) for tablet in committed.tablets(node.id)],
+            lambda node: [_pivot_key(node, tablet) for tablet in committed.tablets.of(node.id)],
         ),
         "tablet_error_count": (is_dynamic, lambda _: 0),
         "tablet_errors": (is_dynamic, lambda _: []),
@@ -73,7 +73,7 @@ def table_attributes(state: TreeState, replication: Replication) -> Mapping[str,
         "last_commit_timestamp": (
             is_dynamic,
             lambda node: yson.Uint64(
-                max((tablet.last_write_timestamp for tablet in committed.tablets(node.id)), default=0)
+                max((tablet.last_write_timestamp for tablet in committed.tablets.of(node.id)), default=0)
             ),
         ),
     }

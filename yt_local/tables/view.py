@@ -8,7 +8,7 @@ from yt_local.cypress.cypress_view import CypressView
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.transaction_attributes import Computed
 from yt_local.store.model import Node
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_local.tables.dynamic.tablets import Tablets
 from yt_local.tables.replication.directory import ClusterDirectory
 from yt_local.tables.replication.replica_attributes import replica_attributes

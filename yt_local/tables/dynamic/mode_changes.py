@@ -37,9 +37,9 @@ def make_static(state: ClusterState, schema: TableSchema, tablets: Sequence[Tabl
             chunk_ids += _sorted_chunks(state, schema, tablet, codec)
         else:
             tablet = flush(state, tablet)
-            for segment in state.segments(tablet):
+            for segment in state.tablets.segments(tablet):
                 chunk_ids += _segment_chunks(state, schema, tablet, segment, codec)
-        state.delete_tablet(tablet)
+        state.tablets.delete(tablet)
     return Content(tuple(chunk_ids))
 
 
@@ -107,8 +107,8 @@ def _fill_ordered(state: ClusterState, schema: TableSchema, chunks: Sequence[Chu
         state.storage.append_rows(tablet.number, stored)
         last_timestamp = max(last_timestamp, *stamps)
         segment = Segment(chunk.id, first_index, len(stored), weight - first_weight, min(stamps), max(stamps))
-        state.add_segment(tablet, segment)
-    state.put_tablet(
+        state.tablets.add_segment(tablet, segment)
+    state.tablets.put(
         replace(
             tablet,
             total_row_count=row_index,
@@ -128,7 +128,7 @@ def _fill_sorted(state: ClusterState, schema: TableSchema, chunks: Sequence[Chun
     while batch := [values_of(row) for row in islice(rows, BLOCK_ROWS)]:
         versions = [(encoder.encode(values), encode_values(values), None) for values in batch]
         state.storage.put_versions(tablet.number, timestamp, versions)
-    state.put_tablet(replace(tablet, last_write_timestamp=timestamp))
+    state.tablets.put(replace(tablet, last_write_timestamp=timestamp))
 
 
 def _rows(state: ClusterState, schema: TableSchema, chunk: Chunk) -> Iterator[dict[bytes, Any]]:

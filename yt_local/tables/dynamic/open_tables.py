@@ -83,10 +83,10 @@ class OpenTables:
 
     def sorted_tablets(self, table: Table) -> SortedTablets:
         """Tablets of a sorted table by key."""
-        return SortedTablets(self._state.tablets(table.node.id), table.codec.encode_key)
+        return SortedTablets(self._state.tablets.of(table.node.id), table.codec.encode_key)
 
     def tablet_count(self, table: Table) -> int:
-        return len(self._state.tablets(table.node.id))
+        return len(self._state.tablets.of(table.node.id))
 
     def writable_tablet(self, table: Table, index: int) -> Tablet:
         """One tablet; YtError 1701 if there is none of this index, 1702 if it is not mounted."""
@@ -106,7 +106,7 @@ class OpenTables:
         return tablet
 
     def _tablet(self, table: Table, index: int) -> Tablet:
-        tablet = self._state.find_tablet(table.node.id, index)
+        tablet = self._state.tablets.find(table.node.id, index)
         if tablet is None:
             count = self.tablet_count(table)
             raise YtError(

@@ -25,7 +25,7 @@ class Resharding:
 
     def reshard_sorted(self, table: Node, schema: TableSchema, chosen: Sequence[Tablet], sharding: Sharding) -> None:
         """Replace tablets of a sorted table by others, between other keys."""
-        keys = new_pivot_keys(self._state, schema, self._state.tablets(table.id), chosen, sharding)
+        keys = new_pivot_keys(self._state, schema, self._state.tablets.of(table.id), chosen, sharding)
         check_tablet_count(len(keys))
         last_write = max(tablet.last_write_timestamp for tablet in chosen)
         new = [
@@ -34,16 +34,16 @@ class Resharding:
         ]
         move_rows(self._state, schema, chosen, [tablet.number for tablet in new], keys)
         for tablet in chosen:
-            self._state.delete_tablet(tablet)
+            self._state.tablets.delete(tablet)
         self._renumber(table, chosen[-1].index, len(new) - len(chosen))
         for tablet in new:
-            self._state.put_tablet(tablet)
+            self._state.tablets.put(tablet)
 
     def grow(self, table: Node, after: int, starts: Sequence[tuple[int, int]]) -> None:
         """Put empty tablets of an ordered table behind the one with index `after`; for `starts` see `tablet_starts`."""
         self._renumber(table, after, len(starts))
         for index, start in enumerate(starts, start=after + 1):
-            self._state.put_tablet(new_tablet(self._state, table.id, index, *start))
+            self._state.tablets.put(new_tablet(self._state, table.id, index, *start))
 
     def merge(self, table: Node, tablets: Sequence[Tablet]) -> None:
         """Append the rows of all but the first to the first."""
@@ -59,8 +59,10 @@ class Resharding:
                 self._state.storage.move_ordered_rows(
                     tablet.number, kept.number, kept.total_row_count, kept.cumulative_data_weight
                 )
-                for segment in self._state.segments(tablet):
-                    self._state.add_segment(kept, replace(segment, row_index=segment.row_index + kept.total_row_count))
+                for segment in self._state.tablets.segments(tablet):
+                    self._state.tablets.add_segment(
+                        kept, replace(segment, row_index=segment.row_index + kept.total_row_count)
+                    )
                 weight = kept.cumulative_data_weight + tablet.cumulative_data_weight
                 kept = replace(
                     kept,
@@ -70,21 +72,21 @@ class Resharding:
                     flushed_data_weight=weight,
                     last_write_timestamp=max(kept.last_write_timestamp, tablet.last_write_timestamp),
                 )
-            self._state.delete_tablet(tablet)
-        self._state.put_tablet(kept)
+            self._state.tablets.delete(tablet)
+        self._state.tablets.put(kept)
         if dropped:
             self._renumber(table, dropped[-1].index, -len(dropped))
 
     def renew_ids(self, kept: Sequence[Tablet]) -> None:
         """Give ordered tablets that keep their rows new ids: a master creates all tablets of a range again."""
         for tablet in kept:
-            self._state.put_tablet(replace(tablet, id=self._state.ids.next("tablet")))
+            self._state.tablets.put(replace(tablet, id=self._state.ids.next("tablet")))
 
     def _renumber(self, table: Node, after: int, shift: int) -> None:
         """Move the indexes of all tablets behind `after`, farthest first so that none meet."""
-        behind = [tablet for tablet in self._state.tablets(table.id) if tablet.index > after]
+        behind = [tablet for tablet in self._state.tablets.of(table.id) if tablet.index > after]
         for tablet in sorted(behind, key=lambda tablet: tablet.index, reverse=shift > 0):
-            self._state.move_tablet(tablet, replace(tablet, index=tablet.index + shift))
+            self._state.tablets.move(tablet, replace(tablet, index=tablet.index + shift))
 
 
 def new_tablet(state: ClusterState, table_id: str, index: int, row_index: int = 0, weight: int = 0) -> Tablet:

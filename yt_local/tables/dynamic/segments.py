@@ -30,9 +30,9 @@ def flush(state: ClusterState, tablet: Tablet) -> Tablet:
         min_timestamp=first,
         max_timestamp=last,
     )
-    state.add_segment(tablet, segment)
+    state.tablets.add_segment(tablet, segment)
     tablet = replace(tablet, flushed_row_count=upper, flushed_data_weight=tablet.cumulative_data_weight)
-    state.put_tablet(tablet)
+    state.tablets.put(tablet)
     drop_trimmed(state, tablet)
     return tablet
 
@@ -42,10 +42,10 @@ def drop_trimmed(state: ClusterState, tablet: Tablet) -> None:
 
     The rows of the others stay, hidden though some may be: a segment goes as a whole.
     """
-    segments = state.segments(tablet)
+    segments = state.tablets.segments(tablet)
     kept = [segment for segment in segments if segment.upper_row_index > tablet.trimmed_row_count]
     if len(kept) < len(segments):
-        state.put_segments(tablet, kept)
+        state.tablets.put_segments(tablet, kept)
         state.storage.delete_rows_below(tablet.number, kept[0].row_index if kept else tablet.flushed_row_count)
 
 
@@ -61,7 +61,7 @@ def drop_unflushed(state: ClusterState, tablet: Tablet) -> Tablet:
         trimmed_row_count=min(tablet.trimmed_row_count, kept),
         cumulative_data_weight=tablet.flushed_data_weight,
     )
-    state.put_tablet(tablet)
+    state.tablets.put(tablet)
     return tablet
 
 
@@ -76,7 +76,7 @@ def store_end(segments: Sequence[Segment], tablet: Tablet, row_index: int) -> in
 def flush_due(state: ClusterState) -> None:
     """Flush the tablets whose rows are old or many enough by now."""
     now = state.clock.seconds()
-    due = [tablet for tablet, since in state.unflushed_tablets() if _is_due(state, tablet, now - since)]
+    due = [tablet for tablet, since in state.tablets.unflushed() if _is_due(state, tablet, now - since)]
     if due:
         with state.change():
             for tablet in due:

@@ -154,7 +154,7 @@ class TableWriter:
             self._commit(requests, None, atomicity)
             return
         for request in requests:
-            transaction.add(request, self._state.tablets(request.table.node.id))
+            transaction.add(request, self._state.tablets.of(request.table.node.id))
 
     def commit(self, transaction: TabletTransaction) -> int:
         """Write what the transaction has gathered.
@@ -306,7 +306,7 @@ class TableWriter:
                 map(encode_values, batch.rows),
             ),
         )
-        self._state.put_tablet(
+        self._state.tablets.put(
             replace(
                 tablet,
                 total_row_count=tablet.total_row_count + len(batch.rows),
@@ -336,7 +336,7 @@ class TableWriter:
             for key in batch.versions:
                 stamps = [version.timestamp for version in storage.versions(tablet.number, key, LATEST_TIMESTAMP)]
                 storage.delete_versions(tablet.number, key, retention.expired(stamps, timestamp, oldest_start))
-        self._state.put_tablet(replace(tablet, last_write_timestamp=timestamp))
+        self._state.tablets.put(replace(tablet, last_write_timestamp=timestamp))
 
 
 def _check_upstream(table: Table, replica_id: str) -> None:

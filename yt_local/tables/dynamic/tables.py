@@ -254,7 +254,7 @@ class DynamicTables(OpenTables):
                 )
             if trimmed_row_count > tablet.trimmed_row_count:
                 trimmed = replace(tablet, trimmed_row_count=trimmed_row_count)
-                self._state.put_tablet(trimmed)
+                self._state.tablets.put(trimmed)
                 drop_trimmed(self._state, trimmed)
 
     def read_ordered(self, table: Table, index: int, lower: int, upper: int | None = None) -> Iterator[Row]:
@@ -317,7 +317,7 @@ class DynamicTables(OpenTables):
         if (serving := self._replication.serving(table)) is not None:
             return serving[0].store_end(serving[1], index, row_index)
         tablet = self.readable_tablet(table, index)
-        return store_end(self._state.segments(tablet), tablet, max(row_index, tablet.trimmed_row_count))
+        return store_end(self._state.tablets.segments(tablet), tablet, max(row_index, tablet.trimmed_row_count))
 
     def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[Row]:
         """Rows of a sorted table by encoded key, `lower <= key < upper`.
@@ -341,7 +341,7 @@ class DynamicTables(OpenTables):
     def _check_unchanged(self, table: Table, tablet: Tablet) -> None:
         """YtError 1704 unless the rest of a tablet can be read as it could when reading began."""
         node = self._state.find_node(table.node.id)
-        now = self._state.find_tablet(table.node.id, tablet.index)
+        now = self._state.tablets.find(table.node.id, tablet.index)
         if node is None or now is None or node.table is None or node.table.schema is not table.schema:
             change = "changed"
         elif (now.number, now.mount_revision, now.readable) != (tablet.number, tablet.mount_revision, True):

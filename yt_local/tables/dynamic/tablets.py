@@ -21,7 +21,7 @@ from yt_local.security.permissions import Access
 from yt_local.store.locks import EXCLUSIVE
 from yt_local.store.model import NO_CONTENT, Node, Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, UPSTREAM_REPLICA_ID, refuse_chaos
-from yt_local.store.tree_state import TreeState
+from yt_local.store.state import TreeState
 from yt_local.tables.dynamic.mode_changes import check_becomes_dynamic, make_dynamic, make_static
 from yt_local.tables.dynamic.resharding import Resharding, check_tablet_count, new_tablet, tablet_starts
 from yt_local.tables.dynamic.segments import drop_unflushed, flush
@@ -70,7 +70,7 @@ class Tablets:
             keys = initial_pivot_keys(schema, Sharding(pivot_keys, count))
             check_tablet_count(len(keys))
             for index, key in enumerate(keys):
-                self._state.put_tablet(replace(new_tablet(self._state, table.id, index), pivot_key=key))
+                self._state.tablets.put(replace(new_tablet(self._state, table.id, index), pivot_key=key))
             return
         if pivot_keys is not None:
             raise YtError("Table is ordered; must provide tablet count")
@@ -78,20 +78,20 @@ class Tablets:
             count, _integers(attributes, "trimmed_row_counts"), _integers(attributes, "cumulative_data_weights")
         )
         for index, start in enumerate(starts):
-            self._state.put_tablet(new_tablet(self._state, table.id, index, *start))
+            self._state.tablets.put(new_tablet(self._state, table.id, index, *start))
 
     def copy(self, source: Node, table_id: str) -> None:
         """Give a copy of a table copies of its tablets with all rows."""
-        for tablet in self._state.tablets(source.id):
+        for tablet in self._state.tablets.of(source.id):
             copied = tablet.moved_to(table_id, self._state.next_tablet_number(), self._state.ids.next("tablet"))
-            self._state.put_tablet(copied)
+            self._state.tablets.put(copied)
             self._state.storage.copy_rows(tablet.number, copied.number)
-            self._state.put_segments(copied, self._state.segments(tablet))
+            self._state.tablets.put_segments(copied, self._state.tablets.segments(tablet))
 
     def move(self, source: Node, table_id: str) -> None:
         """Hand all tablets of a table over to another that has none; the tablets get new ids."""
-        for tablet in self._state.tablets(source.id):
-            self._state.move_tablet(tablet, tablet.moved_to(table_id, tablet.number, self._state.ids.next("tablet")))
+        for tablet in self._state.tablets.of(source.id):
+            self._state.tablets.move(tablet, tablet.moved_to(table_id, tablet.number, self._state.ids.next("tablet")))
 
     def mount(
         self,
@@ -111,7 +111,7 @@ class Tablets:
                     if self._state.find_node(cell) is None:
                         raise YtError(f"No such tablet cell {cell}", ErrorCode.RESOLVE)
                     mounted = replace(tablet, state=state, cell_id=cell, mount_revision=self._state.next_revision())
-                    self._state.put_tablet(mounted)
+                    self._state.tablets.put(mounted)
                 elif tablet.state != state:
                     verb = "unfreeze" if state == "mounted" else "freeze"
                     raise self._wrong_state(tablet, f"mount, {verb} it instead")
@@ -122,7 +122,7 @@ class Tablets:
             for tablet in self._chosen(access, path, chosen):
                 if tablet.state != "unmounted":
                     tablet = drop_unflushed(self._state, tablet) if force else flush(self._state, tablet)
-                    self._state.put_tablet(replace(tablet, state="unmounted", cell_id=None))
+                    self._state.tablets.put(replace(tablet, state="unmounted", cell_id=None))
 
     def freeze(self, access: Access, path: str, chosen: TabletRange = ALL_TABLETS) -> None:
         """Serve reads only."""
@@ -159,7 +159,7 @@ class Tablets:
             if self._tree.transaction_id is not None and (old.dynamic or dynamic):
                 raise YtError("Operation cannot be performed in transaction")
             self._tree.lock(node, EXCLUSIVE)
-            tablets = self._state.tablets(node.id)
+            tablets = self._state.tablets.of(node.id)
             what = "dynamic mode" if schema is None else "schema"
             if any(tablet.state != "unmounted" for tablet in tablets):
                 raise YtError(
@@ -183,7 +183,7 @@ class Tablets:
             if new.dynamic and not old.dynamic:
                 check_becomes_dynamic(old.schema, new.schema, has_rows=bool(content.chunk_ids))
                 tablet = new_tablet(self._state, node.id, 0)
-                self._state.put_tablet(tablet)
+                self._state.tablets.put(tablet)
                 make_dynamic(self._state, new.schema, self._state.chunks.of(content), tablet)
                 node = replace(node, content=NO_CONTENT)
             if upstream_replica_id is not None:
@@ -239,7 +239,7 @@ class Tablets:
         with self._state.change():
             table = self._table(access, path)
             tablets = self._chosen(access, path, chosen)
-            if any(tablet.state != "unmounted" for tablet in self._state.tablets(table.id)):
+            if any(tablet.state != "unmounted" for tablet in self._state.tablets.of(table.id)):
                 raise YtError(
                     'Cannot reshard table since not all of its tablets are in "unmounted" state',
                     ErrorCode.INVALID_TABLET_STATE,
@@ -247,7 +247,7 @@ class Tablets:
             if sharding.tablet_count is not None:
                 check_tablet_count(sharding.tablet_count)
             if table.type == REPLICATED_TABLE and any(
-                tablet.total_row_count > tablet.trimmed_row_count for tablet in self._state.tablets(table.id)
+                tablet.total_row_count > tablet.trimmed_row_count for tablet in self._state.tablets.of(table.id)
             ):
                 raise YtError(f"Cannot reshard replicated table {path} since its replication log is not empty")
             if _schema(table).is_sorted:
@@ -265,7 +265,7 @@ class Tablets:
                 self._resharding.merge(table, tablets[sharding.tablet_count - 1 :])
             if table.type != REPLICATED_TABLE:  # there the progress of replicas is kept by the ids of tablets
                 first, kept_count = tablets[0].index, min(sharding.tablet_count, len(tablets))
-                self._resharding.renew_ids(self._state.tablets(table.id)[first : first + kept_count])
+                self._resharding.renew_ids(self._state.tablets.of(table.id)[first : first + kept_count])
 
     def _switch(self, access: Access, path: str, chosen: TabletRange, state: str, verb: str) -> None:
         with self._state.change():
@@ -274,11 +274,11 @@ class Tablets:
                     raise self._wrong_state(tablet, verb)
                 if tablet.state != state:
                     flushed = flush(self._state, tablet) if state == "frozen" else tablet
-                    self._state.put_tablet(replace(flushed, state=state))
+                    self._state.tablets.put(replace(flushed, state=state))
 
     def _chosen(self, access: Access, path: str, chosen: TabletRange) -> Sequence[Tablet]:
         table = self._table(access, path)
-        tablets = self._state.tablets(table.id)
+        tablets = self._state.tablets.of(table.id)
         first = 0 if chosen.first is None else chosen.first
         last = len(tablets) - 1 if chosen.last is None else chosen.last
         if not 0 <= first <= last < len(tablets):

@@ -194,7 +194,7 @@ class WritePreparation:
         return batch
 
     def _choose_tablet(self, table: Table) -> int:
-        mounted = [tablet.index for tablet in self._state.tablets(table.node.id) if tablet.state == "mounted"]
+        mounted = [tablet.index for tablet in self._state.tablets.of(table.node.id) if tablet.state == "mounted"]
         if not mounted:
             raise YtError(f"Table {table.path} has no mounted tablets", ErrorCode.TABLET_NOT_MOUNTED)
         return self._choices.choice(mounted)

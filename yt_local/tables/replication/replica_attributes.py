@@ -51,7 +51,7 @@ def replica_attributes(state: ClusterState, replication: Replication, resolver: 
         "errors": of(lambda replica: [error.to_map() for error in replication.errors(replica)]),
         "error_count": of(lambda replica: len(replication.errors(replica))),
         "tablets": of(
-            lambda replica: [_tablet(replication, replica, tablet) for tablet in state.tablets(replica.table_id)]
+            lambda replica: [_tablet(replication, replica, tablet) for tablet in state.tablets.of(replica.table_id)]
         ),
     }
 

@@ -69,14 +69,14 @@ class Replication:
 
     def table_lag(self, replica: TableReplica) -> int:
         """The largest lag of all tablets, in milliseconds."""
-        return max((self.lag(replica, tablet) for tablet in self._state.tablets(replica.table_id)), default=0)
+        return max((self.lag(replica, tablet) for tablet in self._state.tablets.of(replica.table_id)), default=0)
 
     def error(self, replica: TableReplica, tablet: Tablet) -> YtError | None:
         """Why a tablet's last rows could not be replicated; None if they could."""
         return self._errors.get((replica.id, tablet.id))
 
     def errors(self, replica: TableReplica) -> list[YtError]:
-        tablets = self._state.tablets(replica.table_id)
+        tablets = self._state.tablets.of(replica.table_id)
         return [error for tablet in tablets if (error := self.error(replica, tablet)) is not None]
 
     def is_up_to_date(self, replica: TableReplica, timestamp: int | None = None) -> bool:
@@ -84,7 +84,7 @@ class Replication:
         return all(
             self.position(replica, tablet) >= tablet.total_row_count
             or (timestamp is not None and self.position_timestamp(replica, tablet) > timestamp)
-            for tablet in self._state.tablets(replica.table_id)
+            for tablet in self._state.tablets.of(replica.table_id)
         )
 
     def serving(self, table: Table) -> tuple[DynamicTables, Table] | None:
@@ -105,7 +105,7 @@ class Replication:
             except YtError:
                 banned.append(replica.id)
                 continue
-            if all(tablet.readable for tablet in cluster.state.tablets(copy.node.id)):
+            if all(tablet.readable for tablet in cluster.state.tablets.of(copy.node.id)):
                 return cluster.tables, copy
             banned.append(replica.id)
         raise YtError(
@@ -138,7 +138,7 @@ class Replication:
         for _ in range(_MAX_CATCH_UP_BATCHES):
             if self.is_up_to_date(replica):
                 break
-            for tablet in self._state.tablets(replica.table_id):
+            for tablet in self._state.tablets.of(replica.table_id):
                 self.advance(replica, tablet)
         else:
             raise YtError(f"Synchronous replica {replica.id} is not in sync yet", ErrorCode.SYNC_REPLICA_NOT_IN_SYNC)

@@ -65,13 +65,13 @@ class Replicator:
     async def replicate(self) -> None:
         """Bring every enabled replica of the tables that are mounted the rows it lacks."""
         for node in self._state.table_replicas():
-            for tablet in self._state.tablets(TableReplica.of(node).table_id):
+            for tablet in self._state.tablets.of(TableReplica.of(node).table_id):
                 while self._bring(node.id, tablet.table_id, tablet.index):  # noqa: ASYNC110 - commands take turns
                     await asyncio.sleep(0)
 
     def _bring(self, replica_id: str, table_id: str, tablet_index: int) -> bool:
         """Replicate a batch of a tablet, as everything is by now; whether there may be more."""
-        node, tablet = self._state.find_node(replica_id), self._state.find_tablet(table_id, tablet_index)
+        node, tablet = self._state.find_node(replica_id), self._state.tablets.find(table_id, tablet_index)
         if node is None or tablet is None or not tablet.readable:
             return False
         replica = TableReplica.of(node)
@@ -97,12 +97,12 @@ class Replicator:
         now = self._state.clock.seconds()
         for table_id in sorted({TableReplica.of(node).table_id for node in self._state.table_replicas()}):
             ttl = self._state.node(table_id).attributes.get("min_replication_log_ttl", DEFAULT_MIN_REPLICATION_LOG_TTL)
-            for tablet in self._state.tablets(table_id):
+            for tablet in self._state.tablets.of(table_id):
                 end = self._expired(tablet, self._replication.replicated_row_count(tablet), now - ttl / 1000)
                 if end > tablet.trimmed_row_count:
                     with self._state.change():
                         trimmed = replace(tablet, trimmed_row_count=end)
-                        self._state.put_tablet(trimmed)
+                        self._state.tablets.put(trimmed)
                         drop_trimmed(self._state, trimmed)
 
     def _expired(self, tablet: Tablet, upper: int, horizon: float) -> int:
@@ -137,7 +137,7 @@ class Replicator:
             copy = cluster.tables.open(replica.replica_path, UNCHECKED)
         except YtError:
             return False
-        tablets = cluster.state.tablets(copy.node.id)
-        return (copy.schema.is_sorted or len(tablets) == len(self._state.tablets(table.id))) and all(
+        tablets = cluster.state.tablets.of(copy.node.id)
+        return (copy.schema.is_sorted or len(tablets) == len(self._state.tablets.of(table.id))) and all(
             tablet.state == "mounted" for tablet in tablets
         )

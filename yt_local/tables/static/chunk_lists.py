@@ -97,7 +97,7 @@ def _find(state: ClusterState, list_id: str) -> _ChunkList | None:
             return _of_node(state, node)
     tablet_id = _retyped(list_id, "tablet")
     for node in state.tables():
-        for tablet in state.tablets(node.id):
+        for tablet in state.tablets.of(node.id):
             if tablet.id == tablet_id:
                 return _of_tablet(state, node, tablet)
     return None
@@ -108,7 +108,7 @@ def _of_node(state: ClusterState, node: Node) -> _ChunkList:
     if node.table is None or not node.table.dynamic:
         size = measure_static(state, node)
         return _ChunkList(own_id, "static", node.content.chunk_ids, (), size.row_count, size.row_count, size, node)
-    lists = [_of_tablet(state, node, tablet) for tablet in state.tablets(node.id)]
+    lists = [_of_tablet(state, node, tablet) for tablet in state.tablets.of(node.id)]
     return _ChunkList(
         own_id,
         f"{_order(node)}_dynamic_root",
@@ -116,14 +116,14 @@ def _of_node(state: ClusterState, node: Node) -> _ChunkList:
         (),
         sum(one.row_count for one in lists),
         sum(one.logical_row_count for one in lists),
-        measure_table(state, node.table.schema, state.tablets(node.id)),
+        measure_table(state, node.table.schema, state.tablets.of(node.id)),
         node,
     )
 
 
 def _of_tablet(state: ClusterState, node: Node, tablet: Tablet) -> _ChunkList:
     assert node.table is not None, "what has tablets is a table"
-    segments = state.segments(tablet)
+    segments = state.tablets.segments(tablet)
     return _ChunkList(
         chunk_list_id(tablet.id),
         f"{_order(node)}_dynamic_tablet",

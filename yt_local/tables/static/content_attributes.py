@@ -51,7 +51,7 @@ def content_attributes(state: ClusterState) -> Mapping[str, Computed]:
 def measure_content(state: ClusterState, node: Node) -> TableSize:
     """Size of a table or file."""
     if node.table is not None and node.table.dynamic:
-        return measure_table(state, node.table.schema, state.tablets(node.id))
+        return measure_table(state, node.table.schema, state.tablets.of(node.id))
     return measure_static(state, node)
 
 
@@ -110,15 +110,15 @@ def _of_segment(segment: Segment | None) -> dict[str, Any] | None:
 
 
 def _find_segment(state: ClusterState, chunk_id: str) -> Segment | None:
-    tablets = (tablet for node in state.tables() for tablet in state.tablets(node.id))
-    segments = (segment for tablet in tablets for segment in state.segments(tablet))
+    tablets = (tablet for node in state.tables() for tablet in state.tablets.of(node.id))
+    segments = (segment for tablet in tablets for segment in state.tablets.segments(tablet))
     return next((segment for segment in segments if segment.chunk_id == chunk_id), None)
 
 
 def _chunk_ids(state: ClusterState, node: Node) -> Iterator[str]:
     yield from node.content.chunk_ids
-    for tablet in state.tablets(node.id):
-        for segment in state.segments(tablet):
+    for tablet in state.tablets.of(node.id):
+        for segment in state.tablets.segments(tablet):
             yield segment.chunk_id
 
 

@@ -73,7 +73,7 @@ def _dynamic_pieces(view: CypressView, node: Node, path: RichPath) -> Iterator[P
     assert node.table is not None, "it has been opened"
     schema = node.table.schema
     keys = schema.key_columns
-    tablets = view.state.committed.tablets(node.id)
+    tablets = view.state.committed.tablets.of(node.id)
     sizes = [measure_tablet(view.state.committed, schema, tablet) for tablet in tablets]
     given = selection_attributes(path).get("ranges", path.attributes.get("ranges"))
     if given is not None or any(name in path.attributes for name in _RANGES):

@@ -107,7 +107,7 @@ def open_source(state: ClusterState, node: Node, path: RichPath) -> Source:
         raise YtError(f'Invalid type of {path.bare}: expected "table", "{node.type}" found')
     if not table.dynamic:
         return StaticSource(open_content(state, node), table.schema)
-    tablets = state.tablets(node.id)
+    tablets = state.tablets.of(node.id)
     if table.schema.is_sorted:
         timestamp = path.attributes.get("timestamp", LATEST_TIMESTAMP)
         if isinstance(timestamp, bool) or not isinstance(timestamp, int):
@@ -118,5 +118,5 @@ def open_source(state: ClusterState, node: Node, path: RichPath) -> Source:
 
 def _first_row(state: ClusterState, tablet: Tablet) -> int:
     """Where the first segment that is left begins, or the rows that are part of none."""
-    segments = state.segments(tablet)
+    segments = state.tablets.segments(tablet)
     return segments[0].row_index if segments else max(tablet.trimmed_row_count, tablet.flushed_row_count)

@@ -42,7 +42,7 @@ def measure_tablet(state: ClusterState, schema: TableSchema, tablet: Tablet) -> 
     """Size of one tablet; reads all rows if it is of a sorted table."""
     if schema.is_sorted:
         return _measure_sorted(state.storage, tablet)
-    segments = state.segments(tablet)
+    segments = state.tablets.segments(tablet)
     weight = sum(segment.data_weight for segment in segments)
     return TableSize(sum(segment.row_count for segment in segments), weight, len(segments), weight)
 

@@ -9,9 +9,8 @@ from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.transaction_view import TransactionView
 from yt_local.security.permissions import UNLIMITED
 from yt_local.store.locks import EXCLUSIVE, SHARED
-from yt_local.store.state import ClusterState
+from yt_local.store.state import ClusterState, TreeState
 from yt_local.store.storage import Storage
-from yt_local.store.tree_state import TreeState
 from yt_local.tables.static.uploads import put_content
 from yt_local.tables.view import TableView
 from yt_wire.error import YtError

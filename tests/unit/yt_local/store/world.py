@@ -97,7 +97,7 @@ def in_memory(state: ClusterState) -> Any:
     """Nodes, who is whose child, tablets, and what transactions have."""
     nodes = {node_id: node.encode() for node_id, node in state._nodes.items()}
     children = {parent: dict(found) for parent, found in state._children.items() if found}
-    tablets = {table: dict(found) for table, found in state._tablets.items() if found}
+    tablets = {table: dict(found) for table, found in state.tablets._tablets.items() if found}
     versions = state.versions
     transactions = {transaction.id: transaction.encode() for transaction in versions.transactions}
     locks = {lock.id: lock.encode() for lock in versions.locks}
