@@ -11,6 +11,7 @@ import typer
 from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.cli.doctor_addresses import check_addresses, check_agent, check_answers
 from queue_agent.cli.doctor_clusters import check_cluster, check_registrations
+from queue_agent.cli.doctor_queues import check_objects, check_queue_configs
 from queue_agent.cli.doctor_state import check_history, check_options, check_permissions, check_tables
 from queue_agent.cli.doctor_view import view_findings
 from queue_agent.cli.findings import Finding, Grade, is_healthy
@@ -33,10 +34,10 @@ Exit codes: 0: no check failed, though there may be warnings; 1: a check failed;
 def command(config: ConfigFile, host: Host = None, as_json: Json = False) -> None:
     """Check everything an agent needs, and print how to fix each problem. Changes nothing.
 
-    It checks tokens, connections, users, clocks, names of clusters, the table of registrations, the state tables and
-    their version, the history, the document with dynamic options, permissions, the addresses masters know, whether
-    agents answer there, whether masters get answers, and the agent on this machine, if one runs. Run it where the
-    agent is to run, as the user it is to run as.
+    It checks tokens, connections, users, clocks, names of clusters, the table of registrations, the state tables
+    and their version, the history, the document with dynamic options, permissions, configuration of queues, the
+    addresses masters know, whether agents answer there, whether masters get answers, and the agent on this machine
+    with its queues and consumers, if one runs. Run it where the agent is to run, as the user it is to run as.
     """
     configure_logging("critical", "console")  # whatever goes wrong is among the findings
 
@@ -71,7 +72,9 @@ async def examine(patient: Patient) -> list[Finding]:
     findings += await check_history(patient)
     findings += await check_options(patient)
     findings += await check_permissions(patient, users)
+    findings += await check_queue_configs(patient, users)
     findings += await check_addresses(patient, users)
     findings += await check_answers(patient, users)
     findings += await check_agent(patient)
+    findings += await check_objects(patient)
     return findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from queue_agent.core.exports.config import parse_exports
 from queue_agent.core.exports.preview import ExportingMode
 from queue_agent.core.state.dynamic_config import overlay
 from queue_agent.core.state.migration import MigrationError, plan_migration
-from queue_agent.core.state.rows import StateRows
+from queue_agent.core.state.rows import QueueRow, StateRows
 from queue_agent.core.state.schema import LATEST_VERSION, tables_at
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.values.refs import CrossClusterRef
@@ -179,15 +179,25 @@ def _state_tables(patient: Patient) -> StateTables:
     return StateTables(patient.state, state.root, *tables)
 
 
-async def first_queues(patient: Patient, users: Mapping[str, str | None]) -> Sequence[CrossClusterRef]:
+async def first_queues(patient: Patient, users: Collection[str]) -> Sequence[CrossClusterRef]:
     """A queue of the stage on each cluster that answers and has one.
 
     Raises:
         ClusterError: the state can not be read.
     """
+    queues = [row.queue for row in await served_queues(patient, users)]
+    return list({queue.cluster: queue for queue in reversed(queues)}.values())
+
+
+async def served_queues(patient: Patient, users: Collection[str]) -> Sequence[QueueRow]:
+    """Rows of the queues of the stage on clusters that answer, sorted by queue.
+
+    Raises:
+        ClusterError: the state can not be read.
+    """
     rows = await _state_tables(patient).read()
-    queues = [row.queue for row in rows.queues if _is_served(row, patient.config.stage, users, row.queue)]
-    return list({queue.cluster: queue for queue in sorted(queues, reverse=True)}.values())
+    found = [row for row in rows.queues if _is_served(row, patient.config.stage, users, row.queue)]
+    return sorted(found, key=lambda row: row.queue)
 
 
 def _objects(rows: StateRows, stage: str, users: Mapping[str, str | None]) -> Iterator[CrossClusterRef]:
@@ -208,7 +218,7 @@ def _export_directories(rows: StateRows, stage: str, users: Mapping[str, str | N
                 yield CrossClusterRef(row.queue.cluster, export.directory)
 
 
-def _is_served(row: Any, stage: str, users: Mapping[str, str | None], ref: CrossClusterRef) -> bool:
+def _is_served(row: Any, stage: str, users: Collection[str], ref: CrossClusterRef) -> bool:
     return row.queue_agent_stage == stage and not row.queue_agent_banned and ref.cluster in users
 
 

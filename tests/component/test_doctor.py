@@ -139,6 +139,20 @@ def test_what_disagrees_with_the_clusters_is_named(ward: Ward) -> None:
     assert ward.examine(lambda: datetime.now(UTC))["cluster kant", "clock"].grade is Grade.FAILURE  # noqa: TID251 - as above
 
 
+def test_unknown_keys_and_invalid_values_of_queues_are_named(ward: Ward) -> None:
+    rows = [
+        {"path": "//tmp/misspelt", "auto_trim_config": {"enabl": True}},
+        {"path": "//tmp/invalid", "synchronization_error": {"code": 1, "message": "no map", "attributes": {}}},
+    ]
+    common = {"cluster": "pythia", "queue_agent_stage": "production", "row_revision": 0}
+    ward.pythia.insert_rows(f"{ROOT}/queues", [{**common, **row} for row in rows])
+    found = ward.examine()
+    misspelt = found["queue pythia://tmp/misspelt", "configuration"]
+    assert misspelt.detail == ('the agent ignores the unknown key @auto_trim_config/enabl (did you mean "enable"?)')
+    assert (misspelt.repair or "").endswith("get //tmp/misspelt/@auto_trim_config")
+    assert found["queue pythia://tmp/invalid", "configuration"].detail == "no map"
+
+
 def test_a_cluster_that_can_not_be_reached_and_tokens_that_are_not_there_are_named(ward: Ward, tmp_path: Path) -> None:
     ward.document["clusters"]["hume"] = {"proxy": "127.0.0.1:1"}
     found = ward.examine()

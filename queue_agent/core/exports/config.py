@@ -14,6 +14,20 @@ from queue_agent.core.values.scalars import read_boolean, read_integer, shown
 
 DEFAULT_PATTERN: Final = "%UNIX_TS-%PERIOD"
 
+EXPORT_KEYS: Final = frozenset(
+    (
+        "enable_export_from_queue_with_hunks",
+        "export_cron_schedule",
+        "export_directory",
+        "export_name",  # the web interface repeats the name there
+        "export_period",
+        "export_ttl",
+        "output_table_name_pattern",
+        "use_upper_bound_for_table_names",
+    )
+)
+"""Keys of one export; the agent ignores all others."""
+
 _SPECIAL_CHARACTERS: Final = "/@&*[]{}\\"
 """They mean something in a path: a name with one of them could lead out of the directory, through a link in it."""
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.exports.queue_exports import NO_EXPORTS, QueueExports
+from queue_agent.core.queues.config_keys import find_key_alerts
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.observed import ConsumerOffset
@@ -162,8 +163,8 @@ class QueueSnapshot:
 
     @property
     def all_alerts(self) -> Mapping[str, ErrorInfo]:
-        """By category: those of passes, and those of exports."""
-        return {**self.exports.alerts, **self.alerts} if self.exports.alerts else self.alerts
+        """By category: those of passes, of exports, and of the queue's configuration."""
+        return {**self.exports.alerts, **find_key_alerts(self.row), **self.alerts}
 
 
 class Disposition(enum.Enum):

@@ -37,7 +37,12 @@ class AutoTrimConfig:
     @classmethod
     def unknown_keys(cls, value: Mapping[str, Any]) -> list[str]:
         """Keys without a meaning, which `parse` ignores."""
-        return sorted(value.keys() - {one.name for one in fields(cls)})
+        return sorted(value.keys() - cls.keys())
+
+    @classmethod
+    def keys(cls) -> frozenset[str]:
+        """Keys that have a meaning."""
+        return frozenset(one.name for one in fields(cls))
 
     @classmethod
     def parse(cls, value: Mapping[str, Any] | None) -> AutoTrimConfig:

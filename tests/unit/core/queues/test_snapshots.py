@@ -10,6 +10,7 @@ from queue_agent.core.exports.config import ExportConfig
 from queue_agent.core.exports.progress import ExportProgress, StoredProgress, TabletProgress
 from queue_agent.core.exports.queue_exports import ExportState, QueueExports
 from queue_agent.core.exports.schedule import EveryPeriod
+from queue_agent.core.queues.config_keys import UNKNOWN_CONFIG_KEYS
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -108,6 +109,8 @@ def test_exported_rows_count_for_the_tablets_that_a_queue_has_now() -> None:
     assert snapshot(BROKEN, exports).exported == {"x": ExportProgress({}, frozenset({0, 1}))}
 
 
-def test_alerts_of_passes_and_of_exports_are_told_together() -> None:
+def test_alerts_of_passes_exports_and_configuration_are_told_together() -> None:
+    misspelt = replace(snapshot(view(), exported({})), row=QueueRow(QUEUE, auto_trim_config={"enabl": True}))
+    assert set(misspelt.all_alerts) == {"export", UNKNOWN_CONFIG_KEYS}
     assert snapshot(view(), exported({}), trim=BROKEN).all_alerts == {"trim": BROKEN, "export": BROKEN}
     assert snapshot(view(), QueueExports(), trim=BROKEN).all_alerts == {"trim": BROKEN}
