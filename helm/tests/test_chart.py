@@ -180,7 +180,7 @@ def test_all_rules_are_those_of_deploy_but_for_what_was_asked() -> None:
         expected = {
             "QueueRetentionPinned": {"expr", "for", "labels", "annotations"},
             "ConsumerLagTooOld": {"expr", "labels", "annotations"},
-            "ConsumerPositionExpired": {"keep_firing_for", "labels", "annotations"},
+            "ConsumerLosesRowsSoon": {"keep_firing_for", "labels", "annotations"},
         }
         assert changed == ({"labels", "annotations"} if "alert" in rule else set()) | expected.get(name, set()), name
         if "alert" in rule:

@@ -78,7 +78,7 @@ async def start(stack: AsyncExitStack, **options: Any) -> World:
     await eventually(world.queue, lambda queue: queue["error"] is None)
     await eventually(
         lambda: agent.find_consumer("hume", CONSUMER),
-        lambda consumer: "partition_count" in str(consumer["status"].get("queues")),
+        lambda consumer: "'partition_count'" in str(consumer["status"].get("queues")),
     )
     return world
 

@@ -65,6 +65,33 @@ def _pair_partition(name: str, kind: Kind, text: str) -> Family:
     return Family(f"queue_agent_consumer_partition_{name}", kind, Level.PAIR_PARTITION, labels, text)
 
 
+_VERDICT_FAMILIES: Final = (
+    _pair("verdict", "gauge", "1 for the present verdict on the consumer; see docs/verdicts.md.", "verdict"),
+    _pair("verdict_since_timestamp_seconds", "gauge", "Since when the verdict has held."),
+    _pair("lost_rows_total", "counter", "Rows trimmed before the consumer read them, since the agent first polled it."),
+    _pair(
+        "possibly_lost_rows_total",
+        "counter",
+        "Rows trimmed that the reader may have had in flight, since the agent first polled the consumer.",
+    ),
+    _pair("skipped_rows_total", "counter", "Rows passed by a reset, since the agent first polled the consumer."),
+    _pair("last_loss_timestamp_seconds", "gauge", "When rows were last lost; absent if none ever were."),
+    _pair(
+        "lost_rows_per_second",
+        "gauge",
+        "Rows lost a second since the loss began; absent unless rows were lost in the last 10 minutes. The labels tell"
+        " the cause, and who made the trimming possible.",
+        "cause",
+        "subject",
+    ),
+    _pair("drainable_rows", "gauge", "Unread rows that are still there."),
+    _pair("pace_seconds", "gauge", "Usual time between two advances of the offset; absent while it is not known."),
+    _pair("patience_seconds", "gauge", "Silence after which the consumer is stopped; absent while it is not known."),
+    _pair("time_to_catch_up_seconds", "gauge", "Seconds until nothing is unread; absent if that is not known."),
+    _pair("time_to_loss_seconds", "gauge", "Seconds until an unread row is trimmed; absent if not foreseen.", "cause"),
+    _pair("time_to_loss_earliest_seconds", "gauge", "Seconds until an unread row is trimmed, at the earliest."),
+)
+
 OWN_OBJECT_FAMILIES: Final = (
     _queue("readable", "gauge", "1 if the queue as a whole could be looked at, 0 if not."),
     _queue("partitions", "gauge", "Partitions by state, ok or error; absent while the queue is not readable.", "state"),
@@ -123,6 +150,7 @@ OWN_OBJECT_FAMILIES: Final = (
         CONSUMER_LABELS,
         "1 if the consumer as a whole could be looked at, 0 if not.",
     ),
+    *_VERDICT_FAMILIES,
     _pair("vital", "gauge", "1 if the consumer is vital to the queue, 0 if not."),
     _pair("registration_ok", "gauge", "1 if the consumer can be compared with the queue, 0 if either can not be read."),
     _pair(

@@ -29,6 +29,7 @@ from queue_agent.core.queues.snapshots import (
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.values import QueueVerdict
 
 _NO_TAG: Final = "none"
 _QUEUE: Final = "yt_queue_agent_queue"
@@ -230,9 +231,40 @@ def pair_series(
     page.add_growth(
         f"{_CONSUMER}_data_weight_consumed", f"{_OWN_CONSUMER}_read_bytes_total", growth.data_weight_consumed
     )
+    verdict = snapshot.verdicts.get(registration.queue)
+    if verdict is not None:
+        _add_verdict(page, verdict)
     if isinstance(position, ConsumerQueueView):
         _add_position(page, position, registration, None if queue is None else queue.view)
     return page.series
+
+
+def _add_verdict(page: _Object, verdict: QueueVerdict) -> None:
+    whole = verdict.whole
+    page.add(f"{_OWN_CONSUMER}_verdict", 1, verdict=whole.verdict.value)
+    page.add(f"{_OWN_CONSUMER}_verdict_since_timestamp_seconds", whole.since)
+    page.add(f"{_OWN_CONSUMER}_lost_rows_total", whole.counts.lost)
+    page.add(f"{_OWN_CONSUMER}_possibly_lost_rows_total", whole.counts.possibly_lost)
+    page.add(f"{_OWN_CONSUMER}_skipped_rows_total", whole.counts.skipped)
+    if whole.loss is not None:
+        page.add(f"{_OWN_CONSUMER}_last_loss_timestamp_seconds", whole.loss.until)
+    if whole.loss is not None and verdict.loses:
+        labels = {"cause": whole.loss.cause.value, "subject": cut(whole.loss.subject or "")}
+        page.add(f"{_OWN_CONSUMER}_lost_rows_per_second", whole.loss.rows_per_second, **labels)
+    if not verdict.partitions:
+        return
+    page.add(f"{_OWN_CONSUMER}_drainable_rows", whole.drainable)
+    gauges = {
+        "pace_seconds": verdict.pace.usual,
+        "patience_seconds": verdict.pace.patience,
+        "time_to_catch_up_seconds": whole.time_to_catch_up.value,
+        "time_to_loss_earliest_seconds": whole.time_to_loss.earliest,
+    }
+    for name, value in gauges.items():
+        if value is not None:
+            page.add(f"{_OWN_CONSUMER}_{name}", value)
+    if whole.time_to_loss.value is not None:
+        page.add(f"{_OWN_CONSUMER}_time_to_loss_seconds", whole.time_to_loss.value, cause=whole.time_to_loss.cause)
 
 
 def find_position(snapshot: ConsumerSnapshot, registration: Registration) -> SubSnapshot | None:

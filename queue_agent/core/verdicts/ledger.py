@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Final
 
 from queue_agent.core.verdicts.values import NO_COUNTS, Counts, Loss, LossCause, Seconds
@@ -207,7 +208,7 @@ def _split(low: int, high: int, offset: int, reach: float | None) -> tuple[int, 
     trimmed = max(0, high - low)
     if reach is None:
         return 0, trimmed
-    lost = max(0, high - max(low, offset + int(2 * reach)))
+    lost = max(0, high - max(low, offset + ceil(2 * reach)))
     return lost, trimmed - lost
 
 

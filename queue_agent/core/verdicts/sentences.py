@@ -106,8 +106,7 @@ def _loss_sentence(facts: Facts, where: str) -> str:
     if facts.verdict is Verdict.LOST:
         until = f"from {_clock(loss.since)} to {_clock(loss.until)}"
         return f"Lost {count(loss.rows, 'row')}{where} {until}; {who.replace('trims', 'trimmed')}"
-    seconds = max(1.0, facts.now - loss.since)
-    rate = f"{loss.rows / seconds:,.0f} rows/s" if loss.rows >= seconds else "rows"
+    rate = f"{loss.rows_per_second:,.0f} rows/s" if loss.rows_per_second >= 1 else "rows"
     return f"Loses {rate}{where} since {_clock(loss.since)} ({count(loss.rows, 'row')}); {who}"
 
 

@@ -106,6 +106,11 @@ class Loss:
 
     rows: int
 
+    @property
+    def rows_per_second(self) -> float:
+        """Over the whole incident."""
+        return self.rows / max(1.0, self.until - self.since)
+
     def to_map(self) -> dict[str, Any]:
         return {
             "since": encode_seconds(self.since),
@@ -248,7 +253,7 @@ class QueueVerdict:
     """By index; those that can be read."""
 
     worst_partition: int | None
-    unreadable_partitions: int
+    unreadable_partition_count: int
     read_rate: float | None = None
     """Rows really read a second, of all partitions, over the judging window; None: not known."""
 
@@ -259,6 +264,11 @@ class QueueVerdict:
     @property
     def color(self) -> str:
         return self.verdict.color
+
+    @property
+    def loses(self) -> bool:
+        """Whether rows were lost lately in a partition, though a worse verdict may hide it."""
+        return any(one.verdict is Verdict.LOSING for one in self.partitions.values())
 
     def to_map(self) -> dict[str, Any]:
         by_verdict: dict[str, int] = {}
@@ -272,7 +282,7 @@ class QueueVerdict:
             "pace": self.pace.to_map(),
             "partitions_by_verdict": by_verdict,
             "worst_partition_index": self.worst_partition,
-            "unreadable_partitions": self.unreadable_partitions,
+            "unreadable_partition_count": self.unreadable_partition_count,
         }
 
 

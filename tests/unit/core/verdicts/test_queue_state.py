@@ -77,10 +77,10 @@ def test_a_quiet_poll_only_moves_the_clock() -> None:
     assert state.passed(NOW + 10) == replace(state, last_poll=NOW + 10)
 
 
-def test_unreadable_partitions_are_counted_and_keep_their_state() -> None:
+def test_unreadable_partition_count_are_counted_and_keep_their_state() -> None:
     state = _warm(10)
     state = _after(state, {0: _reading(100, 100, NOW + 10)}, NOW + 10)
-    assert _verdict(state).unreadable_partitions == 1
+    assert _verdict(state).unreadable_partition_count == 1
     assert set(state.positions) == {0, 1}
     assert _verdict(state).verdict is Verdict.OK
     assert _verdict(_after(state, {}, NOW + 11)).verdict is Verdict.UNREADABLE

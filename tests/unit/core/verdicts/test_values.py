@@ -64,5 +64,5 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
         "subject": None,
     }
     assert (published["color"], published["turn"], published["action"]) == ("red", "operator", "do it")
-    assert (published["worst_partition_index"], published["unreadable_partitions"]) == (1, 4)
+    assert (published["worst_partition_index"], published["unreadable_partition_count"]) == (1, 4)
     assert fine.to_map()["loss"] is None

@@ -1,0 +1,69 @@
+"""What metrics tell of verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from queue_agent.core.verdicts.ledger import Blame, Reading
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
+from tests.unit.adapters.object_samples import (
+    CONSUMER,
+    CONSUMER_LABELS,
+    QUEUE,
+    ObjectMetrics,
+    collect,
+    consumer,
+    reading,
+)
+
+START = 1_750_000_000.0
+
+
+def _judged(starts: list[int]) -> QueueVerdict:
+    """A reader of ten rows a second that dies at row 100, while somebody trims."""
+    state = QueueState(Pair(QUEUE, CONSUMER))
+    for second in range(10):
+        rows = 10 * (second + 1)
+        one = PartitionReading(Reading(0, rows, rows, START + second, "t"))
+        state = observe_queue(state, {0: one}, 1, START + second, 1.0)
+    for second, start in enumerate(starts, 10):
+        one = PartitionReading(
+            Reading(start, 1000, 100, START + 9, "t", None, START + 9), Blame(LossCause.VITAL_TRIMMING, "a://v")
+        )
+        state = observe_queue(state, {0: one}, 1, START + second, 1.0)
+    assert state.verdict is not None
+    return state.verdict
+
+
+def test_losses_are_told_with_their_cause_and_the_culprit() -> None:
+    verdict = _judged([0, 600, 600, 600])
+    page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
+    assert page.own("consumer_verdict", CONSUMER_LABELS, verdict="losing") == 1
+    assert page.own("consumer_lost_rows_total", CONSUMER_LABELS) == 480
+    assert page.own("consumer_possibly_lost_rows_total", CONSUMER_LABELS) == 20
+    assert page.own("consumer_lost_rows_per_second", CONSUMER_LABELS, cause="vital_trimming", subject="a://v") == 480
+    assert page.own("consumer_last_loss_timestamp_seconds", CONSUMER_LABELS) == START + 11
+    assert page.own("consumer_drainable_rows", CONSUMER_LABELS) == 400
+    assert page.own("consumer_pace_seconds", CONSUMER_LABELS) == 1
+    assert page.own("consumer_patience_seconds", CONSUMER_LABELS) == 120
+    assert page.own("consumer_time_to_loss_seconds", CONSUMER_LABELS, cause="losing") == 0
+    assert page.own("consumer_time_to_catch_up_seconds", CONSUMER_LABELS) is None
+
+
+def test_what_is_not_known_has_no_series() -> None:
+    verdict = _judged([0])
+    page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
+    assert page.own("consumer_verdict", CONSUMER_LABELS, verdict="ok") == 1
+    assert page.own("consumer_lost_rows_total", CONSUMER_LABELS) == 0
+    missing = {"last_loss_timestamp_seconds", "lost_rows_per_second", "time_to_loss_seconds"}
+    assert not page.names & {f"queue_agent_consumer_{name}" for name in missing}
+
+
+def test_an_unreadable_consumer_has_a_verdict_and_counters_alone() -> None:
+    state = without_poll(QueueState(Pair(QUEUE, CONSUMER)), Verdict.UNREADABLE, "no such tablet", START)
+    assert state.verdict is not None
+    page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: state.verdict})])
+    assert page.own("consumer_verdict", CONSUMER_LABELS, verdict="unreadable") == 1
+    assert page.own("consumer_verdict_since_timestamp_seconds", CONSUMER_LABELS) == START
+    assert page.own("consumer_drainable_rows", CONSUMER_LABELS) is None
