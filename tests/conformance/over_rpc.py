@@ -15,7 +15,7 @@ _LEFT_OUT: Final[Mapping[str, Sequence[str]]] = {
         "test_subjects.py::*",
         "test_tokens.py::*",
         "test_cypress.py::test_a_tree_grows_no_deeper_*",
-        "test_replicated_tables.py::test_who_may_write_*",
+        "test_replicated_tables.py::test_who_may_*",
         "test_restart.py::test_everything_is_as_it_was",
     ),
     "it pulls for no consumer without an offset": (
@@ -25,7 +25,7 @@ _LEFT_OUT: Final[Mapping[str, Sequence[str]]] = {
         "test_queues.py::test_the_offset_is_a_row_*",
         "test_queues.py::test_trimmed_rows_are_skipped",
         "test_queues.py::test_without_a_registration_*",
-        "test_replicated_tables.py::test_consumers_read_*",
+        "test_replicated_queues.py::test_consumers_read_*",
     ),
     "it advances consumers by itself, and those alone that it knows": (
         "test_load.py::test_of_many_who_race_one_wins[[]advance]",
@@ -48,7 +48,7 @@ _LEFT_OUT: Final[Mapping[str, Sequence[str]]] = {
     ),
     "it does not send this parameter": (
         "test_dynamic_tables.py::test_trimmed_rows_are_gone_*",
-        "test_replicated_tables.py::test_rows_are_pushed_*",
+        "test_replicated_queues.py::test_rows_are_pushed_*",
         "test_sorted_sharding.py::test_pivot_keys_that_do_not_fit_*how8*",
         "test_table_modes.py::test_queues_are_read_*",
         "test_tablet_transactions.py::test_a_transaction_reads_as_of_its_start_*",
@@ -70,6 +70,7 @@ _LEFT_OUT: Final[Mapping[str, Sequence[str]]] = {
         "test_static_reading.py::test_tables_are_written_and_read_in_parallel",
     ),
     "it goes on with what a dropped HTTP connection ends": ("test_files.py::test_an_upload_whose_connection_is_cut_*",),
+    "it has no such command": ("test_system_nodes.py::test_what_the_web_interface_asks_*",),
     "it is tested by itself": ("test_rpc_driver.py::*",),
 }
 
