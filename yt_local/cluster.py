@@ -29,6 +29,8 @@ from yt_local.queues.producers import Producers
 from yt_local.queues.queues import Queues
 from yt_local.queues.registrations import Registrations
 from yt_local.rows.row_locks import LockHistory
+from yt_local.security.acl import Principal
+from yt_local.security.permissions import Access
 from yt_local.security.subjects import Subjects
 from yt_local.session import Session
 from yt_local.store.state import ClusterState
@@ -144,9 +146,9 @@ class Cluster:
     def close(self) -> None:
         self._storage.close()
 
-    def session_of(self, user: str, transaction_id: str | None = None) -> Session:
-        """A session of this user; YtError 900 if there is no such user, and 11000 if there is no such transaction."""
-        return Session(self.view(transaction_id).permissions.access(user), transaction_id)
+    def session_of(self, principal: Principal, transaction_id: str | None = None) -> Session:
+        """A session of this user; YtError 11000 if there is no such transaction."""
+        return Session(Access(principal, self.view(transaction_id).permissions), transaction_id)
 
     def view(self, transaction_id: str | None) -> TableView:
         """The tree as a master transaction sees it, or as it is outside of all; YtError 11000 if it is not there."""

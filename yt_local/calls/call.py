@@ -57,7 +57,7 @@ class Call:
         transaction_id = found.get("transaction_id")
         node = self.cluster.view(transaction_id).resolver.node(parse_rich(found["path"]).bare)
         if permissions:
-            self.cluster.session_of(self.session.access.user, transaction_id).access.check(node, *permissions)
+            self.cluster.session_of(self.session.access.principal, transaction_id).access.check(node, *permissions)
         return node
 
     async def execute(self, name: str, parameters: Mapping[str, Any], body: Body = NO_BODY) -> Any:

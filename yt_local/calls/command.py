@@ -227,7 +227,7 @@ class Command:
         if isinstance(parsed, Prerequisites):
             parsed.check(cluster, session)
         if isinstance(parsed, Transactional) and parsed.transaction_id is not None:
-            session = cluster.session_of(session.access.user, parsed.transaction_id)
+            session = cluster.session_of(session.access.principal, parsed.transaction_id)
         answer = await self.run(cluster, session, parsed, body)
         if isinstance(parsed, Transactional):
             parsed.touch(cluster)

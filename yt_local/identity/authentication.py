@@ -43,12 +43,13 @@ class UserRefused(YtError):
 class Identity:
     """The user of a request."""
 
-    user: str
+    principal: Principal
     realm: str
     """How the user was found out: `local` and, over RPC, `noop` without a token, `cypress` by one."""
 
-
-_OPEN: Final = Identity(ROOT, "local")
+    @property
+    def user(self) -> str:
+        return self.principal.name
 
 
 class Authenticator:
@@ -72,17 +73,16 @@ class Authenticator:
             Unauthenticated: there is no valid token, and one is required; or the user may not act as another.
             UserRefused: the user does not exist, or is banned.
         """
-        identity = self._by_token(headers.get(_AUTHORIZATION))
-        principal = self._principal(identity.user)
+        user, realm = self._by_token(headers.get(_AUTHORIZATION))
+        principal = self._principal(user)
         wanted = headers.get(_USER_NAME)
         if wanted is None:
-            return identity
+            return Identity(principal, realm)
         if not principal.is_superuser:
             raise Unauthenticated(
-                f"Client has provided {_USER_NAME} header but authenticated user {identity.user} is not a superuser"
+                f"Client has provided {_USER_NAME} header but authenticated user {user} is not a superuser"
             )
-        self._principal(wanted)
-        return Identity(wanted, f"{identity.realm}:impersonation")
+        return Identity(self._principal(wanted), f"{realm}:impersonation")
 
     def identify_caller(self, user: str | None, token: str | None) -> Identity:
         """The user of a call over RPC, by what it says of itself.
@@ -102,24 +102,22 @@ class Authenticator:
                     raise CallerRefused("Request is missing credentials")
                 cause = YtError("Token is missing in Cypress", ErrorCode.INVALID_CREDENTIALS)
                 raise CallerRefused("Request authentication failed", cause)
-            identity = Identity(user or ROOT, "noop")
-        elif user is not None and user != owner:
+            return Identity(self._principal(user or ROOT), "noop")
+        if user is not None and user != owner:
             raise CallerRefused(
                 "Manually specified and authenticated users mismatch", user=user, authenticated_user=owner
             )
-        else:
-            identity = Identity(owner, "cypress")
-        self._principal(identity.user)
-        return identity
+        return Identity(self._principal(owner), "cypress")
 
-    def _by_token(self, header: str | None) -> Identity:
+    def _by_token(self, header: str | None) -> tuple[str, str]:
+        """The user, and the realm."""
         scheme, _, token = (header or "").partition(" ")
         user = self._tokens.find_user(token.strip()) if scheme in _SCHEMES and token else None
         if user is not None:
-            return Identity(user, "cypress")
+            return user, "cypress"
         if not self._require_token:
             # People have tokens of other clusters in their homes, and clients send them to every cluster.
-            return _OPEN
+            return ROOT, "local"
         if header and scheme not in _SCHEMES:
             raise Unauthenticated("Malformed Authorization header")
         raise Unauthenticated("Token is missing in Cypress" if token else "Client is missing credentials")

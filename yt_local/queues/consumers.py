@@ -8,7 +8,7 @@ from typing import Any, Final
 from yt_local.base.clock import NULL_TIMESTAMP
 from yt_local.queues.registrations import Reference
 from yt_local.schema.keys import Row
-from yt_local.schema.schema import parse_schema
+from yt_local.schema.schema import TableSchema, parse_schema
 from yt_local.security.permissions import Check
 from yt_local.tables.dynamic.open_tables import Table
 from yt_local.tables.dynamic.tables import DynamicTables
@@ -35,6 +35,16 @@ CONSUMER_SCHEMA: Final = yson.with_attributes(list(_COLUMNS), _ATTRIBUTES)
 MULTI_CONSUMER_SCHEMA: Final = yson.with_attributes(
     [key_column("queue_consumer_name", "string"), *_COLUMNS], _ATTRIBUTES
 )
+
+
+def _variants(schema: yson.Yson) -> tuple[TableSchema, TableSchema]:
+    """With `meta`, and without."""
+    full = parse_schema(schema)
+    return full, replace(full, columns=full.columns[:-1])
+
+
+_OF_ONE: Final = _variants(CONSUMER_SCHEMA)
+_OF_SEVERAL: Final = _variants(MULTI_CONSUMER_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +96,8 @@ def open_consumer(tables: DynamicTables, consumer: Reference, check: Check) -> C
             user lacks the permission.
     """
     table = tables.open(consumer.path, check)
-    is_multi = table.schema in _variants(MULTI_CONSUMER_SCHEMA)
-    if not is_multi and table.schema not in _variants(CONSUMER_SCHEMA):
+    is_multi = table.schema in _OF_SEVERAL
+    if not is_multi and table.schema not in _OF_ONE:
         raise YtError(
             "Table schema is not recognized as a valid consumer schema",
             attributes={"expected_schema": CONSUMER_SCHEMA, "actual_schema": table.schema.to_yson()},
@@ -97,9 +107,3 @@ def open_consumer(tables: DynamicTables, consumer: Reference, check: Check) -> C
     if not is_multi and consumer.consumer_name is not None:
         raise YtError("Queue consumer name is not supported for consumer schema")
     return Consumer(table, consumer)
-
-
-def _variants(schema: yson.Yson) -> tuple[Any, Any]:
-    """With `meta`, and without."""
-    full = parse_schema(schema)
-    return full, replace(full, columns=full.columns[:-1])

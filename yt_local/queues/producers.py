@@ -35,6 +35,7 @@ PRODUCER_SCHEMA: Final = yson.with_attributes(
     ],
     {"strict": True, "unique_keys": True},
 )
+_SCHEMA: Final = parse_schema(PRODUCER_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class Producers:
 
     def _open_producer(self, path: str, check: Check) -> Table:
         table = self._tables.open_sorted(path, check)
-        if table.schema != parse_schema(PRODUCER_SCHEMA):
+        if table.schema != _SCHEMA:
             raise YtError(
                 "Table schema is not recognized as a valid producer schema",
                 attributes={"expected_schema": PRODUCER_SCHEMA, "actual_schema": table.schema.to_yson()},

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from yt_local.cypress.resolver import Resolver
 from yt_local.schema.column_types import text_of
-from yt_local.security.permissions import UNLIMITED, Access
+from yt_local.security.permissions import UNCHECKED, UNLIMITED, Access
 from yt_local.store.model import Node
 from yt_local.tables.replication.directory import ClusterDirectory
 from yt_wire import yson
@@ -101,8 +101,9 @@ class Registrations:
 
     def check(self, queue: Reference, consumer: Reference, queue_path: RichPath, consumer_path: RichPath) -> None:
         """YtError 901 unless the consumer is registered with the queue."""
-        found = self._directory.home.tables.lookup_rows(UNLIMITED, TABLE_PATH, [_key(queue, consumer)])
-        if not found.rows:
+        tables = self._directory.home.tables
+        key = tuple(_key(queue, consumer).values())
+        if tables.find_row(tables.open_sorted(TABLE_PATH, UNCHECKED), key) is None:
             raise YtError(
                 f"Consumer {consumer} is not registered for queue {queue}",
                 ErrorCode.AUTHORIZATION,
@@ -161,7 +162,7 @@ class Registrations:
 
 
 def _key(queue: Reference, consumer: Reference) -> dict[bytes, Any]:
-    """Of a registration; a consumer that is alone in its table has no name."""
+    """Of a registration, in the order of the key columns; a consumer that is alone in its table has no name."""
     return {
         b"queue_cluster": queue.cluster.encode(),
         b"queue_path": queue.path.encode(),

@@ -148,9 +148,9 @@ class _Handling:
             with self._budget.lease() as lease:
                 return await self._execute(served, request, lease)
         if self._control_api and path.startswith(CONTROL_PREFIX):
-            user = self._cluster.authenticator.identify(request.headers).user
-            if not self._cluster.session_of(user).access.unlimited:
-                raise YtError(f'User "{user}" may not control this cluster', ErrorCode.AUTHORIZATION)
+            identity = self._cluster.authenticator.identify(request.headers)
+            if not self._cluster.session_of(identity.principal).access.unlimited:
+                raise YtError(f'User "{identity.user}" may not control this cluster', ErrorCode.AUTHORIZATION)
             with self._budget.lease() as lease:
                 body = await read_body(request.content, "", "null", lease)
                 found = self._control_api.answer(request.method, path, request.query, body)
@@ -186,7 +186,7 @@ class _Handling:
         cluster, session = self._cluster, Session(UNLIMITED)
         # Clients that do not know yet where to go may ask for that much.
         if command.name != "discover_proxies":
-            session = cluster.session_of(cluster.authenticator.identify(headers).user)
+            session = cluster.session_of(cluster.authenticator.identify(headers).principal)
         encoding = headers.get("Content-Encoding", "").lower()
         is_post = request.method == "POST"
         data = b""

@@ -28,7 +28,7 @@ def _handler(cluster: Cluster, method: Method) -> Handler:
         user = text(request.header.user) if request.header.HasField("user") else None
         token = text(credentials.token) if credentials.HasField("token") else None
         identity = cluster.authenticator.identify_caller(user, token)
-        call = Call(cluster, cluster.session_of(identity.user), request.attachments, request.streams)
+        call = Call(cluster, cluster.session_of(identity.principal), request.attachments, request.streams)
         try:
             return await method.run(call, rpc.parse(method.request_type, request.body))
         except RecursionError as error:
