@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
@@ -18,9 +18,11 @@ from queue_agent.adapters.serving.metrics_server import MetricsServer
 from queue_agent.adapters.serving.orchid import OrchidTree, keys_of, read_attribute
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.core.state.trim_config import AutoTrimConfig
+from queue_agent.core.status.problems import list_alerts, list_verdicts
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.values import Verdict
 from queue_agent.errors import UnexpectedError
 from queue_agent.isolation import isolate
 from queue_agent.ports.exports import ExportPlanner
@@ -97,6 +99,8 @@ class HttpApi:
                 web.post("/api/v1/queues/{cluster}/{path:.+}/trim-plan", self._plan_trim),
                 web.post("/api/v1/queues/{cluster}/{path:.+}/export-plan", self._plan_export),
                 web.get("/api/v1/consumers", self._list_consumers),
+                web.get("/api/v1/verdicts", self._list_verdicts),
+                web.get("/api/v1/alerts", self._list_alerts),
                 web.get("/api/v1/consumers/{cluster}/{path:.+}", self._show_consumer),
             ]
         )
@@ -151,6 +155,17 @@ class HttpApi:
 
     async def _list_consumers(self, request: web.Request) -> web.Response:
         return _json_response(_page(request, "consumers", self._source.consumers(), self._source.consumer_overview))
+
+    async def _list_verdicts(self, request: web.Request) -> web.Response:
+        found = list_verdicts(self._source.consumers(), _wanted(request.query.get("verdict")))
+        limit = _limit(request.query.get("limit"))
+        return _json_response({"verdicts": found[:limit], "total": len(found)})
+
+    async def _list_alerts(self, request: web.Request) -> web.Response:
+        source = self._source
+        found = list_alerts(source.alerts(), source.queues().values(), source.consumers())
+        limit = _limit(request.query.get("limit"))
+        return _json_response({"alerts": found[:limit], "total": len(found)})
 
     async def _show_queue(self, request: web.Request) -> web.Response:
         ref = _ref(request)
@@ -302,6 +317,16 @@ def _page(
         "total": len(snapshots),
         "next": str(shown[-1]) if len(refs) > len(shown) else None,
     }
+
+
+def _wanted(text: str | None) -> Collection[Verdict]:
+    if text is None:
+        return frozenset(Verdict)
+    try:
+        return {Verdict(word) for word in text.split(",")}
+    except ValueError:
+        known = ", ".join(one.value for one in Verdict)
+        raise YtError(f'Parameter "verdict" must be a list of {known}, separated by commas') from None
 
 
 def _limit(text: str | None) -> int:

@@ -22,10 +22,12 @@ from queue_agent.controllers.status.board import AGENT, Board
 from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.core.group.placement import Placement
 from queue_agent.core.group.reconcile import Assignment
-from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot, QueueView, Role
-from queue_agent.core.state.rows import ConsumerRow, QueueRow
+from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, QueueSnapshot, QueueView, Role
+from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.values import Verdict
 from yt_wire import yson
 
 START = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
@@ -204,6 +206,25 @@ async def test_objects_are_listed_page_by_page(client: Client, board: Board) -> 
         after = f"&after={document['next']}"
     assert seen == [f"//tmp/q{index}" for index in range(5)]
     assert (await client.get("/api/v1/consumers"))[1] == {"consumers": [], "total": 0, "next": None}
+
+
+async def test_verdicts_and_alerts_are_listed_and_chosen(client: Client, board: Board) -> None:
+    state = without_poll(QueueState(Pair(QUEUE, CONSUMER)), Verdict.UNREADABLE, "no such tablet", 0.0)
+    assert state.verdict is not None
+    row, registrations = ConsumerRow(CONSUMER), (Registration(QUEUE, CONSUMER, vital=True),)
+    board.put_consumer(
+        ConsumerSnapshot(row, Role.LEADING, 7, START, ConsumerView({}), registrations, None, {QUEUE: state.verdict})
+    )
+    status, document = await client.get("/api/v1/verdicts?verdict=stopped,unreadable")
+    assert (status, document["total"]) == (200, 1)
+    [one] = document["verdicts"]
+    assert (one["consumer"], one["queue"], one["verdict"]) == ("hume://tmp/c", "pythia://tmp/q", "unreadable")
+    assert (await client.get("/api/v1/verdicts?verdict=ok"))[1] == {"verdicts": [], "total": 0}
+    _, document = await client.get("/api/v1/alerts")
+    assert [(one["kind"], one["reason"]) for one in document["alerts"]] == [("consumer", "no such tablet")]
+    status, document = await client.get("/api/v1/verdicts?verdict=fine")
+    assert status == 400
+    assert "stopped, stalled" in document["message"]
 
 
 @pytest.mark.parametrize("limit", ["0", "1001", "x", "-1", "%C2%B2", "9" * 5000])
