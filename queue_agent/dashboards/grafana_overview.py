@@ -21,6 +21,8 @@ def _stat(title: str, expr: str, unit: str, description: str, warn_above: float 
     return Panel(title, [Target(expr)], unit, description, "stat", width=4, height=4, warn_above=warn_above)
 
 
+_RED: Final = "unreadable|ahead|losing|stopped|stalled"
+
 OVERVIEW: Final = Dashboard(
     "yt-queue-agent-overview",
     "Queues: overview",
@@ -46,6 +48,13 @@ OVERVIEW: Final = Dashboard(
                     1,
                 ),
                 _stat(
+                    "Consumers in problem",
+                    f'count(queue_agent_consumer_verdict{{{ALL},verdict=~"{_RED}"}}) or vector(0)',
+                    "short",
+                    "Consumers with a red verdict, counted for each queue.",
+                    1,
+                ),
+                _stat(
                     "Oldest unread row",
                     f"max(queue_agent_consumer_lag_seconds{{{ALL}}})",
                     "s",
@@ -54,9 +63,9 @@ OVERVIEW: Final = Dashboard(
                 ),
                 _stat(
                     "Rows lost",
-                    f"sum(queue_agent_consumer_expired_rows{{{ALL}}}) or vector(0)",
+                    f"sum(queue_agent_consumer_lost_rows_total{{{ALL}}}) or vector(0)",
                     "short",
-                    "Rows that were trimmed before a consumer that has to read them now has.",
+                    "Rows that were trimmed before a consumer read them, since the agent first polled it.",
                     1,
                 ),
                 _stat(
@@ -101,15 +110,10 @@ OVERVIEW: Final = Dashboard(
                     "Seconds of lag gained each second; 1: it reads nothing.",
                 ),
                 Panel(
-                    "Consumers by where they stand",
-                    [
-                        Target(
-                            f"sum by (disposition) (queue_agent_consumer_partitions{{{ALL}}})",
-                            "{{disposition}}",
-                        )
-                    ],
+                    "Consumers by verdict",
+                    [Target(f"count by (verdict) (queue_agent_consumer_verdict{{{ALL}}})", "{{verdict}}")],
                     "short",
-                    "Partitions of all consumers.",
+                    "Each consumer counts once for each of its queues.",
                 ),
             ),
         ),

@@ -68,6 +68,11 @@ def _pair_partition(name: str, kind: Kind, text: str) -> Family:
 _VERDICT_FAMILIES: Final = (
     _pair("verdict", "gauge", "1 for the present verdict on the consumer; see docs/verdicts.md.", "verdict"),
     _pair("verdict_since_timestamp_seconds", "gauge", "Since when the verdict has held."),
+    _pair(
+        "rows_read_total",
+        "counter",
+        "Rows really read since the agent first polled the consumer; trimmed rows that a commit passes are not.",
+    ),
     _pair("lost_rows_total", "counter", "Rows trimmed before the consumer read them, since the agent first polled it."),
     _pair(
         "possibly_lost_rows_total",
@@ -160,7 +165,6 @@ OWN_OBJECT_FAMILIES: Final = (
         " expired (the next row has been trimmed), or error.",
         "disposition",
     ),
-    _pair("rows_read_total", "counter", "Rows read since the agent began to lead the consumer."),
     _pair("read_bytes_total", "counter", "Data weight read; absent where it is not known."),
     _pair("lag_rows", "gauge", "Rows that are unread, trimmed ones included; where the consumer is ahead, none are."),
     _pair("lag_bytes", "gauge", "Data weight that is unread; absent where it is not known."),

@@ -227,7 +227,8 @@ def pair_series(
     position = find_position(snapshot, registration)
     page.add(f"{_OWN_CONSUMER}_vital", int(registration.vital))
     page.add(f"{_OWN_CONSUMER}_registration_ok", int(isinstance(position, ConsumerQueueView)))
-    page.add_growth(f"{_CONSUMER}_rows_consumed", f"{_OWN_CONSUMER}_rows_read_total", growth.rows_consumed)
+    passed = growth.rows_consumed
+    page.add_compatible(f"{_CONSUMER}_rows_consumed", passed.by_partition, passed.total)
     page.add_growth(
         f"{_CONSUMER}_data_weight_consumed", f"{_OWN_CONSUMER}_read_bytes_total", growth.data_weight_consumed
     )
@@ -243,6 +244,7 @@ def _add_verdict(page: _Object, verdict: QueueVerdict) -> None:
     whole = verdict.whole
     page.add(f"{_OWN_CONSUMER}_verdict", 1, verdict=whole.verdict.value)
     page.add(f"{_OWN_CONSUMER}_verdict_since_timestamp_seconds", whole.since)
+    page.add(f"{_OWN_CONSUMER}_rows_read_total", whole.counts.read)
     page.add(f"{_OWN_CONSUMER}_lost_rows_total", whole.counts.lost)
     page.add(f"{_OWN_CONSUMER}_possibly_lost_rows_total", whole.counts.possibly_lost)
     page.add(f"{_OWN_CONSUMER}_skipped_rows_total", whole.counts.skipped)

@@ -99,7 +99,7 @@ def test_counters_of_a_consumer_start_anew_with_another_registration() -> None:
     unregistered = replace(consumer(), content=ConsumerView({}), registrations=[])
     metrics.publish([queue(partition(0, 90))], [unregistered])
     page = collect(metrics, [queue(partition(0, 90))], [consumer(reading(80, 1))])
-    assert page.own("consumer_rows_read_total", CONSUMER_LABELS) == 0
+    assert page.value("consumer_partition_rows_consumed", CONSUMER_LABELS) == 0
 
 
 def test_rows_read_are_counted_and_an_offset_set_back_is_no_reading() -> None:

@@ -40,6 +40,7 @@ def test_losses_are_told_with_their_cause_and_the_culprit() -> None:
     verdict = _judged([0, 600, 600, 600])
     page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
     assert page.own("consumer_verdict", CONSUMER_LABELS, verdict="losing") == 1
+    assert page.own("consumer_rows_read_total", CONSUMER_LABELS) == 90
     assert page.own("consumer_lost_rows_total", CONSUMER_LABELS) == 480
     assert page.own("consumer_possibly_lost_rows_total", CONSUMER_LABELS) == 20
     assert page.own("consumer_lost_rows_per_second", CONSUMER_LABELS, cause="vital_trimming", subject="a://v") == 480
