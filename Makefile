@@ -97,7 +97,8 @@ conformance-real: .venv/dev.installed  ## the conformance suite on the cluster a
 conformance-rpc: .venv/dev.installed  ## the conformance suite over RPC, as far as client and driver take part (docs/local-cluster.md)
 	YT_CONFORMANCE_BACKEND=rpc $(BIN)/pytest -q -rs --numprocesses 2 --timeout 60 tests/conformance $(TESTS)
 
-conformance-go: .venv/dev.installed  ## what the Go SDK does over RPC, and with rows over HTTP; needs Go, and its module proxy the first time
+conformance-go: .venv/dev.installed  ## the Go SDK's own tests, and ours with it; needs Go, and its module proxy the first time
+	$(BIN)/python -m tests.go_sdk
 	YT_CONFORMANCE_GO=1 $(BIN)/pytest -q -rs tests/conformance/test_go_client.py
 
 SECONDS ?= 60

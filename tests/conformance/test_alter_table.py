@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from yt.wrapper import YtClient
+from yt.wrapper import YtClient, yson
 
 from tests.conformance.harness import QUEUE_SCHEMA, SORTED_SCHEMA, make_queue, make_sorted, refused, rows_of
 from yt_wire.error import ErrorCode
@@ -103,7 +103,9 @@ def test_an_empty_table_becomes_dynamic_and_static_again(client: YtClient, home:
     client.create("table", path, attributes={"schema": SORTED_SCHEMA})
     with refused(ErrorCode.GENERIC, '"unique_keys" cannot be "false"'):
         client.alter_table(path, dynamic=True)
-    client.alter_table(path, dynamic=True, schema=SORTED_SCHEMA)
+    not_unique = yson.to_yson_type(SORTED_SCHEMA, {"unique_keys": False})
+    client.alter_table(path, dynamic=True, schema=not_unique)
+    assert client.get(f"{path}/@schema/@unique_keys")
     assert client.get(f"{path}/@tablet_state") == "unmounted"
     client.mount_table(path, sync=True)
     client.unmount_table(path, sync=True)

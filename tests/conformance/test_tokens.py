@@ -194,9 +194,12 @@ class TestTokens:
 
     def test_passwords_are_not_to_be_seen(self, root: YtClient, bob: str) -> None:
         root.set_user_password(bob, "secret")
-        shown = f"{root.get(f'//sys/users/{bob}')} {root.get(f'//sys/users/{bob}/@')}"
-        assert "salt" not in shown
+        listed = root.get(f"//sys/users/{bob}/@")
+        assert (listed["hashed_password"], listed["password_salt"]) == (None, None)  # entities: they have to be named
+        shown = f"{root.get(f'//sys/users/{bob}')} {listed}"
         assert sha256(b"secret").hexdigest() not in shown
+        salt, hashed = (root.get(f"//sys/users/{bob}/@{name}") for name in ("password_salt", "hashed_password"))
+        assert hashed == sha256((salt + sha256(b"secret").hexdigest()).encode()).hexdigest()
 
     def test_tokens_of_nobody_are_not_made(self, root: YtClient) -> None:
         with refused(900, "nobody"):
@@ -213,7 +216,14 @@ class TestImpersonation:
     def test_others_may_not(self, root: YtClient, closed: str, bob: str) -> None:
         answer = ask(closed, Authorization=f"OAuth {root.issue_token(bob)}", X_YT_User_Name="root")
         assert answer.status == 401
-        assert "not a superuser" in str(answer.error)
+        assert "not whitelisted, or a superuser" in str(answer.error)
+
+    def test_the_agent_of_yql_may(self, root: YtClient, closed: str, bob: str) -> None:
+        root.create("user", attributes={"name": "yql_agent"})
+        token = root.issue_token("yql_agent")
+        answer = ask(closed, "/auth/whoami", Authorization=f"OAuth {token}", X_YT_User_Name=bob)
+        assert (answer.status, json.loads(answer.body)["login"]) == (200, bob)
+        root.remove("//sys/users/yql_agent")
 
     def test_nobody_acts_as_somebody_who_is_not_there(self, closed: str) -> None:
         answer = ask(closed, Authorization=f"OAuth {ROOT_TOKEN}", X_YT_User_Name="nobody")

@@ -114,6 +114,32 @@ def decode_named_rows(names: Sequence[bytes], data: bytes) -> list[WireRow]:
     return rows
 
 
+def decode_keys(data: bytes) -> list[list[Any]]:
+    """Read rows of a rowset without names: the first value is of the first key column, whatever column it names.
+
+    Raises:
+        YtError: they are malformed.
+    """
+    keys: list[list[Any]] = []
+    try:
+        (row_count,) = _COUNT.unpack_from(data)
+        position = _WORD
+        for _ in range(row_count):
+            (value_count,) = _COUNT.unpack_from(data, position)
+            position += _WORD
+            if value_count == _NO_ROW:
+                raise _malformed("a key is null")
+            key = []
+            for _ in range(value_count):
+                _, kind, _, length = _HEADER.unpack_from(data, position)
+                value, position = _decode_value(kind, length, data, position + _WORD)
+                key.append(value)
+            keys.append(key)
+    except struct.error as error:
+        raise _malformed("it ends early") from error
+    return keys
+
+
 def _decode_value(kind: int, length: int, data: bytes, position: int) -> tuple[Any, int]:
     match kind:
         case 0x02:

@@ -28,13 +28,15 @@ async def _get_in_sync_replicas(cluster: Cluster, session: Session, parameters: 
     table = cluster.tables.open(parameters.path, UNCHECKED)
     if table.node.type != REPLICATED_TABLE:
         raise YtError(f"Table {parameters.path} is not replicated")
-    if not parameters.all_keys:
-        for row in body.rows_for(lambda: table.schema.columns):
-            table.codec.parse_key(row)
     replication = cluster.replication
+    replicas = replication.replicas(table.node.id)
+    if not parameters.all_keys:
+        keys = [table.codec.parse_key(row) for row in body.rows_for(lambda: table.schema.columns)]
+        if not keys:
+            return [replica.id for replica in replicas]  # each has all of no keys, even one that is disabled
     return [
         replica.id
-        for replica in replication.replicas(table.node.id)
+        for replica in replicas
         if replica.enabled and replication.is_up_to_date(replica, parameters.timestamp)
     ]
 
@@ -62,7 +64,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
 
 
 async def _rpc_get_in_sync_replicas(call: Call, request: api.TReqGetInSyncReplicas) -> Reply:
-    all_keys = not request.HasField("rowset_descriptor")
+    all_keys = not call.attachments
     rows = [] if all_keys else decode_rows(request.rowset_descriptor, call.attachments)
     found = {**request_parameters(request), "timestamp": request.timestamp, "all_keys": all_keys}
     answer = await call.execute("get_in_sync_replicas", found, Body(rows=[row.values for row in rows]))

@@ -8,7 +8,7 @@ from yt_local.calls.call import NOTHING, Call, Method
 from yt_local.calls.command import Body, Command, Int64, Parameters, PathParameter, volatile
 from yt_local.calls.manual import TABLET_STATE_ERRORS, Manual
 from yt_local.calls.messages import request_parameters
-from yt_local.calls.rowsets import decode_named_rows
+from yt_local.calls.rowsets import decode_keys
 from yt_local.cluster import Cluster
 from yt_local.session import Session
 from yt_local.tables.dynamic.sorted_resharding import Sharding
@@ -16,8 +16,6 @@ from yt_local.tables.dynamic.tablets import TabletRange
 from yt_wire.connection import Reply
 from yt_wire.error import YtError
 from yt_wire.proto import api_pb2 as api
-
-_NUMBERED: Final = [b"%d" % index for index in range(1024)]
 
 
 class _Range(Parameters):
@@ -84,8 +82,7 @@ async def _rpc_reshard(call: Call, request: api.TReqReshardTable) -> Reply:
     found = request_parameters(request)
     data = b"".join(part for part in call.attachments if part)
     if data:
-        # These columns have no names.
-        found["pivot_keys"] = [list(row.values.values()) for row in decode_named_rows(_NUMBERED, data)]
+        found["pivot_keys"] = decode_keys(data)
     await call.execute("reshard_table", found)
     return NOTHING
 

@@ -85,6 +85,8 @@ def account_attributes(state: TreeState, find_used_bytes: Callable[[Node], int])
         "recursive_violated_resource_limits": (_is_account, lambda _: {}),
         "allow_children_limit_overcommit": (_is_account, lambda _: False),
         "parent_name": (_is_account, lambda _: "root"),
+        "hashed_password": (_has_password, lambda node: node.value["hash"]),
+        "password_salt": (_has_password, lambda node: node.value["salt"]),
         "usable_accounts": (is_user, lambda _: names("accounts")),
         "usable_tablet_cell_bundles": (is_user, lambda _: names("tablet_cell_bundles")),
         "usable_network_projects": (is_user, lambda _: []),
@@ -104,6 +106,10 @@ def _walk(state: TreeState) -> Iterator[Node]:
         if node is not None:
             yield node
             waiting.extend(state.children(node.id) if node.type == "map_node" else ())
+
+
+def _has_password(node: Node) -> bool:
+    return is_user(node) and bool(node.value)
 
 
 def _is_account(node: Node) -> bool:

@@ -38,7 +38,7 @@ def altered_table_state(old: TableState, schema: yson.Yson | None, dynamic: bool
     new = old.schema
     if schema is not None:
         new = parse_schema(schema)
-        if becomes_dynamic and new.is_sorted and "unique_keys" not in yson.attributes_of(schema):
+        if becomes_dynamic and new.is_sorted:
             new = replace(new, unique_keys=True)
     if becomes_dynamic:
         validate_dynamic_schema(new)

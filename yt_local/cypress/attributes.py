@@ -51,6 +51,8 @@ OPAQUE: Final = frozenset(
         "queue_consumer_status",
         "queue_consumer_partitions",
         "replicas",
+        "hashed_password",
+        "password_salt",
         *OPAQUE_OF_TRANSACTIONS,
     }
 )

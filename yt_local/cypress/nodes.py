@@ -202,8 +202,8 @@ def table_state(node_type: str, attributes: Mapping[str, Any]) -> TableState | N
         raise YtError("Replicated table must be dynamic")
     schema = parse_schema(given) if given is not None else TableSchema(columns=(), strict=False, unique_keys=False)
     if dynamic:
-        if schema.is_sorted and "unique_keys" not in yson.attributes_of(given):
-            # Keys of dynamic tables are unique anyway, a schema need not say so.
+        if schema.is_sorted:
+            # Keys of dynamic tables are unique whatever a schema says: foreign-clients.md §9.
             schema = replace(schema, unique_keys=True)
         validate_dynamic_schema(schema)
     else:

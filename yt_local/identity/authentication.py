@@ -14,6 +14,9 @@ from yt_wire.error import ErrorCode, YtError
 
 _SCHEMES: Final = ("OAuth", "Bearer")
 _AUTHORIZATION: Final = "Authorization"
+_IMPERSONATORS: Final = frozenset({"yql_agent"})
+"""Users who may act as others besides superusers: foreign-clients.md §3."""
+
 _USER_NAME: Final = "X-YT-User-Name"
 
 
@@ -78,9 +81,10 @@ class Authenticator:
         wanted = headers.get(_USER_NAME)
         if wanted is None:
             return Identity(principal, realm)
-        if not principal.is_superuser:
+        if not principal.is_superuser and user not in _IMPERSONATORS:
             raise Unauthenticated(
-                f"Client has provided {_USER_NAME} header but authenticated user {user} is not a superuser"
+                f"Client has provided {_USER_NAME} header but authenticated user {user} is not whitelisted,"
+                " or a superuser (or is banned)"
             )
         return Identity(self._principal(wanted), f"{realm}:impersonation")
 
