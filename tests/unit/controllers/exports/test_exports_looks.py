@@ -134,7 +134,7 @@ async def test_only_who_leads_a_queue_has_a_preview_of_its_exports() -> None:
 
 
 async def test_what_was_said_of_an_export_is_over_when_exports_are_turned_off() -> None:
-    world = World()
+    world = World(min_backoff=3_600_000)
     fill(world.cluster)
     world.cluster.stored = {"tablets": {"0": {"last_chunk": "x", "row_count": 9, "tablet_id": "gone"}}}
     ref = world.put(0)
@@ -142,10 +142,17 @@ async def test_what_was_said_of_an_export_is_over_when_exports_are_turned_off() 
         await until(lambda: len(world.outcomes) == 1)
         await settled(world)
         assert only_state(world, ref).recounted == [0]
-        world.cluster.failure = ClusterError("locked", 402)
+        world.context.static_exports = "never"
         world.clock.time += timedelta(minutes=1)
-        await until(lambda: only_state(world, ref).error is not None)
+        await until(lambda: only_state(world, ref).recounted == ())
+
+
+async def test_an_error_of_an_export_is_over_when_exports_are_turned_off() -> None:
+    world = World()
+    world.cluster.failure = ClusterError("locked", 402)
+    ref = world.put(0)
+    async with world.running():
+        await until(lambda: bool(world.outcomes) and only_state(world, ref).error is not None)
         world.context.static_exports = "never"
         world.cluster.failure = None
         await until(lambda: only_state(world, ref).error is None)
-        assert only_state(world, ref).recounted == ()
