@@ -34,7 +34,7 @@ from queue_agent.core.verdicts.values import (
 
 _BLIND_PERIODS: Final = 10
 REFRESH_PERIOD: Final = 60.0
-"""Numbers in sentences and forecasts are never older."""
+"""Numbers in sentences and forecasts are never older, as long as there are unread rows."""
 
 _UNKNOWN: Final = Forecast(None, "unknown")
 _NO_PACE: Final = PaceView(None, None, 0, Confidence.LOW)
@@ -111,12 +111,14 @@ def observe_queue(
         positions[index] = judge(positions[index], patience, pace.window, now)
     readable = {index: positions[index] for index in seen}
     due = [next_deadline(one, patience, now) for one in readable.values()]
+    if any(one.reading.drainable for one in readable.values()):
+        due.append(now + REFRESH_PERIOD)
     state = replace(
         state,
         positions=positions,
         pace=pace,
         last_poll=now,
-        deadline=min((*due, now + REFRESH_PERIOD)),
+        deadline=min(due, default=float("inf")),
     )
     return replace(state, verdict=_verdict(state, seen, partition_count, now))
 

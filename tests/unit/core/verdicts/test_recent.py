@@ -72,15 +72,16 @@ def test_41_a_slow_reader_that_becomes_fast() -> None:
 
 def test_parts_are_merged_when_the_window_has_become_longer() -> None:
     recent, now = Recent(), 0.0
-    for window in (900.0, 9000.0, 90_000.0):
-        for _ in range(900):
-            recent, now = recent.after(now, now + window / 900, window, 2, 3, (1.0, 5)), now + window / 900
-    assert len(recent.parts) <= 2 * PARTS
-    assert sum(one.read for one in recent.parts) < 2 * 2700
+    for window in (900.0, 9000.0, 90_000.0, 900_000.0, 9_000_000.0):
+        step = window / 900
+        for _ in range(450):
+            recent, now = recent.after(now, now + step, window, 2, 3, (1.0, 5)), now + step
+            assert len(recent.parts) <= 2 * PARTS
+    assert recent.parts[0].since < recent.parts[0].until == recent.parts[1].since
     read, written = recent.read_rate(), recent.write_rate()
     assert read is not None
     assert written is not None
-    assert 0.02 <= read.low <= read.mean < written.mean
+    assert 0 < read.low <= read.mean < written.mean
 
 
 def test_ages_that_nobody_knows_make_no_consumer_late() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from queue_agent.core.verdicts.values import (
     NO_COUNTS,
     Confidence,
@@ -44,6 +46,8 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
     pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
     fine = _partition(Verdict.OK, None)
     verdict = QueueVerdict(worst, Turn.OPERATOR, "do it", pace, {0: fine, 1: worst, 2: fine}, 1, 4)
+    assert verdict.loses
+    assert not replace(verdict, partitions={0: fine}).loses
     published = verdict.to_map()
     assert published["verdict"] == "losing"
     assert published["verdict_since"] == "2025-06-15T15:06:40.000000Z"
