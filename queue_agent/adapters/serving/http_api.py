@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
@@ -13,12 +13,14 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from queue_agent.adapters.process.json_values import to_json
+from queue_agent.adapters.serving.http_requests import read_integer, read_limit, read_policy, read_ref, read_verdicts
 from queue_agent.adapters.serving.http_server import MAX_BODY_BYTES, HttpServer
 from queue_agent.adapters.serving.metrics_server import MetricsServer
+from queue_agent.adapters.serving.openapi import OPERATIONS, make_document
 from queue_agent.adapters.serving.orchid import OrchidTree, keys_of, read_attribute
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
-from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.status.problems import list_alerts, list_verdicts
+from queue_agent.core.status.scaling import ScalingTarget, find_scaling
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
@@ -29,15 +31,11 @@ from queue_agent.ports.exports import ExportPlanner
 from queue_agent.ports.passes import Clock
 from queue_agent.ports.status import StatusSource
 from queue_agent.ports.trims import TrimPlanner
-from yt_wire import json_text
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.gate import Gate
 
 READY_WITHIN: Final = timedelta(minutes=1)
 """An agent is ready if a pass of its own that began no longer ago than this has succeeded."""
-
-DEFAULT_LIMIT: Final = 100
-MAX_LIMIT: Final = 1000
 
 _NOT_FOUND_CODES: Final = (ErrorCode.RESOLVE, ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
 _ORCHID: Final = "/orchid"
@@ -85,6 +83,18 @@ class HttpApi:
         self._number = port
         self._log = gate.log
         self._planners = planners
+        handlers = {
+            "list_queues": self._list_queues,
+            "show_queue": self._show_queue,
+            "plan_trim": self._plan_trim,
+            "plan_export": self._plan_export,
+            "list_consumers": self._list_consumers,
+            "list_verdicts": self._list_verdicts,
+            "list_alerts": self._list_alerts,
+            "scale_consumer": self._scale_consumer,
+            "show_consumer": self._show_consumer,
+            "show_openapi": self._show_openapi,
+        }
         application = web.Application(middlewares=[self._errors_as_json], client_max_size=MAX_BODY_BYTES)
         application.add_routes(
             [
@@ -94,14 +104,7 @@ class HttpApi:
                 web.get("/solomon/all", metrics.show_all),
                 web.get(_ORCHID, self._orchid),
                 web.get(_ORCHID + "/{path:.*}", self._orchid),
-                web.get("/api/v1/queues", self._list_queues),
-                web.get("/api/v1/queues/{cluster}/{path:.+}", self._show_queue),
-                web.post("/api/v1/queues/{cluster}/{path:.+}/trim-plan", self._plan_trim),
-                web.post("/api/v1/queues/{cluster}/{path:.+}/export-plan", self._plan_export),
-                web.get("/api/v1/consumers", self._list_consumers),
-                web.get("/api/v1/verdicts", self._list_verdicts),
-                web.get("/api/v1/alerts", self._list_alerts),
-                web.get("/api/v1/consumers/{cluster}/{path:.+}", self._show_consumer),
+                *(web.route(one.method, one.route, handlers[one.name]) for one in OPERATIONS),
             ]
         )
         self._server = HttpServer(application, gate, live_at_once)
@@ -157,18 +160,18 @@ class HttpApi:
         return _json_response(_page(request, "consumers", self._source.consumers(), self._source.consumer_overview))
 
     async def _list_verdicts(self, request: web.Request) -> web.Response:
-        found = list_verdicts(self._source.consumers(), _wanted(request.query.get("verdict")))
-        limit = _limit(request.query.get("limit"))
+        found = list_verdicts(self._source.consumers(), read_verdicts(request.query.get("verdict")))
+        limit = read_limit(request.query.get("limit"))
         return _json_response({"verdicts": found[:limit], "total": len(found)})
 
     async def _list_alerts(self, request: web.Request) -> web.Response:
         source = self._source
         found = list_alerts(source.alerts(), source.queues().values(), source.consumers())
-        limit = _limit(request.query.get("limit"))
+        limit = read_limit(request.query.get("limit"))
         return _json_response({"alerts": found[:limit], "total": len(found)})
 
     async def _show_queue(self, request: web.Request) -> web.Response:
-        ref = _ref(request)
+        ref = read_ref(request)
         snapshot = self._source.queues().get(ref)
         if snapshot is None:
             return _json_response(await self._find_elsewhere("queues", ref))
@@ -177,27 +180,49 @@ class HttpApi:
 
     async def _plan_trim(self, request: web.Request) -> web.Response:
         """The body is empty, or a policy in the form of `@auto_trim_config`; one that does not say so is enabled."""
-        ref = _ref(request)
-        policy = _policy(await request.read())
+        ref = read_ref(request)
+        policy = read_policy(await request.read())
         preview = None if self._planners is None else await self._planners.trims.preview(ref, policy)
         if preview is None:
             raise _not_served(ref)
         return _json_response(preview.to_map())
 
     async def _plan_export(self, request: web.Request) -> web.Response:
-        ref = _ref(request)
+        ref = read_ref(request)
         preview = None if self._planners is None else await self._planners.exports.preview(ref)
         if preview is None:
             raise _not_served(ref)
         return _json_response(preview.to_map())
 
     async def _show_consumer(self, request: web.Request) -> web.Response:
-        ref = _ref(request)
+        return _json_response(await self._find_consumer(read_ref(request)))
+
+    async def _scale_consumer(self, request: web.Request) -> web.Response:
+        ref, queue = read_ref(request), request.query.get("queue", "")
+        target = ScalingTarget(
+            read_integer(request, "target_rows", None, least=1), read_integer(request, "activation_rows", 0, least=0)
+        )
+        document = await self._find_consumer(ref)
+        if document["error"] is not None:
+            raise YtError(f"Consumer {ref} cannot be read", ErrorCode.UNAVAILABLE)
+        status = document["status"]["queues"].get(queue)
+        if status is None:
+            raise YtError(f'Consumer {ref} is not registered with queue "{queue}"', ErrorCode.RESOLVE)
+        verdict = status.get("verdict", Verdict.UNKNOWN.value)
+        scaling = find_scaling(verdict, document["partitions"][queue], target)
+        if scaling is None:
+            raise YtError(f"Rows of {queue} for {ref} are not known: {verdict}", ErrorCode.UNAVAILABLE)
+        return _json_response(scaling.to_map())
+
+    async def _show_openapi(self, request: web.Request) -> web.Response:
+        return _json_response(make_document())
+
+    async def _find_consumer(self, ref: CrossClusterRef) -> Mapping[str, Any]:
         snapshot = self._source.consumers().get(ref)
         if snapshot is None:
-            return _json_response(await self._find_elsewhere("consumers", ref))
+            return await self._find_elsewhere("consumers", ref)
         status, partitions = self._source.consumer_status(ref), self._source.consumer_partitions(ref)
-        return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
+        return {**_summary(snapshot), "status": status, "partitions": partitions}
 
     async def _find_elsewhere(self, kind: str, ref: CrossClusterRef) -> Mapping[str, Any]:
         """What another agent says of an object it leads."""
@@ -257,33 +282,8 @@ def live_at_once(head: bytes) -> bytes | None:
     ).encode()
 
 
-def _ref(request: web.Request) -> CrossClusterRef:
-    path = "//" + request.match_info["path"].lstrip("/")
-    return CrossClusterRef(request.match_info["cluster"], path, request.query.get("name", ""))
-
-
 def _not_served(ref: CrossClusterRef) -> YtError:
     return YtError(f"Object {ref} is not served by this queue agent", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
-
-
-def _policy(body: bytes) -> Mapping[str, Any] | None:
-    if not body.strip():
-        return None
-    try:
-        value = json_text.loads(body)
-    except ValueError as error:
-        raise YtError(f"The policy is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise YtError("The policy is not a map")
-    unknown = AutoTrimConfig.unknown_keys(value)
-    if unknown:
-        raise YtError(f"The policy has keys without a meaning: {', '.join(unknown)}")
-    policy = {"enable": True, **value}
-    try:
-        AutoTrimConfig.parse(policy)
-    except ValueError as error:
-        raise YtError(f"The policy makes no sense: {error}") from error
-    return policy
 
 
 def _page(
@@ -297,7 +297,7 @@ def _page(
     With `overview=true` each has its figures.
     """
     with_overview = request.query.get("overview") == "true"
-    limit = _limit(request.query.get("limit"))
+    limit = read_limit(request.query.get("limit"))
     after = request.query.get("after")
     refs = sorted((ref for ref in snapshots if after is None or str(ref) > after), key=str)
     shown = refs[:limit]
@@ -317,28 +317,6 @@ def _page(
         "total": len(snapshots),
         "next": str(shown[-1]) if len(refs) > len(shown) else None,
     }
-
-
-def _wanted(text: str | None) -> Collection[Verdict]:
-    if text is None:
-        return frozenset(Verdict)
-    try:
-        return {Verdict(word) for word in text.split(",")}
-    except ValueError:
-        known = ", ".join(one.value for one in Verdict)
-        raise YtError(f'Parameter "verdict" must be a list of {known}, separated by commas') from None
-
-
-def _limit(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_LIMIT
-    try:
-        limit = int(text)
-    except ValueError:
-        limit = 0
-    if not 1 <= limit <= MAX_LIMIT:
-        raise YtError(f'Parameter "limit" must be a number from 1 to {MAX_LIMIT}')
-    return limit
 
 
 def _name(ref: CrossClusterRef) -> dict[str, Any]:

@@ -310,3 +310,16 @@ async def test_a_connection_that_breaks_in_a_handler_is_no_bug(
     with capture_logs() as logs:
         await client.ask("/api/v1/queues")
     assert [log["event"] for log in logs] == ["request given up by the client"]
+
+
+async def test_the_openapi_document_is_served(client: Client) -> None:
+    status, document = await client.get("/api/v1/openapi.json")
+    assert (status, document["openapi"]) == (200, "3.1.0")
+    assert "/api/v1/consumers/{cluster}/{path}/scaling" in document["paths"]
+
+
+async def test_a_consumer_that_can_not_be_read_does_not_scale(client: Client, board: Board) -> None:
+    put_objects(board)
+    path = "/api/v1/consumers/hume/tmp%2Fc/scaling?queue=pythia://tmp/q&target_rows=1"
+    assert (await client.get(path))[0] == 503
+    assert (await client.get(path.replace("tmp%2Fc", "tmp%2Fnone")))[0] == 404

@@ -1,0 +1,238 @@
+"""Endpoints of `/api/v1`: routes and the OpenAPI document are both made of this table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from queue_agent.adapters.process.build import VERSION
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Something a client can say in the address."""
+
+    name: str
+    description: str
+    type: str = "string"
+    place: str = "query"
+    is_required: bool = False
+
+    def to_map(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "in": self.place,
+            "required": self.is_required,
+            "description": self.description,
+            "schema": {"type": self.type},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One endpoint."""
+
+    name: str
+    """`operationId` of the document, which generated clients call their methods."""
+
+    path: str
+    """With `{cluster}` and `{path}` where an object is named."""
+
+    summary: str
+    answer: Document
+    """Schema of the body of an answer with status 200."""
+
+    parameters: Sequence[Parameter] = ()
+    method: str = "get"
+    errors: Mapping[int, str] = field(default_factory=dict)
+    body: Document | None = None
+    """Schema of the request's body; None: there is none."""
+
+    @property
+    def route(self) -> str:
+        """As aiohttp has it: paths of objects contain slashes."""
+        return self.path.replace("{path}", "{path:.+}")
+
+    def to_map(self) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "operationId": self.name,
+            "summary": self.summary,
+            "parameters": [parameter.to_map() for parameter in self.parameters],
+            "responses": {
+                "200": {"description": "The answer.", "content": _json(self.answer)},
+                **{
+                    str(status): {"description": description, "content": _json(_ERROR_REF)}
+                    for status, description in self.errors.items()
+                },
+            },
+        }
+        return document if self.body is None else {**document, "requestBody": {"content": _json(self.body)}}
+
+
+def _json(schema: Document) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _object(description: str, **properties: Document) -> dict[str, Any]:
+    return {"type": "object", "description": description, "properties": properties}
+
+
+_ERROR_REF: Final = {"$ref": "#/components/schemas/Error"}
+_STRING: Final = {"type": "string"}
+_INTEGER: Final = {"type": "integer"}
+_NULLABLE_STRING: Final = {"type": ["string", "null"]}
+
+_SCHEMAS: Final[Document] = {
+    "Error": _object(
+        "Error of YTsaurus.",
+        code=_INTEGER,
+        message=_STRING,
+        attributes={"type": "object"},
+        inner_errors={"type": "array", "items": _ERROR_REF},
+    ),
+    "Object": _object(
+        "Queue or consumer.",
+        cluster=_STRING,
+        path=_STRING,
+        name={**_STRING, "description": "Name of a consumer in a table that holds several; absent for others."},
+        role={"type": "string", "enum": ["leading", "following", "error"]},
+        pass_index={**_INTEGER, "description": "Passes since the agent began to lead or follow the object."},
+        pass_instant=_NULLABLE_STRING,
+        error={"oneOf": [_ERROR_REF, {"type": "null"}]},
+        overview={
+            "description": "With overview=true: a map for a queue, a list with an entry for each queue of a consumer."
+        },
+        status={"type": "object", "description": "Value of @queue_status or @queue_consumer_status."},
+        partitions={"description": "Value of @queue_partitions or @queue_consumer_partitions."},
+    ),
+    "Plan": _object("What would be done, and why."),
+    "Scaling": _object(
+        "Load of a consumer in one queue.",
+        value={**_INTEGER, "description": "Drainable rows, each partition counted up to target_rows."},
+        active={"type": "boolean", "description": "Whether at least one reader is needed."},
+        partitions_with_rows=_INTEGER,
+        excluded={"type": "object", "additionalProperties": _INTEGER},
+        verdict=_STRING,
+    ),
+}
+
+_OBJECT: Final = (
+    Parameter("cluster", "Cluster of the object.", place="path", is_required=True),
+    Parameter("path", "Path with or without its leading //; encode slashes as %2F.", place="path", is_required=True),
+)
+_CONSUMER: Final = (*_OBJECT, Parameter("name", "Name of the consumer in a table that holds several."))
+_LIMIT: Final = Parameter("limit", "Entries in the answer, from 1 to 1000; 100 by default.", "integer")
+_PAGE: Final = (
+    _LIMIT,
+    Parameter("after", "Value of next in the previous answer."),
+    Parameter("overview", "With true, each object has its figures.", "boolean"),
+)
+_BAD: Final = {400: "A parameter is invalid."}
+_UNKNOWN: Final = {404: "No agent of the stage serves this object."}
+
+
+def _page(name: str) -> dict[str, Any]:
+    objects = {"type": "array", "items": {"$ref": "#/components/schemas/Object"}}
+    return _object("Page of a list.", **{name: objects}, total=_INTEGER, next=_NULLABLE_STRING)
+
+
+def _list(name: str) -> dict[str, Any]:
+    return _object("Entries, and how many there are in all.", **{name: {"type": "array"}}, total=_INTEGER)
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+OPERATIONS: Final = (
+    Operation(
+        "list_queues", "/api/v1/queues", "Queues this agent leads or follows.", _page("queues"), _PAGE, errors=_BAD
+    ),
+    Operation("show_queue", "/api/v1/queues/{cluster}/{path}", "One queue.", _ref("Object"), _OBJECT, errors=_UNKNOWN),
+    Operation(
+        "plan_trim",
+        "/api/v1/queues/{cluster}/{path}/trim-plan",
+        "What trimming would do.",
+        _ref("Plan"),
+        _OBJECT,
+        "post",
+        _BAD | _UNKNOWN,
+        _object("Policy in the form of @auto_trim_config; without a body that of the queue."),
+    ),
+    Operation(
+        "plan_export",
+        "/api/v1/queues/{cluster}/{path}/export-plan",
+        "What static exports would do.",
+        _ref("Plan"),
+        _OBJECT,
+        "post",
+        _UNKNOWN,
+    ),
+    Operation(
+        "list_consumers",
+        "/api/v1/consumers",
+        "Consumers this agent leads or follows.",
+        _page("consumers"),
+        _PAGE,
+        errors=_BAD,
+    ),
+    Operation(
+        "list_verdicts",
+        "/api/v1/verdicts",
+        "Verdicts on the consumers of this agent, worst first.",
+        _list("verdicts"),
+        (Parameter("verdict", "Verdicts to show, separated by commas; all by default."), _LIMIT),
+        errors=_BAD,
+    ),
+    Operation(
+        "list_alerts",
+        "/api/v1/alerts",
+        "What somebody should look at, with what to do.",
+        _list("alerts"),
+        (_LIMIT,),
+        errors=_BAD,
+    ),
+    # Before the consumer: its path would take in the last word.
+    Operation(
+        "scale_consumer",
+        "/api/v1/consumers/{cluster}/{path}/scaling",
+        "How many readers a consumer needs in one queue.",
+        _ref("Scaling"),
+        (
+            *_CONSUMER,
+            Parameter("queue", "Queue as cluster://path.", is_required=True),
+            Parameter("target_rows", "Drainable rows for each reader; at least 1.", "integer", is_required=True),
+            Parameter("activation_rows", "A partition with more drainable rows activates; 0 by default.", "integer"),
+        ),
+        errors=_BAD
+        | {
+            404: "No agent of the stage serves the consumer, or it is not registered with the queue.",
+            503: "Nobody knows the number of rows. An autoscaler has to use its fallback.",
+        },
+    ),
+    Operation(
+        "show_consumer",
+        "/api/v1/consumers/{cluster}/{path}",
+        "One consumer.",
+        _ref("Object"),
+        _CONSUMER,
+        errors=_UNKNOWN,
+    ),
+    Operation("show_openapi", "/api/v1/openapi.json", "This document.", {"type": "object"}),
+)
+
+
+def make_document() -> dict[str, Any]:
+    """The OpenAPI 3.1 document of all endpoints."""
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = operation.to_map()
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "yt-queue-agent", "version": VERSION},
+        "paths": paths,
+        "components": {"schemas": _SCHEMAS},
+    }
