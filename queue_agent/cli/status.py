@@ -11,10 +11,19 @@ import typer
 from rich.console import RenderableType
 
 from queue_agent.cli.errors import CommandError
-from queue_agent.cli.options import DEFAULT_AGENT, AgentConfigFile, Agents, Json, agent_addresses, exit_codes, now
+from queue_agent.cli.options import (
+    DEFAULT_AGENT,
+    SOME_FAILED,
+    AgentConfigFile,
+    Agents,
+    Json,
+    agent_addresses,
+    exit_codes,
+    now,
+)
 from queue_agent.cli.references import parse_object
 from queue_agent.cli.status_view import make_console, view_consumer, view_overview, view_queue
-from queue_agent.cli.statuses import fetch_names, fetch_object, fetch_overview
+from queue_agent.cli.statuses import Document, Overview, fetch_names, fetch_object, fetch_overview
 from queue_agent.core.values.refs import CrossClusterRef
 
 EXAMPLES: Final = """
@@ -28,7 +37,8 @@ queue-agent status --problems --agent http://qa-1:10030 --agent http://qa-2:1003
 
 queue-agent status --json | jq '.consumers[].overview[] | select(.verdict == "stopped")'
 
-Exit codes: 0: shown, whatever it is; 2: the agent can not be asked, or knows no such object.
+Exit codes: 0: shown, whatever it is; 1: with --problems, if there is one; 2: the agent can not be asked, or knows no
+such object.
 """
 
 
@@ -72,10 +82,18 @@ def command(
     """
     with exit_codes():
         addresses = agent_addresses(agent, config)
-        if as_json:
-            typer.echo(json.dumps(asyncio.run(_document(addresses, which, problems)), indent=2))
+        if which is None:
+            overview = asyncio.run(_fetch(addresses, problems))
+            found, view = overview.to_map(), view_overview(overview, now(), only_problems=problems)
+            failed = problems and not overview.is_empty
         else:
-            make_console().print(asyncio.run(look(addresses, which, problems)))
+            kind, document = asyncio.run(fetch_object(addresses, _object(which, problems)))
+            found, view, failed = {"kind": kind, **document}, _view_object(kind, document), False
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        make_console().print(view)
+    raise typer.Exit(SOME_FAILED if failed else 0)
 
 
 async def look(addresses: Sequence[str], which: str | None, problems: bool) -> RenderableType:
@@ -90,21 +108,17 @@ async def look(addresses: Sequence[str], which: str | None, problems: bool) -> R
         CommandError: the agents cannot be asked, or know no such object.
     """
     if which is None:
-        overview = await fetch_overview(addresses)
-        if problems:
-            overview = overview.only_problems()
-        return view_overview(overview, now(), only_problems=problems)
-    kind, document = await fetch_object(addresses, _object(which, problems))
-    view = view_queue if kind == "queue" else view_consumer
-    return view(document, now())
+        return view_overview(await _fetch(addresses, problems), now(), only_problems=problems)
+    return _view_object(*await fetch_object(addresses, _object(which, problems)))
 
 
-async def _document(addresses: Sequence[str], which: str | None, problems: bool) -> dict[str, object]:
-    if which is None:
-        overview = await fetch_overview(addresses)
-        return (overview.only_problems() if problems else overview).to_map()
-    kind, found = await fetch_object(addresses, _object(which, problems))
-    return {"kind": kind, **found}
+async def _fetch(addresses: Sequence[str], problems: bool) -> Overview:
+    overview = await fetch_overview(addresses)
+    return overview.only_problems() if problems else overview
+
+
+def _view_object(kind: str, document: Document) -> RenderableType:
+    return (view_queue if kind == "queue" else view_consumer)(document, now())
 
 
 def _object(which: str, problems: bool) -> CrossClusterRef:

@@ -39,6 +39,11 @@ class Overview:
         """As `--json` shows it."""
         return {"agents": list(self.agents), "queues": list(self.queues), "consumers": list(self.consumers)}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no queue and no consumer."""
+        return not self.queues and not self.consumers
+
     def only_problems(self) -> Overview:
         """The same without queues and consumers with whom all is well."""
         return Overview(
