@@ -12,6 +12,9 @@ from typing import Any, Final
 import pytest
 from yt import yson
 
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.values import Verdict
 from tests.e2e.playground import Playground, eventually
 
 LISTING: Final = Path(__file__).with_name("documented_session.txt")
@@ -35,6 +38,15 @@ VARYING: Final[Mapping[str, Callable[[Any], object]]] = {
     **dict.fromkeys(("current", "1m", "1h", "1d"), lambda value: value >= 0),
 }
 """Fields whose values differ from one session to the next, and what can still be said of them."""
+
+_NOTHING: Final = without_poll(
+    QueueState(Pair(CrossClusterRef("c", "//q"), CrossClusterRef("c", "//c"))), Verdict.UNKNOWN, "", 0.0
+).verdict
+assert _NOTHING is not None
+QUEUE_VERDICT: Final = frozenset(_NOTHING.to_map())
+PARTITION_VERDICT: Final = frozenset(_NOTHING.whole.to_map())
+ADDED_TO_REGISTRATIONS: Final = frozenset({"verdict", "reason"})
+"""Keys of verdicts, beyond the listing."""
 
 ADDED_TO_PARTITIONS: Final = frozenset({"trim"})
 """What this agent tells of a queue's partition beyond the listing."""
@@ -82,8 +94,14 @@ def read_listing(text: str) -> list[Step]:
 
 def _added_to(expected: Mapping[str, Any]) -> frozenset[str]:
     if expected.keys() == {"error"}:
-        return ADDED_TO_FAILED_PARTITIONS
-    return ADDED_TO_PARTITIONS if "lower_row_index" in expected else frozenset()
+        return ADDED_TO_FAILED_PARTITIONS | QUEUE_VERDICT
+    if "lower_row_index" in expected:
+        return ADDED_TO_PARTITIONS
+    if "consumer" in expected:
+        return ADDED_TO_REGISTRATIONS
+    if "next_row_index" in expected:
+        return PARTITION_VERDICT
+    return QUEUE_VERDICT if "read_row_count_rate" in expected else frozenset()
 
 
 class Comparison:

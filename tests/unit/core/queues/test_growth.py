@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from queue_agent.core.queues.growth import NO_CONSUMER_GROWTH, Growth, QueueGrowth
+from queue_agent.core.queues.growth import NO_CONSUMER_GROWTH, Growth, QueueGrowth, registered_count
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -74,3 +74,10 @@ def test_a_consumer_grows_in_the_readable_partitions_it_is_registered_for() -> N
         return seen.rows_consumed.total, seen.data_weight_consumed.total
 
     assert (growth(None), growth((1,)), growth((1, 2)), growth((2,))) == ((7, 70), (5, 50), (5, 50), (0, 0))
+
+
+def test_partitions_that_a_queue_does_not_have_are_not_registered() -> None:
+    failed = FailedConsumerPartition(ErrorInfo("broken"), 99, NOW, Counters())
+    position = ConsumerQueueView([failed, failed], NOW)
+    assert registered_count(position, Registration(QUEUE, QUEUE, True)) == 2
+    assert registered_count(position, Registration(QUEUE, QUEUE, True, (1, 1, 7))) == 1
