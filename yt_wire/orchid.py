@@ -152,11 +152,11 @@ def resolve(value: yson.Yson, path: Sequence[str], prefix: Sequence[str] = ()) -
         YtError: code 500, the path does not resolve.
     """
     for depth, key in enumerate(path):
-        place = join_path([*prefix, *path[:depth]])
+        place = _shown_path([*prefix, *path[:depth]])
         match value:
             case Mapping():
                 if key not in value:
-                    raise no_such_child(place, key)
+                    raise no_such_child([*prefix, *path[:depth]], key)
                 value = value[key]
             case list() | tuple():
                 value = value[_parse_index(place, key, len(value))]
@@ -165,9 +165,14 @@ def resolve(value: yson.Yson, path: Sequence[str], prefix: Sequence[str] = ()) -
     return value
 
 
-def no_such_child(place: str, key: str) -> YtError:
-    """The error of a map at an (escaped) path that lacks a key."""
-    return YtError(f'Node {place} has no child with key "{escape_literal(key)}"', ErrorCode.RESOLVE)
+def no_such_child(keys: Sequence[str], key: str) -> YtError:
+    """The error of a map, at a path of keys, that lacks a key."""
+    return YtError(f'Node {_shown_path(keys)} has no child with key "{escape_literal(key)}"', ErrorCode.RESOLVE)
+
+
+def _shown_path(keys: Sequence[str]) -> str:
+    """A path as errors show it: below the root of the tree that is asked, which has no name."""
+    return "".join("/" + escape_literal(key) for key in keys) or "/"
 
 
 def _parse_index(place: str, key: str, length: int) -> int:

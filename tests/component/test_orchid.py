@@ -68,11 +68,17 @@ async def test_keys_that_are_not_ascii_are_found_escaped_and_plain(
     assert await gateway.get([server.address], r"//ключ\/сложный/日本") == "値"
 
 
-async def test_errors_of_the_tree_pass_as_they_are(server: OrchidServer, gateway: OrchidGateway) -> None:
+async def test_errors_of_the_tree_are_errors_of_resolving_the_path(
+    server: OrchidServer, gateway: OrchidGateway
+) -> None:
     missing = await failure_of(gateway.get([server.address], "//queue_agent/queues/x"))
-    assert (missing.message, missing.code) == ('Node //queue_agent/queues has no child with key "x"', 500)
+    assert (missing.message, missing.code) == ("Error resolving path //queue_agent/queues/x", 500)
+    [cause] = missing.inner_errors
+    assert (cause.message, cause.code) == ('Node /queue_agent/queues has no child with key "x"', 500)
     for call in (gateway.get, gateway.list, gateway.exists):
-        unmapped = await failure_of(call([server.address], "//queue_agent/unmapped"))
+        wrapped = await failure_of(call([server.address], "//queue_agent/unmapped"))
+        assert (wrapped.message, wrapped.code) == ("Error resolving path //queue_agent/unmapped", 500)
+        [unmapped] = wrapped.inner_errors
         assert (unmapped.message, unmapped.code) == ("Object is not mapped", 3105)
         assert unmapped.attributes == {"object": "o"}
 
@@ -85,7 +91,7 @@ async def test_attributes_are_read_like_nodes(server: OrchidServer, gateway: Orc
     assert await gateway.exists(addresses, "//numbers/@depth")
     assert not await gateway.exists(addresses, "//numbers/@x")
     assert (await failure_of(gateway.get(addresses, "//numbers/@x"))).code == 500
-    assert (await failure_of(gateway.list(addresses, "//numbers/@depth"))).message.endswith("it has no keys")
+    assert (await failure_of(gateway.list(addresses, "//numbers/@depth"))).inner_errors[0].message.endswith("no keys")
 
 
 async def test_a_path_of_something_else_is_refused_by_the_agent(server: OrchidServer, gateway: OrchidGateway) -> None:

@@ -42,9 +42,12 @@ class World:
         return await self.gateway.get([self.agent.rpc_address], f"{join_path(keys)}/@{name}")
 
     async def refused(self, *keys: str) -> tuple[int, str]:
-        with pytest.raises(YtError) as error:
+        """Code and message of the error below that of resolving the path."""
+        with pytest.raises(YtError, match="Error resolving path") as error:
             await self.get(*keys)
-        return error.value.code, error.value.message
+        assert error.value.code == 500
+        [cause] = error.value.inner_errors
+        return cause.code, cause.message
 
     async def queue(self) -> Any:
         return await self.agent.find_queue("hume", QUEUE)

@@ -105,16 +105,25 @@ class OrchidServer:
             verb = Verb(request.header.method)
         except ValueError:
             raise YtError(f"Method {request.header.method} is not supported", ErrorCode.NO_SUCH_METHOD) from None
-        node_path, attribute = orchid.split_attribute(header.target_path.decode("utf-8", "surrogateescape"))
+        target = header.target_path.decode("utf-8", "surrogateescape")
+        node_path, attribute = orchid.split_attribute(target)
         path = orchid.split_path(node_path)
+        try:
+            return await self._answer(verb, path, attribute, request.body)
+        except YtError as error:
+            # Masters wrap whatever fails on the way down a path (`ResolveYPath`); clients look for 500.
+            raise YtError(f"Error resolving path {target}", ErrorCode.RESOLVE, inner_errors=[error]) from error
+
+    async def _answer(self, verb: Verb, path: Sequence[str], attribute: Sequence[str] | None, body: bytes) -> bytes:
+        """The serialized answer to a question about a path."""
         match verb:
             case Verb.GET:
-                get = rpc.parse(TReqGet, request.body)
+                get = rpc.parse(TReqGet, body)
                 value = to_yson(await self._get(path, attribute))
                 value = _cut(value, get.limit) if get.HasField("limit") else value
                 return TRspGet(value=yson.dumps(value)).SerializeToString()
             case Verb.LIST:
-                listing = rpc.parse(TReqList, request.body)
+                listing = rpc.parse(TReqList, body)
                 # As bytes: a key need not be UTF-8.
                 names = await self._list(path, attribute)
                 keys: Yson = [key.encode("utf-8", "surrogateescape") for key in names]
@@ -137,7 +146,8 @@ class OrchidServer:
         try:
             await self._get(path, attribute)
         except YtError as error:
-            if error.code == ErrorCode.RESOLVE:
+            # An agent that was asked for it wraps all errors, those that tell nothing of the path as well.
+            if all(one.code == ErrorCode.RESOLVE for one in error.walk()):
                 return False
             raise
         return True

@@ -183,7 +183,7 @@ class OrchidTree:
             if isinstance(node, _Leaf):
                 return node, path[depth:]
             if key not in node:
-                raise no_such_child(join_path(path[:depth]), key)
+                raise no_such_child(path[:depth], key)
             node = node[key]
         return node, ()
 

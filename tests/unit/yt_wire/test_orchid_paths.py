@@ -39,21 +39,21 @@ def test_resolving_walks_maps_and_lists() -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (["x"], 'Node //root has no child with key "x"'),
-        (["queues", "a/b"], r'Node //root/queues has no child with key "a\/b"'),
+        (["x"], 'Node /root has no child with key "x"'),
+        (["queues", "a/b"], r'Node /root/queues has no child with key "a\/b"'),
         (
             ["queues", "primary://tmp/q", "partitions", "2"],
-            r"Node //root/queues/primary:\/\/tmp\/q/partitions has no child with index 2",
+            r"Node /root/queues/primary:\/\/tmp\/q/partitions has no child with index 2",
         ),
         (
             ["queues", "primary://tmp/q", "partitions", "-3"],
-            r"Node //root/queues/primary:\/\/tmp\/q/partitions has no child with index -3",
+            r"Node /root/queues/primary:\/\/tmp\/q/partitions has no child with index -3",
         ),
         (
             ["queues", "primary://tmp/q", "partitions", "x"],
-            r'Node //root/queues/primary:\/\/tmp\/q/partitions is a list, "x" is no index',
+            r'Node /root/queues/primary:\/\/tmp\/q/partitions is a list, "x" is no index',
         ),
-        (["none", "x"], "Node //root/none cannot have children"),
+        (["none", "x"], "Node /root/none cannot have children"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_a_resolve_error(path: list[str], message: str) -> None:
