@@ -76,9 +76,12 @@ def command(
     Columns of queues: rows and size are what is there, trimmed rows do not count; "held" are rows that could be
     trimmed if nothing held them back, or - where trimming is off. "?": not known.
 
-    States of consumers: "up to date": no unread rows; "reading": it has unread rows, none of them old; "not started":
-    it has never read; "stopped": it has read nothing for an hour, and rows have waited as long; "rows lost": some were
-    trimmed before it read them; "ahead": its offset is past the end of the queue; "unknown": the queue cannot be read.
+    Verdicts on consumers, worst first: "unreadable": the queue or the consumer cannot be read; "ahead": its offset
+    is past the end of the queue; "losing": rows were trimmed before it read them, in the last 10 minutes;
+    "stopped": it has unread rows, and has been silent for twice as long as is usual for it; "stalled": it commits
+    the same row again and again; "lagging": it falls behind; "lost": it lost rows in the last 24 hours; "waiting":
+    it has unread rows, and its pace is not known yet; "not started": it has never read; "catching up": it reads
+    faster than producers write; "idle": nothing was written for an hour; "ok". See docs/verdicts.md.
     """
     with exit_codes():
         addresses = agent_addresses(agent, config)

@@ -130,7 +130,7 @@ def inner_header(method: str, path: bytes, *, mutating: bool = False, **fields: 
         (inner_header("Set", b"//a", mutating=True), "Orchid nodes are read-only"),
         (inner_header("Frobnicate", b"//a"), "Method Frobnicate is not supported"),
         (TRequestHeader(service="", method="Get"), "YPath request has no path"),
-        (inner_header("Get", b"//\xff"), r'Node / has no child with key "\\xff"'),
+        (inner_header("Get", b"//\xff"), r"Error resolving path //\\udcff"),
         (inner_header("Get", b"//numbers", request_codec=4), "Codec 4 is not supported"),
     ],
 )

@@ -107,12 +107,13 @@ class OrchidServer:
             raise YtError(f"Method {request.header.method} is not supported", ErrorCode.NO_SUCH_METHOD) from None
         target = header.target_path.decode("utf-8", "surrogateescape")
         node_path, attribute = orchid.split_attribute(target)
-        path = orchid.split_path(node_path)
+        path, body = orchid.split_path(node_path), request.body
         try:
-            return await self._answer(verb, path, attribute, request.body)
+            return await self._answer(verb, path, attribute, body)
         except YtError as error:
+            shown = target.encode("utf-8", "backslashreplace").decode()
             # Masters wrap whatever fails on the way down a path (`ResolveYPath`); clients look for 500.
-            raise YtError(f"Error resolving path {target}", ErrorCode.RESOLVE, inner_errors=[error]) from error
+            raise YtError(f"Error resolving path {shown}", ErrorCode.RESOLVE, inner_errors=[error]) from error
 
     async def _answer(self, verb: Verb, path: Sequence[str], attribute: Sequence[str] | None, body: bytes) -> bytes:
         """The serialized answer to a question about a path."""
