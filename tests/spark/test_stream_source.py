@@ -155,7 +155,7 @@ def test_a_queue_with_fewer_partitions_stops_a_stream(stream: Stream) -> None:
     stream.home.client.reshard_table(stream.queue, tablet_count=1, sync=True)
     stream.home.client.mount_table(stream.queue, sync=True)
 
-    with pytest.raises(QueueChanged, match=r"partitions \[1\] are no more"):
+    with pytest.raises(QueueChanged, match=r"partitions \[1\] no longer exist"):
         stream.run(stream.reader())
 
 
