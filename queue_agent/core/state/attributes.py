@@ -49,6 +49,20 @@ _REPLICA_ATTRIBUTES = ("cluster_name", "replica_path", "state", "mode")
 T = TypeVar("T")
 
 
+class MalformedAttributeError(ValueError):
+    """An attribute has a value that it cannot have.
+
+    Args:
+        name: of the attribute.
+        cause: what is wrong with the value.
+    """
+
+    def __init__(self, name: str, cause: str) -> None:
+        super().__init__(f'Error parsing attribute "{name}": {cause}')
+        self.name = name
+        self.cause = cause
+
+
 def with_default_stage(attributes: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
     """Attributes of an object; a chaos replicated table of masters that know no stage for it gets this one."""
     if attributes.get("type") != CHAOS or attributes.get("queue_agent_stage") is not None:
@@ -80,7 +94,7 @@ def build_queue_row(
     row_revision = _next_row_revision(previous)
     try:
         auto_trim_config = _find_map(attributes, "auto_trim_config") or {"enable": False}
-        AutoTrimConfig.parse(auto_trim_config)
+        _check_trim_config(auto_trim_config)
         return QueueRow(
             queue=ref,
             row_revision=row_revision,
@@ -103,7 +117,7 @@ def build_queue_row(
             revision=_find_lenient(attributes, "attribute_revision", int),
             object_type=_find_lenient(attributes, "type", str),
             queue_agent_stage=_find_lenient(attributes, "queue_agent_stage", str),
-            synchronization_error=origin.error(str(error)).to_map(),
+            synchronization_error=_parsing_error(error, origin).to_map(),
         )
 
 
@@ -132,7 +146,7 @@ def build_consumer_row(
             revision=_find_lenient(attributes, "attribute_revision", int),
             object_type=_find_lenient(attributes, "type", str),
             queue_agent_stage=_find_lenient(attributes, "queue_agent_stage", str),
-            synchronization_error=origin.error(str(error)).to_map(),
+            synchronization_error=_parsing_error(error, origin).to_map(),
         )
 
 
@@ -146,7 +160,7 @@ def read_revision(attributes: Mapping[str, Any], origin: Origin) -> int | ErrorI
     try:
         return _get(attributes, "attribute_revision", int)
     except ValueError as error:
-        return origin.error(str(error))
+        return _parsing_error(error, origin)
 
 
 def build_mapping_row(ref: CrossClusterRef, attributes: Mapping[str, Any], origin: Origin) -> MappingRow | None:
@@ -161,7 +175,7 @@ def build_mapping_row(ref: CrossClusterRef, attributes: Mapping[str, Any], origi
     try:
         meta = _chaos_meta(attributes) if object_type == CHAOS else {"replicas": _replicas(attributes)}
     except ValueError as error:
-        return replace(row, synchronization_error=origin.error(str(error)).to_map())
+        return replace(row, synchronization_error=_parsing_error(error, origin).to_map())
     key = "chaos_replicated_table_meta" if object_type == CHAOS else "replicated_table_meta"
     return replace(row, meta={key: meta}, synchronization_error=OK_ERROR)
 
@@ -178,7 +192,7 @@ def _replicas(attributes: Mapping[str, Any], *more: str) -> Mapping[str, Any]:
     result: dict[str, Any] = {}
     for replica_id, replica in (_find_map(attributes, "replicas") or {}).items():
         if not isinstance(replica, Mapping):
-            raise ValueError(f'Replica "{replica_id}" is of an unexpected type: {replica!r}')
+            raise MalformedAttributeError("replicas", f'Replica "{replica_id}" is of an unexpected type: {replica!r}')
         result[replica_id] = {name: _get(replica, name, str) for name in (*_REPLICA_ATTRIBUTES, *more)}
     return result
 
@@ -197,6 +211,20 @@ def unfetched_consumer_row(
     """The next row of a consumer of whose attributes nothing is known; without a revision it is tried again at once."""
     row_revision = _next_row_revision(previous)
     return ConsumerRow(ref, row_revision=row_revision, revision=revision, synchronization_error=error.to_map())
+
+
+def _parsing_error(error: ValueError, origin: Origin) -> ErrorInfo:
+    """The error of attributes that cannot be read, in the words of the C++ agent: the cause is an inner error."""
+    if isinstance(error, MalformedAttributeError):
+        return origin.error(f'Error parsing attribute "{error.name}"', inner_errors=[origin.error(error.cause)])
+    return origin.error(str(error))
+
+
+def _check_trim_config(value: Mapping[str, Any]) -> None:
+    try:
+        AutoTrimConfig.parse(value)
+    except ValueError as error:
+        raise MalformedAttributeError("auto_trim_config", str(error)) from error
 
 
 def _next_row_revision(previous: QueueRow | ConsumerRow | None) -> int:
@@ -218,9 +246,12 @@ def _find(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T | No
         return None
     # To Python a boolean is an int.
     if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
-        raise ValueError(f'Attribute "{name}" is of an unexpected type: {value!r}')
+        raise MalformedAttributeError(name, f"Unexpected type of value: {value!r}")
     if expected is int:
-        read_integer(value, name, most=MAX_UNSIGNED)  # the columns of all numbers are unsigned
+        try:
+            read_integer(value, name, most=MAX_UNSIGNED)  # the columns of all numbers are unsigned
+        except ValueError as error:
+            raise MalformedAttributeError(name, str(error)) from error
     # A string with attributes can not be told from others by its hash.
     return str(value) if expected is str else value  # type: ignore[return-value] # it is what was expected
 
@@ -228,7 +259,7 @@ def _find(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T | No
 def _find_map(attributes: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     value = attributes.get(name)
     if value is not None and not isinstance(value, Mapping):
-        raise ValueError(f'Attribute "{name}" is of an unexpected type: {value!r}')
+        raise MalformedAttributeError(name, f"Unexpected type of value: {value!r}")
     return value
 
 

@@ -260,7 +260,9 @@ async def test_replicas_that_make_no_sense_are_told_where_the_queue_is_looked_at
     await world.passes()
     error = ErrorInfo.from_map(world.status()["error"])
     assert error.message.endswith("meta cannot be null")
-    assert error.inner_errors[0].message.startswith('Replica "1" is of an unexpected type')
+    (parsing,) = error.inner_errors
+    assert parsing.message == 'Error parsing attribute "replicas"'
+    assert parsing.inner_errors[0].message.startswith('Replica "1" is of an unexpected type')
 
 
 async def test_a_vital_replicated_consumer_is_followed_for_the_queue_it_holds_back(world: ReplicatedWorld) -> None:

@@ -176,7 +176,7 @@ async def test_the_last_vital_registration_that_goes_takes_the_trim_along(world:
         ({"queue_agent_banned": True}, "queue_agent_banned"),
         ({"static_export_config": {"daily": {"export_period": 1000}}}, "static_export_config"),
         ({"queue_agent_stage": "other"}, "queue_agent_stage"),
-        ({"auto_trim_config": 5}, "of an unexpected type"),
+        ({"auto_trim_config": 5}, "Unexpected type of value: 5"),
     ],
 )
 async def test_a_queue_whose_attributes_change_is_not_trimmed(

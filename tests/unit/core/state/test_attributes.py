@@ -113,7 +113,8 @@ def test_all_that_is_said_of_a_consumer_is_in_its_row() -> None:
 
 
 def test_what_can_be_read_stays_beside_what_makes_no_sense() -> None:
-    error = ORIGIN.error('Attribute "queue_agent_banned" is of an unexpected type: 1').to_map()
+    cause = ORIGIN.error("Unexpected type of value: 1")
+    error = ORIGIN.error('Error parsing attribute "queue_agent_banned"', inner_errors=[cause]).to_map()
     assert build_queue_row(QUEUE, {**QUEUE_ATTRIBUTES, "queue_agent_banned": 1}, None, ORIGIN) == QueueRow(
         QUEUE,
         row_revision=1,
@@ -157,6 +158,7 @@ def test_tablets_that_make_no_sense_have_no_ids() -> None:
         {"auto_trim_config": {"enable": True, "retained_lifetime_duration": 1500}},
         {"static_export_config": "daily"},
         {"attribute_revision": "x"},
+        {"attribute_revision": -1},
     ],
 )
 def test_attributes_that_make_no_sense_leave_an_error_in_the_row(broken: dict[str, Any]) -> None:
@@ -167,6 +169,10 @@ def test_attributes_that_make_no_sense_leave_an_error_in_the_row(broken: dict[st
     error = find_queue_row_error(row, ORIGIN)
     assert error is not None
     assert error.message == "Queue synchronization error"
+    (name,) = broken
+    (parsing,) = error.inner_errors
+    assert parsing.message == f'Error parsing attribute "{name}"'
+    assert len(parsing.inner_errors) == 1
 
 
 def test_a_row_that_could_not_be_fetched_loses_everything_but_the_error() -> None:
