@@ -13,6 +13,7 @@ from yt_local.base.mutations import Mutations
 from yt_local.base.request_log import RequestLog
 from yt_local.base.turns import Turns
 from yt_local.bootstrap import create_first_nodes
+from yt_local.cypress.agent_attributes import AGENT_ATTRIBUTES, find_agent_attribute
 from yt_local.cypress.documents import get_inside
 from yt_local.cypress.expiration import Expiration
 from yt_local.cypress.master_transactions import MasterTransactions
@@ -206,7 +207,7 @@ class Cluster:
         target = view.resolver.resolve(path)
         if target.attribute and not target.missing:
             name, *keys = target.attribute
-            agent_attribute = view.attributes.agent_attribute(target.node, name)
+            agent_attribute = find_agent_attribute(target.node, name)
             if agent_attribute:
                 session.access.check(target.node, "read")
                 value = await self._agent_status.get(target.node, agent_attribute)
@@ -214,7 +215,7 @@ class Cluster:
         if leads_elsewhere(target):
             session.access.check(target.node, "read")
             return await self._orchids.get(target)
-        return view.cypress.get(session.access, path, names, max_size)
+        return await self._completed(view.cypress.get(session.access, path, names, max_size), names)
 
     async def list(
         self, session: Session, view: TableView, path: str, names: Sequence[str] | None, max_size: int | None = None
@@ -224,7 +225,13 @@ class Cluster:
         if leads_elsewhere(target):
             session.access.check(target.node, "read")
             return await self._orchids.list(target)
-        return view.cypress.list(session.access, path, names, max_size)
+        return await self._completed(view.cypress.list(session.access, path, names, max_size), names)
+
+    async def _completed(self, answer: Any, names: Sequence[str] | None) -> Any:
+        """An answer with the named attributes, once agents have been asked for those that are theirs."""
+        if names and not AGENT_ATTRIBUTES.keys().isdisjoint(names):
+            return await self._agent_status.completed(answer)
+        return answer
 
     async def exists(self, session: Session, view: TableView, path: str) -> bool:
         """As `Cypress.exists`, asking the server behind an orchid node for what is below it."""

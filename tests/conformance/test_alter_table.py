@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -69,6 +69,32 @@ def test_rows_of_a_queue_stay_with_their_times(client: YtClient, home: str) -> N
     alter(client, path, *QUEUE_SCHEMA, MORE)
     [after] = rows_of(client, f"* from [{path}]")
     assert after == {**before, "more": None}
+
+
+def test_system_columns_that_a_queue_gets_late_are_null_in_old_rows(client: YtClient, home: str) -> None:
+    data, timestamp, weight = QUEUE_SCHEMA
+    client.create("table", f"{home}/q", attributes={"dynamic": True, "schema": [data], "tablet_count": 2})
+    client.mount_table(f"{home}/q", sync=True)
+    client.insert_rows(f"{home}/q", [{"$tablet_index": 0, "data": "a"}, {"$tablet_index": 0, "data": "b"}])
+    alter(client, f"{home}/q", data, timestamp)
+    client.insert_rows(f"{home}/q", [{"$tablet_index": 0, "data": "c"}])
+    alter(client, f"{home}/q", data, timestamp, weight)
+    client.insert_rows(f"{home}/q", [{"$tablet_index": index, "data": "d"} for index in (0, 1)])
+    client.unmount_table(f"{home}/q", sync=True)
+    client.reshard_table(f"{home}/q", tablet_count=1, sync=True)
+    client.mount_table(f"{home}/q", sync=True)
+
+    def seen(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
+        names = ("$timestamp", "$cumulative_data_weight")
+        return [(row["data"], *(row[name] != None for name in names)) for row in rows]  # noqa: E711 - an entity
+
+    expected = [("a", False, False), ("b", False, False), ("c", True, False), ("d", True, True), ("d", True, True)]
+    assert seen(rows_of(client, f"* from [{home}/q]")) == expected
+    assert seen(client.read_table(f"{home}/q")) == expected
+    pulled = [client.pull_queue(f"{home}/q", offset=offset, partition_index=0) for offset in range(5)]
+    assert [seen(rows)[0] for rows in pulled] == expected
+    weights = [row["$cumulative_data_weight"] for row in rows_of(client, f"* from [{home}/q]")][3:]
+    assert weights == sorted(weights)
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_a_consumer_reads_from_another_cluster(client: YtClient, other: YtClient
     (row,) = rows_of(other, f"* from [{consumer}]")
     assert (row["queue_cluster"], row["queue_path"]) == (here, queue)
     assert row["meta"]["cumulative_data_weight"] == 80
-    with refused(901):
+    with refused(500, "Failed to get table mount info to perform registration manager resolutions", queue):
         pull(other, consumer, queue)
     other.unregister_queue_consumer(far_queue, consumer)
 
@@ -206,7 +206,26 @@ def test_an_unknown_cluster_is_named(client: YtClient, consumer: str, queue: str
     client.register_queue_consumer(f"<cluster=atlantis>{queue}", consumer, vital=False)
     with refused(1, "atlantis"):
         pull(client, consumer, f"<cluster=atlantis>{queue}")
+    for client_side in (False, True):
+        with refused(1, f'Queue cluster "atlantis" was not found for path {queue}'):
+            advance(client, consumer, f"<cluster=atlantis>{queue}", 1, client_side=client_side)
+    assert rows_of(client, f"* from [{consumer}]") == []
     client.unregister_queue_consumer(f"<cluster=atlantis>{queue}", consumer)
+
+
+def test_paths_are_resolved_before_registrations_are_looked_for(client: YtClient, consumer: str, home: str) -> None:
+    words = f'registration manager resolutions for object "{client.get("//sys/@cluster_name")}:{home}/nope"'
+    with refused(500, "Failed to get table mount info to perform", words):
+        pull(client, consumer, f"{home}/nope")
+    with refused(500, "Failed to get table mount info to perform", words):
+        advance(client, consumer, f"{home}/nope", 1)
+    assert rows_of(client, f"* from [{consumer}]") == []
+
+
+def test_a_negative_offset_is_named(client: YtClient, consumer: str, queue: str) -> None:
+    for client_side in (False, True):
+        with refused(1, "Queue consumer offset -1 cannot be negative"):
+            advance(client, consumer, queue, -1, client_side=client_side)
 
 
 def test_what_is_no_queue_is_not_pulled_from(client: YtClient, consumer: str, home: str) -> None:

@@ -119,6 +119,16 @@ def test_links_are_replaced_by_what_they_stand_for(client: YtClient, queue: str,
     assert listed(client, queue) == []
 
 
+def test_the_domain_of_a_cluster_is_cut_off(client: YtClient, queue: str, consumer: str) -> None:
+    cluster = client.get("//sys/@cluster_name")
+    client.register_queue_consumer(f'<cluster="{cluster}.yt.yandex.net">{queue}', consumer, vital=False)
+    (found,) = listed(client, f'<cluster="{cluster}.yt.yandex.net">{queue}')
+    assert found["queue"] == f"{cluster}:{queue}"
+    assert listed(client, queue) == [found]
+    client.unregister_queue_consumer(f'<cluster="{cluster}.yt.yandex.net">{queue}', consumer)
+    assert listed(client, queue) == []
+
+
 def test_other_attributes_and_ranges_of_paths_do_not_matter(client: YtClient, queue: str, consumer: str) -> None:
     client.register_queue_consumer(f"<append=%true>{queue}[#1:#5]", f"<x=1>{consumer}", vital=True)
     assert len(listed(client, queue, consumer)) == 1

@@ -23,8 +23,9 @@ from yt_wire.proto import api_pb2 as api
 _ADVANCE: Final = Manual(
     "Moves a consumer's offset.",
     errors={
-        1: "a negative partition or offset; a consumer table of another form; a consumer of another cluster",
-        500: "no such node",
+        1: "a negative partition or offset; a consumer table of another form; a consumer of another cluster; an "
+        "unknown cluster",
+        500: "no such node; the queue too must be there, unless `client_side`",
         901: NOT_REGISTERED,
         1700: "somebody else has moved it since the transaction started; at the commit",
         1702: "the consumer's table is not mounted",

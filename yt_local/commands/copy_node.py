@@ -82,7 +82,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _Copy,
         _copy,
         Manual(
-            "A copy of a node and all below it; static tables and files share their chunks.",
+            "A copy of a node and all below it; static tables and files share their chunks. A copy of a consumer or "
+            "producer is a table without the mark.",
             "`{node_id=id}` of the copy.",
             _COPY_ERRORS,
             ignored=_COPYING,
@@ -94,7 +95,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _Copy,
         _move,
         Manual(
-            "A node and all below it to another place; nodes get new ids there, tablets keep theirs.",
+            "A node and all below it to another place; nodes get new ids there, tablets keep theirs. Consumers and "
+            "producers lose their marks.",
             "`{node_id=id}`.",
             _COPY_ERRORS,
             ignored=_COPYING,

@@ -49,7 +49,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
             "and opaque ones too unless they are the root of the answer.",
             {500: LEADS_NOWHERE},
             ignored=_READING,
-            parameters={"attributes": "names of attributes that the values carry; a list, or a map with `keys`"},
+            parameters={
+                "attributes": "names of attributes that the values carry; a list, or a map with `keys`. Agents are "
+                "asked for those of theirs that are named"
+            },
         ),
         transactions="taken",
     ),
@@ -63,7 +66,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
             "`<incomplete=%true>` beyond `max_size`.",
             {500: f"{LEADS_NOWHERE}, or to what has no children"},
             ignored=_READING,
-            parameters={"attributes": "names of attributes that the names carry; a list, or a map with `keys`"},
+            parameters={
+                "attributes": "names of attributes that the names carry; a list, or a map with `keys`. Agents are "
+                "asked for those of theirs that are named"
+            },
         ),
         transactions="taken",
     ),

@@ -61,8 +61,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 1: "a path does not lead to a table",
                 901: "no permission `register_queue_consumer` with this vitality",
             },
-            differs="Counts at once; a real cluster's proxies may take seconds. Cluster names are not shortened.",
-            parameters={"partitions": "kept and listed; neither pulls nor advances look at it"},
+            differs="Counts at once; a real cluster's proxies may take seconds.",
+            parameters={
+                "partitions": "kept and listed; neither pulls nor advances look at it",
+            },
         ),
         transactions="ignored",
     ),
@@ -71,7 +73,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _Registration,
         _unregister,
         Manual(
-            "Takes a registration back; there need not be one.",
+            "Takes a registration back; there need not be one. The user needs `remove` on the queue or consumer, as "
+            "in the sources of YTsaurus; its documentation says `write`.",
             errors={901: "neither queue nor consumer may be removed by the user"},
         ),
         transactions="ignored",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from yt_local.base.clock import format_instant
 from yt_local.cypress.account_attributes import account_attributes
+from yt_local.cypress.agent_attributes import AGENT_ATTRIBUTES, Unanswered, find_agent_attribute
 from yt_local.cypress.kinds import Kinds
 from yt_local.cypress.lifetimes import checked_lifetime, effective_expiration, touch_time
 from yt_local.cypress.resolver import Resolver
@@ -46,10 +47,8 @@ OPAQUE: Final = frozenset(
         "locks",
         "tablets",
         "user_attributes",
-        "queue_status",
-        "queue_partitions",
-        "queue_consumer_status",
-        "queue_consumer_partitions",
+        "queue_agent_object_revisions",
+        *AGENT_ATTRIBUTES,
         "replicas",
         "hashed_password",
         "password_salt",
@@ -57,25 +56,6 @@ OPAQUE: Final = frozenset(
     }
 )
 """Not computed unless named: `get //q/@` shows them as entities."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentAttribute:
-    """An attribute that a queue agent answers for."""
-
-    kind: str
-    """`queue` or `consumer`."""
-
-    suffix: str
-    """`status` or `partitions`."""
-
-
-AGENT_ATTRIBUTES: Final[Mapping[str, AgentAttribute]] = {
-    "queue_status": AgentAttribute("queue", "status"),
-    "queue_partitions": AgentAttribute("queue", "partitions"),
-    "queue_consumer_status": AgentAttribute("consumer", "status"),
-    "queue_consumer_partitions": AgentAttribute("consumer", "partitions"),
-}
 
 
 def _lock_mode(state: TreeState, node: Node) -> str:
@@ -164,7 +144,7 @@ class Attributes:
         names = [name for name, (present, _) in self._computed(node).items() if present(node)]
         if node.type in OBJECT_TYPES or node.type == TABLE_REPLICA:
             return names + self._user_names(node)
-        names += [name for name in AGENT_ATTRIBUTES if self.agent_attribute(node, name)]
+        names += [name for name in AGENT_ATTRIBUTES if find_agent_attribute(node, name)]
         names += [
             name
             for name, settable in SETTABLE.items()
@@ -176,7 +156,7 @@ class Attributes:
         """Whether the node has the attribute, and its value (an entity for what an agent answers)."""
         if self._is_computed(node, name):
             return True, self._computed(node)[name][1](node)
-        if self.agent_attribute(node, name):
+        if find_agent_attribute(node, name):
             return True, None
         if name in node.attributes:
             return True, node.attributes[name]
@@ -192,20 +172,20 @@ class Attributes:
             raise self._missing(name, path)
         return value
 
-    def agent_attribute(self, node: Node, name: str) -> AgentAttribute | None:
-        """What to ask a queue agent for, if the attribute is one of those and the node has it."""
-        attribute = AGENT_ATTRIBUTES.get(name)
-        if attribute is None:
-            return None
-        return attribute if (is_queue if attribute.kind == "queue" else is_consumer)(node) else None
-
     def select(self, node: Node, names: Sequence[str] | None) -> dict[str, Any]:
-        """The named attributes as far as the node has them; all, opaque ones as entities, if no names are given."""
+        """The named attributes as far as the node has them; all, opaque ones as entities, if no names are given.
+
+        For what an agent answers there is an `Unanswered`.
+        """
         if names is None:
             opaque = OPAQUE_OF_CHUNK_LISTS if node.type == CHUNK_LIST_TYPE else OPAQUE
             return {name: None if name in opaque else self.find(node, name)[1] for name in self.names(node)}
-        found = ((name, self.find(node, name)) for name in names)
+        found = ((name, self._find_named(node, name)) for name in names)
         return {name: value for name, (present, value) in found if present}
+
+    def _find_named(self, node: Node, name: str) -> tuple[bool, Any]:
+        attribute = find_agent_attribute(node, name)
+        return (True, Unanswered(node, attribute)) if attribute else self.find(node, name)
 
     def with_value(self, node: Node, name: str, value: Any) -> Node:
         """The node with the attribute set.
@@ -244,6 +224,8 @@ class Attributes:
         _refuse_fixed(node)
         self.check_removable(node, name)
         if name not in node.attributes:
+            if self.find(node, name)[0]:
+                return node  # it has its default already
             raise self._missing(name, path)
         return replace(node, attributes={key: value for key, value in node.attributes.items() if key != name})
 

@@ -47,6 +47,11 @@ def is_consumer(node: Node) -> bool:
     return is_sorted_dynamic(node) and node.attributes.get("treat_as_queue_consumer") is True
 
 
+def is_producer(node: Node) -> bool:
+    """A dynamic sorted table somebody marked as one."""
+    return is_sorted_dynamic(node) and node.attributes.get("treat_as_queue_producer") is True
+
+
 def is_sorted_dynamic(node: Node) -> bool:
     return node.table is not None and node.table.dynamic and node.table.schema.is_sorted
 
@@ -148,7 +153,10 @@ SETTABLE: Final[Mapping[str, Settable]] = {
 }
 
 
+_RESET: Final = frozenset({"opaque", "queue_agent_stage"})
+"""Removing one gives it its default back."""
+
 PERMANENT: Final = frozenset(
-    name for name, settable in SETTABLE.items() if settable.default is not None and name != "opaque"
+    name for name, settable in SETTABLE.items() if settable.default is not None and name not in _RESET
 )
 """Always there: they can be changed, not removed."""

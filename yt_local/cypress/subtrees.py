@@ -41,6 +41,9 @@ class CopyOptions:
 PERSONAL: Final = frozenset({"account", "owner", "acl", "inherit_acl", "expiration_time", "expiration_timeout"})
 """Attributes a copy only has if that is asked for."""
 
+_NOT_COPIED: Final = frozenset({"treat_as_queue_consumer", "treat_as_queue_producer"})
+"""Masters' tables do not hand their marks on when they are cloned: what has been moved is no consumer any more."""
+
 
 class Subtrees:
     """Steps of changes; the change around them is the caller's."""
@@ -75,7 +78,11 @@ class Subtrees:
         """
         fresh = new_node(self._state, node.type, parent_id, name)
         attributes = {} if "account" in keep else dict(fresh.attributes)
-        attributes |= {key: item for key, item in node.attributes.items() if key not in PERSONAL or key in keep}
+        attributes |= {
+            key: item
+            for key, item in node.attributes.items()
+            if key in keep or (key not in PERSONAL and key not in _NOT_COPIED)
+        }
         if "owner" not in keep and owner != ROOT:
             attributes["owner"] = owner
         fresh = replace(

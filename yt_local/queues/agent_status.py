@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from yt_local.cypress.attributes import AgentAttribute, Attributes
+from yt_local.cypress.agent_attributes import AgentAttribute, Unanswered
+from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.resolver import Resolver
 from yt_local.queues.orchid_gateway import OrchidGateway
 from yt_local.security.permissions import UNLIMITED
 from yt_local.store.model import Node
+from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.ypath import escape_literal
 
@@ -44,6 +46,23 @@ class AgentStatus:
         key = escape_literal(f"{self._cluster_name}:{self._resolver.path_of(node)}")
         path = f"//queue_agent/{attribute.kind}s/{key}/{attribute.suffix}"
         return await self._gateway.get(self._addresses(stage), path)
+
+    async def completed(self, value: Any) -> Any:
+        """An answer with what an agent says in place of everything `Unanswered`.
+
+        Raises:
+            YtError: one of the values cannot be had; masters fail the whole request, too.
+        """
+        if isinstance(value, Unanswered):
+            return await self.get(value.node, value.attribute)
+        attributes = yson.attributes_of(value)
+        if isinstance(value, dict):
+            value = {key: await self.completed(item) for key, item in value.items()}
+        elif isinstance(value, list):
+            value = [await self.completed(item) for item in value]
+        if not attributes:
+            return value
+        return yson.with_attributes(value, {name: await self.completed(item) for name, item in attributes.items()})
 
     def _addresses(self, stage: str) -> Sequence[str]:
         """From the own cluster's connection; if it has no such stage, from any other's."""

@@ -76,10 +76,10 @@ class Queues:
     ) -> PulledRows:
         """Like `pull` for a registered consumer; without an offset, from where the consumer stands."""
         reference = self._registrations.reference(consumer_path)
-        queue = self._registrations.reference(queue_path)
         cluster = self._cluster_of(reference, "Consumer")
         consumer_tables = cluster.tables
         consumer = open_consumer(consumer_tables, reference, self._access_at(cluster, access).to("read"))
+        queue = self._registrations.existing_table(queue_path)
         self._registrations.check(queue, reference, queue_path, consumer_path)
         queue_tables = self._cluster_of(queue, "Queue").tables
         if offset is None:
@@ -112,56 +112,32 @@ class Queues:
         Raises:
             YtError: 3100 if the stored offset is another one, 901 without a registration.
         """
-        if partition_index < 0 or new_offset < 0:
-            raise YtError(f"Partition index and offset must not be negative, got {partition_index} and {new_offset}")
+        if new_offset < 0:
+            raise YtError(f"Queue consumer offset {new_offset} cannot be negative")
+        if partition_index < 0:
+            raise YtError(f"Partition index must not be negative, got {partition_index}")
         reference = self._registrations.reference(consumer_path)
-        queue = self._registrations.reference(queue_path)
         cluster = self._cluster_of(reference, "Consumer")
         if transaction is not None and cluster.name != self._cluster_name:
             raise YtError(f"Consumer {reference} is not of the cluster {self._cluster_name}, where the transaction is")
         here = self._access_at(cluster, access)
         consumer = open_consumer(cluster.tables, reference, here.to("write" if client_side else "read"))
-        if not client_side:
+        if client_side:
+            queue = self._registrations.reference(queue_path)
+        else:
+            queue = self._registrations.existing_table(queue_path)
             self._registrations.check(queue, reference, queue_path, consumer_path)
+        queue_tables = self._cluster_of(queue, "Queue").tables
         if old_offset is not None:
             read_timestamp = transaction.read_timestamp if transaction else None
             found, timestamp = consumer.stored_offset(cluster.tables, queue, partition_index, read_timestamp)
             if found != old_offset:
-                raise YtError(
-                    f"Offset conflict at partition {partition_index} of consumer {reference.path}: expected offset"
-                    f" {old_offset}, found offset {found}",
-                    ErrorCode.QUEUE_CONSUMER_OFFSET_CONFLICT,
-                    {
-                        "partition": partition_index,
-                        "consumer": reference.path,
-                        "expected_offset": old_offset,
-                        "current_offset": found,
-                        "current_offset_timestamp": timestamp,
-                    },
-                )
+                raise _conflict(reference, partition_index, old_offset, found, timestamp)
         row = consumer.row(queue, partition_index, new_offset)
         if not client_side and consumer.has_meta:
-            row[b"meta"] = self._offset_meta(queue, partition_index, new_offset)
+            row[b"meta"] = _offset_meta(queue_tables, queue.path, partition_index, new_offset)
         table = cluster.tables.open_sorted(reference.path, here.to("write"))
         cluster.writer.write([Insertion(table, [row])], transaction)
-
-    def _offset_meta(self, queue: Reference, partition_index: int, offset: int) -> dict[str, Any] | None:
-        """Weight before the offset and time of the row at it, as far as the rows can be read."""
-        meta: dict[str, Any] = {}
-        try:
-            tables = self._cluster_of(queue, "Queue").tables
-            table = tables.open_ordered(queue.path, UNCHECKED)
-            names = [column.name for column in table.schema.query_columns()]
-            rows = tables.read_ordered(table, partition_index, max(offset - 1, 0), offset + 1)
-            by_index = {row[1]: dict(zip(names, row, strict=True)) for row in rows}
-        except YtError:
-            # Offsets may be stored for queues that cannot be read, or not yet.
-            return None
-        if CUMULATIVE_DATA_WEIGHT in names and offset - 1 in by_index:
-            meta["cumulative_data_weight"] = by_index[offset - 1][CUMULATIVE_DATA_WEIGHT]
-        if TIMESTAMP in names and offset in by_index:
-            meta["offset_timestamp"] = yson.Uint64(by_index[offset][TIMESTAMP])
-        return meta or None
 
     def _access_at(self, cluster: KnownCluster, access: Access) -> Access:
         """What the same user may do on a cluster."""
@@ -187,3 +163,37 @@ def pull_rows(tables: DynamicTables, path: str, partition_index: int, offset: in
     start_offset = rows[0][1] if rows else tables.first_available(table, partition_index, offset)
     assert isinstance(start_offset, int), "it is the column of row indexes"
     return PulledRows(table.schema.query_columns(), rows, start_offset)
+
+
+def _conflict(consumer: Reference, partition_index: int, expected: int, found: int, timestamp: int) -> YtError:
+    """The error of an advance that believed another offset to be stored."""
+    return YtError(
+        f"Offset conflict at partition {partition_index} of consumer {consumer.path}: expected offset"
+        f" {expected}, found offset {found}",
+        ErrorCode.QUEUE_CONSUMER_OFFSET_CONFLICT,
+        {
+            "partition": partition_index,
+            "consumer": consumer.path,
+            "expected_offset": expected,
+            "current_offset": found,
+            "current_offset_timestamp": timestamp,
+        },
+    )
+
+
+def _offset_meta(tables: DynamicTables, path: str, partition_index: int, offset: int) -> dict[str, Any] | None:
+    """Weight before the offset and time of the row at it, as far as the rows can be read."""
+    meta: dict[str, Any] = {}
+    try:
+        table = tables.open_ordered(path, UNCHECKED)
+        names = [column.name for column in table.schema.query_columns()]
+        rows = tables.read_ordered(table, partition_index, max(offset - 1, 0), offset + 1)
+        by_index = {row[1]: dict(zip(names, row, strict=True)) for row in rows}
+    except YtError:
+        # Offsets may be stored for queues that cannot be read, or not yet.
+        return None
+    if CUMULATIVE_DATA_WEIGHT in names and offset - 1 in by_index:
+        meta["cumulative_data_weight"] = by_index[offset - 1][CUMULATIVE_DATA_WEIGHT]
+    if TIMESTAMP in names and offset in by_index:
+        meta["offset_timestamp"] = yson.Uint64(by_index[offset][TIMESTAMP])
+    return meta or None

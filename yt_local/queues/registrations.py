@@ -20,6 +20,9 @@ TABLE_PATH: Final = "//sys/queue_agents/consumer_registrations"
 CONSUMER_NAME: Final = "queue_consumer_name"
 """Attribute of a path that says which of the consumers of a table is meant."""
 
+_CLUSTER_SUFFIX: Final = ".yt.yandex.net"
+"""Cut from names of clusters: queue-api.md, section 2."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -131,34 +134,33 @@ class Registrations:
 
     def reference(self, path: RichPath) -> Reference:
         """The table a path means; a path that leads nowhere is taken as it is."""
-        cluster_name = path.cluster or self._cluster_name
+        reference, node = self._resolve(path)
+        if isinstance(node, YtError) and node.code != ErrorCode.RESOLVE:
+            raise node
+        return reference
+
+    def existing_table(self, path: RichPath) -> Reference:
+        """The table a path means; YtError if there is none."""
+        reference, node = self._resolve(path)
+        if isinstance(node, Node) and node.table is not None:
+            return reference
+        raise YtError(
+            f'Failed to get table mount info to perform registration manager resolutions for object "{reference}"',
+            inner_errors=[YtError(f"{reference} is not a table") if isinstance(node, Node) else node],
+        )
+
+    def _resolve(self, path: RichPath) -> tuple[Reference, Node | YtError]:
+        """What a path means, and the node there or why there is none."""
+        cluster_name = (path.cluster or self._cluster_name).removesuffix(_CLUSTER_SUFFIX)
         cluster = self._directory.find(cluster_name)
         resolver = cluster.resolver if cluster else self._resolver
         name = path.attributes.get(CONSUMER_NAME)
         consumer_name = None if yson.is_null(name) else text_of(name, CONSUMER_NAME)
         try:
-            return Reference(cluster_name, resolver.path_of(resolver.node(path.bare)), consumer_name)
+            node = resolver.node(path.bare)
         except YtError as error:
-            if error.code != ErrorCode.RESOLVE:
-                raise
-            return Reference(cluster_name, path.bare, consumer_name)
-
-    def existing_table(self, path: RichPath) -> Reference:
-        """The table a path means; YtError if there is none."""
-        reference = self.reference(path)
-        cluster = self._directory.find(reference.cluster)
-        resolver = cluster.resolver if cluster else self._resolver
-        try:
-            is_table = resolver.node(reference.path).table is not None
-            cause = [] if is_table else [YtError(f"{reference} is not a table")]
-        except YtError as error:
-            cause = [error]
-        if cause:
-            raise YtError(
-                f'Failed to get table mount info to perform registration manager resolutions for object "{reference}"',
-                inner_errors=cause,
-            )
-        return reference
+            return Reference(cluster_name, path.bare, consumer_name), error
+        return Reference(cluster_name, resolver.path_of(node), consumer_name), node
 
 
 def _key(queue: Reference, consumer: Reference) -> dict[bytes, Any]:

@@ -23,6 +23,11 @@ class OrderedRow(NamedTuple):
     value: bytes
 
 
+def shown(value: int) -> int | None:
+    """What clients see of a timestamp or weight as `marked_rows` has it: null if it is hidden."""
+    return value if value >= 0 else None
+
+
 class SortedRow(NamedTuple):
     """The version of a key that is visible at some moment."""
 
@@ -177,16 +182,40 @@ class Storage:
     def ordered_rows(self, tablet: int, lower: int, upper: int) -> Iterator[OrderedRow]:
         """Rows with `lower <= row_index < upper`, in order; read as they are taken."""
         cursor = self._database.execute(
+            "SELECT row_index, max(timestamp, ~timestamp), max(cumulative_data_weight, ~cumulative_data_weight), value"
+            " FROM ordered_rows WHERE tablet = ? AND row_index >= ? AND row_index < ? ORDER BY row_index",
+            (tablet, lower, upper),
+        )
+        return map(OrderedRow._make, cursor)
+
+    def marked_rows(self, tablet: int, lower: int, upper: int) -> Iterator[OrderedRow]:
+        """Like `ordered_rows`; timestamps and weights that are hidden are negative: `~` of what they are."""
+        cursor = self._database.execute(
             "SELECT row_index, timestamp, cumulative_data_weight, value FROM ordered_rows"
             " WHERE tablet = ? AND row_index >= ? AND row_index < ? ORDER BY row_index",
             (tablet, lower, upper),
         )
         return map(OrderedRow._make, cursor)
 
+    def hide_timestamps(self, tablet: int) -> None:
+        """Have clients see none in the rows that are there; the table had no column for it when they were written."""
+        self._database.execute(
+            "UPDATE ordered_rows SET timestamp = ~timestamp WHERE tablet = ? AND timestamp >= 0", (tablet,)
+        )
+
+    def hide_weights(self, tablet: int) -> None:
+        """The same for cumulative data weights."""
+        self._database.execute(
+            "UPDATE ordered_rows SET cumulative_data_weight = ~cumulative_data_weight"
+            " WHERE tablet = ? AND cumulative_data_weight >= 0",
+            (tablet,),
+        )
+
     def timestamps_of(self, tablet: int, lower: int, upper: int) -> tuple[int, int]:
         """Smallest and greatest timestamp of the rows with `lower <= row_index < upper`; 0 if there are none."""
         row = self._database.execute(
-            "SELECT coalesce(min(timestamp), 0), coalesce(max(timestamp), 0) FROM ordered_rows"
+            "SELECT coalesce(min(max(timestamp, ~timestamp)), 0), coalesce(max(max(timestamp, ~timestamp)), 0)"
+            " FROM ordered_rows"
             " WHERE tablet = ? AND row_index >= ? AND row_index < ?",
             (tablet, lower, upper),
         ).fetchone()
@@ -201,9 +230,10 @@ class Storage:
     def move_ordered_rows(self, source: int, target: int, shift: int, weight_shift: int) -> None:
         """Give rows to another tablet, `shift` added to their indexes and `weight_shift` to their weights."""
         self._database.execute(
-            "INSERT INTO ordered_rows SELECT ?, row_index + ?, timestamp, cumulative_data_weight + ?, value"
+            "INSERT INTO ordered_rows SELECT ?, row_index + ?, timestamp, CASE WHEN cumulative_data_weight < 0"
+            " THEN cumulative_data_weight - ? ELSE cumulative_data_weight + ? END, value"
             " FROM ordered_rows WHERE tablet = ?",
-            (target, shift, weight_shift, source),
+            (target, shift, weight_shift, weight_shift, source),
         )
 
     def copy_rows(self, source: int, target: int) -> None:

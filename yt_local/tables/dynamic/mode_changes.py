@@ -59,7 +59,7 @@ def _segment_chunks(
     state: ClusterState, schema: TableSchema, tablet: Tablet, segment: Segment, codec: str
 ) -> Iterator[str]:
     row_of = ordered_row_reader(schema)
-    stored = state.storage.ordered_rows(tablet.number, segment.row_index, segment.upper_row_index)
+    stored = state.storage.marked_rows(tablet.number, segment.row_index, segment.upper_row_index)
     rows = (row_of(row.value, row.timestamp, row.cumulative_data_weight) for row in stored)
     first_ids = iter([] if state.chunks.find(segment.chunk_id) else [segment.chunk_id])
     for finished in _written(rows, schema, codec, lambda: next(first_ids, None) or state.ids.next("chunk")):

@@ -22,6 +22,7 @@ from yt_local.security.permissions import UNCHECKED, UNLIMITED, Access
 from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, TableReplica
 from yt_local.store.state import ClusterState
+from yt_local.store.storage import shown
 from yt_local.tables.dynamic.open_tables import OpenTables, Table
 from yt_local.tables.dynamic.query_source import QuerySource
 from yt_local.tables.dynamic.segments import drop_trimmed, store_end
@@ -276,9 +277,9 @@ class DynamicTables(OpenTables):
         end = _MAX_ROW_INDEX if upper is None else min(upper, _MAX_ROW_INDEX)
         end = min(end, tablet.total_row_count)  # others may write while this goes on by turns
         while first < end:
-            page = self._state.storage.ordered_rows(tablet.number, first, min(first + _PAGE_ROWS, end))
-            for row_index, timestamp, cumulative_data_weight, value in list(page):
-                yield arrange((index, row_index, timestamp, cumulative_data_weight, *decode_values(value)))
+            page = self._state.storage.marked_rows(tablet.number, first, min(first + _PAGE_ROWS, end))
+            for row_index, timestamp, weight, value in list(page):
+                yield arrange((index, row_index, shown(timestamp), shown(weight), *decode_values(value)))
             first += _PAGE_ROWS
             if first < end:
                 self._check_unchanged(table, tablet)
@@ -291,13 +292,14 @@ class DynamicTables(OpenTables):
             return serving[0].read_ordered_batch(serving[1], index, lower, upper, row_count, max_data_weight)
         tablet = self.readable_tablet(table, index)
         arrange = _query_order(table.schema)
-        stored = self._state.storage.ordered_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
+        stored = self._state.storage.marked_rows(tablet.number, max(lower, tablet.trimmed_row_count), upper)
         rows: list[Row] = []
         weight = weight_before = 0
-        for row_index, timestamp, cumulative_data_weight, value in islice(stored, max(row_count, 0)):
+        for row_index, timestamp, marked_weight, value in islice(stored, max(row_count, 0)):
             if weight >= max_data_weight:
                 break
-            row = arrange((index, row_index, timestamp, cumulative_data_weight, *decode_values(value)))
+            row = arrange((index, row_index, shown(timestamp), shown(marked_weight), *decode_values(value)))
+            cumulative_data_weight = marked_weight if marked_weight >= 0 else ~marked_weight
             if rows:
                 weight += cumulative_data_weight - weight_before + _INDEXES_WEIGHT
             else:

@@ -16,7 +16,7 @@ from yt_local.cypress.alteration import (
 from yt_local.cypress.nodes import checked_upstream
 from yt_local.cypress.resolver import Resolver
 from yt_local.schema.rows import decode_values, encode_values
-from yt_local.schema.schema import TableSchema
+from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, TableSchema
 from yt_local.security.permissions import Access
 from yt_local.store.locks import EXCLUSIVE
 from yt_local.store.model import NO_CONTENT, Node, Tablet
@@ -175,7 +175,7 @@ class Tablets:
             elif node.type == REPLICATED_TABLE and old.schema.is_sorted:
                 self._check_log(path, old.schema, new.schema, tablets)
             elif old.dynamic:
-                self._convert_rows(path, old.schema, new.schema, tablets)
+                self._convert_rows(old.schema, new.schema, tablets)
             elif content.chunk_ids:
                 check_static_alteration(old, new)
             revision = self._state.next_revision()
@@ -197,11 +197,15 @@ class Tablets:
         if has_rows and len(old.key_columns) != len(new.key_columns):
             raise YtError(f"Cannot add key columns to replicated table {path} since its replication log is not empty")
 
-    def _convert_rows(self, path: str, old: TableSchema, new: TableSchema, tablets: Sequence[Tablet]) -> None:
+    def _convert_rows(self, old: TableSchema, new: TableSchema, tablets: Sequence[Tablet]) -> None:
         check_alteration(old, new)
+        hide = {
+            TIMESTAMP: self._state.storage.hide_timestamps,
+            CUMULATIVE_DATA_WEIGHT: self._state.storage.hide_weights,
+        }
         for name in added_system_columns(old, new):
-            if any(self._has_rows(tablet) for tablet in tablets):
-                raise YtError(f'The local cluster cannot add column "{name}" to {path}, which has rows')
+            for tablet in tablets:
+                hide[name](tablet.number)
         rows = conversion(old, new)
         for tablet in tablets:
             self._state.storage.rewrite_rows(
@@ -210,9 +214,6 @@ class Tablets:
                 lambda value: encode_values(rows.values(decode_values(value))),
                 rows.written,
             )
-
-    def _has_rows(self, tablet: Tablet) -> bool:
-        return tablet.last_write_timestamp > 0 or tablet.total_row_count > 0
 
     def reshard(
         self,

@@ -10,7 +10,7 @@ from yt_local.schema.keys import AFTER_PREFIX, component_encoder
 from yt_local.schema.rows import decode_values, value_parser
 from yt_local.schema.schema import TIMESTAMP, Column, TableSchema, is_system_column
 from yt_local.store.model import Tablet
-from yt_local.store.storage import Storage
+from yt_local.store.storage import Storage, shown
 from yt_local.tables.static.chunk_keys import MAX, MIN
 from yt_local.tables.static.chunk_writer import BLOCK_ROWS
 from yt_local.tables.static.read_ranges import ReadLimit, Selection
@@ -57,7 +57,7 @@ class OrderedSource:
             assert item.tablet_index is not None
             for lower in range(item.lower, item.upper, BLOCK_ROWS):
                 upper = min(lower + BLOCK_ROWS, item.upper)
-                stored = self._storage.ordered_rows(numbers[item.tablet_index], lower, upper)
+                stored = self._storage.marked_rows(numbers[item.tablet_index], lower, upper)
                 rows = [self._row_of(row.value, row.timestamp, row.cumulative_data_weight) for row in stored]
                 if len(rows) != upper - lower:
                     raise YtError("Rows have been trimmed while they were read")
@@ -140,7 +140,7 @@ def _with_columns(rows: list[dict[bytes, Any]], columns: Sequence[bytes] | None)
 
 
 def ordered_row_reader(schema: TableSchema) -> Callable[[bytes, int, int], dict[bytes, Any]]:
-    """Makes rows of stored values, timestamp and cumulative data weight."""
+    """Makes rows of stored values, timestamp and cumulative data weight as `marked_rows` has them."""
     read = row_reader([column for column in schema.columns if not is_system_column(column.name)])
     names = [column.name.encode() for column in schema.columns]
     system = [
@@ -150,7 +150,8 @@ def ordered_row_reader(schema: TableSchema) -> Callable[[bytes, int, int], dict[
     def row_of(value: bytes, timestamp: int, cumulative_data_weight: int) -> dict[bytes, Any]:
         row = read(value)
         for name, is_timestamp in system:
-            row[name] = yson.Uint64(timestamp) if is_timestamp else cumulative_data_weight
+            marked = shown(timestamp if is_timestamp else cumulative_data_weight)
+            row[name] = yson.Uint64(marked) if is_timestamp and marked is not None else marked
         return {name: row[name] for name in names} if system else row
 
     return row_of

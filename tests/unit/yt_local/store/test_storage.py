@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from yt_local.store.database import StorageError
-from yt_local.store.storage import SortedVersion, Storage
+from yt_local.store.storage import OrderedRow, SortedVersion, Storage, shown
 
 
 def make_file(file: Path, version: int) -> None:
@@ -60,4 +60,21 @@ def test_many_keys_are_found_as_each_of_them_is(tmp_path: Path) -> None:
         found = storage.find_values(7, [*keys, keys[0]], timestamp)
         alone = {key: storage.find_version(7, key, timestamp) for key in keys}
         assert found == {key: version and version.value for key, version in alone.items()}
+    storage.close()
+
+
+def test_what_is_hidden_of_old_rows_is_kept(tmp_path: Path) -> None:
+    storage = Storage(tmp_path / "cluster")
+    with storage.transaction():
+        storage.append_rows(1, [(0, 5, 0, b"a"), (1, 6, 20, b"b")])
+        storage.hide_timestamps(1)
+        storage.hide_weights(1)
+        storage.append_rows(1, [(2, 7, 30, b"c")])
+        storage.hide_timestamps(1)
+        storage.move_ordered_rows(1, 2, 10, 100)
+    moved = [OrderedRow(10, 5, 100, b"a"), OrderedRow(11, 6, 120, b"b"), OrderedRow(12, 7, 130, b"c")]
+    assert list(storage.ordered_rows(2, 0, 100)) == moved
+    seen = [(shown(row.timestamp), shown(row.cumulative_data_weight)) for row in storage.marked_rows(2, 0, 100)]
+    assert seen == [(None, None), (None, None), (None, 130)]
+    assert storage.timestamps_of(2, 0, 100) == (5, 7)
     storage.close()
