@@ -1,4 +1,4 @@
-"""How much of a local cluster one request goes through: docs/status.md names the figures."""
+"""How much of a local cluster one request goes through: docs/adr/0016-walks.md has the figures."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from yt_local.session import Session
 from yt_wire import yson
 
 PACKAGE: Final = str(Path(yt_local.__file__).parent)
+MOST_ROOMS: Final = 13
 MOST_MODULES: Final = 49
 MOST_CALLS: Final = 500
 """A little more than there are: what a cluster does by itself may fall into the time."""
@@ -73,4 +74,5 @@ async def test_a_pull_of_an_ordinary_user_goes_no_longer_ways() -> None:
                     rows = list(yson.loads_rows(await response.read()))
     assert len(rows) == 10
     assert len(calls) <= MOST_MODULES, sorted(calls)
+    assert len({Path(file).relative_to(PACKAGE).parts[0] for file in calls if Path(file).parent != Path(PACKAGE)}) <= MOST_ROOMS
     assert calls.total() <= MOST_CALLS, calls
