@@ -22,7 +22,10 @@ from yt_wire.farm_hash import fingerprint
 
 ROOT = "//sys/queue_agents"
 QUEUES = [f"//tmp/q{number}" for number in range(30)]
-LEASE = 2000
+LEASE = 20_000
+"""In milliseconds; so long that no agent of a busy machine loses its membership."""
+SHORT_LEASE = 2000
+"""For tests that wait for the end of one."""
 
 
 class World:
@@ -33,12 +36,12 @@ class World:
         self.clusters = clusters
         self.user = User(session, "pythia", clusters.addresses["pythia"])
 
-    async def start(self, stack: AsyncExitStack, **options: Any) -> RunningAgent:
+    async def start(self, stack: AsyncExitStack, lease: int = LEASE, **options: Any) -> RunningAgent:
         agent = running_agent(
             self.session,
             self.clusters.addresses,
             period_milliseconds=100,
-            membership={"lease": LEASE},
+            membership={"lease": lease},
             rpc={"host": "127.0.0.1", "port": 0, "advertised_host": "127.0.0.1"},
             queue_agent_sharding_manager={"pass_period": 100},
             **options,
@@ -172,9 +175,9 @@ async def test_agents_are_listed_with_what_they_do(world: World) -> None:
 
 async def test_what_a_dead_agent_led_is_led_by_others_soon(world: World) -> None:
     async with AsyncExitStack() as stack:
-        survivor = await world.start(stack)
+        survivor = await world.start(stack, SHORT_LEASE)
         async with AsyncExitStack() as dying:
-            dead = await world.start(dying)  # ended without a word to the cluster
+            dead = await world.start(dying, SHORT_LEASE)  # ended without a word to the cluster
             await world.settled(survivor, dead)
         await world.settled(survivor)
         for path in QUEUES:
@@ -201,7 +204,7 @@ async def test_a_new_leader_says_that_it_waits_before_it_trims(world: World) -> 
 
     async with AsyncExitStack() as stack:
         trimming = {"queue_agent": {"controller": {"enable_automatic_trimming": True}}}
-        agents = [await world.start(stack, **trimming) for _ in range(2)]
+        agents = [await world.start(stack, SHORT_LEASE, **trimming) for _ in range(2)]
         waiting = await eventually(
             trim, lambda partition: "may still act" in (partition["trim"]["constraint"]["message"] or "")
         )
