@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import BatchOptions, ReadOptions
 from queue_agent.spark.pulling import RangeReader, RowRange
 from queue_agent.spark.queues import Queue
+from queue_agent.spark.task_planning import plan_tasks
 from queue_agent.spark.times import first_rows_since
 
 
@@ -32,7 +33,7 @@ class QueueReader(DataSourceReader):
         self._reader = RangeReader(options, schema)
 
     def partitions(self) -> list[InputPartition]:
-        """Tasks, each with a range of one partition of the queue."""
+        """Tasks: a part of a large partition each, or several small partitions."""
         queue = Queue(self._options)
         # Partitions that nobody asked for may be unmounted.
         info = queue.info()
@@ -41,14 +42,12 @@ class QueueReader(DataSourceReader):
         since = self._batch.from_time and first_rows_since(self._options, queue, bounds, self._batch.from_time)
         until = self._batch.to_time and first_rows_since(self._options, queue, bounds, self._batch.to_time)
         ranges = plan_batch(bounds, self._batch.ranges, since or None, until or None)
-        return [
-            InputPartition(replace(task, object_id=info.object_id))
-            for task in split_ranges(ranges, self._batch.rows_per_task)
-        ]
+        planned = [replace(rows, object_id=info.object_id) for rows in ranges]
+        return [InputPartition(task) for task in plan_tasks(planned, self._options.rows_per_task)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of a task; none for the one that Spark makes up when there are no tasks."""
-        return self._reader.read(partition.value) if partition.value is not None else iter(())
+        return self._reader.read(*partition.value) if partition.value is not None else iter(())
 
 
 def plan_batch(
@@ -79,12 +78,3 @@ def plan_batch(
         if first < last:
             tasks.append(RowRange(index, first, last))
     return tasks
-
-
-def split_ranges(ranges: Sequence[RowRange], rows_per_task: int) -> list[RowRange]:
-    """The same rows in ranges of at most so many."""
-    return [
-        RowRange(rows.partition_index, begin, min(begin + rows_per_task, rows.end))
-        for rows in ranges
-        for begin in range(rows.begin, rows.end, rows_per_task)
-    ]

@@ -149,6 +149,7 @@ def _config(options: ConnectionOptions) -> dict[str, Any]:
         # Between machines of one place, packing rows takes longer than sending them.
         "proxy": {"retries": retries, "accept_encoding": "identity", "content_encoding": "identity"},
         "dynamic_table_retries": retries,
+        "batch_requests_retries": retries,
         # Each attempt of these has a transaction of its own, and pauses of minutes by default.
         "write_retries": retries,
         "concatenate_retries": retries,

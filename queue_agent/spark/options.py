@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,6 +34,11 @@ SESSION_SETTINGS: Final = (
     WRITE_TYPES_SETTING,
 )
 """Settings of a session that stand in for options that are not given."""
+
+_WITHOUT_EFFECT: Final = frozenset(
+    {"arrow_enabled", "enable_arrow", "enable_inconsistent_read", "mergeschema", "readparallelism"}
+)
+"""Options of SPYT that change how it reads, and nothing here: rows are the same with them and without."""
 
 _SPARK_OWN: Final = frozenset({"path", "checkpointlocation", "queryname"})
 
@@ -87,6 +93,8 @@ class ReadOptions:
     include_service_columns: bool
     types: TypeOptions
     pull: PullOptions
+    rows_per_task: int
+    """The most rows that one task reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +122,6 @@ class BatchOptions:
 
     from_time: datetime | None
     to_time: datetime | None
-    rows_per_task: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +180,7 @@ class OptionReader:
                 pull_bytes=self._count("pull_bytes", 16 << 20),
                 on_trimmed=cast("OnTrimmed", self._choice("on_trimmed", get_args(OnTrimmed))),
             ),
+            rows_per_task=self._count("rows_per_task", 1_000_000),
         )
 
     def stream_options(self) -> StreamOptions:
@@ -193,7 +201,6 @@ class OptionReader:
             ranges=self._parsed("ranges", _ranges),
             from_time=self._parsed("from_time", _moment),
             to_time=self._parsed("to_time", _moment),
-            rows_per_task=self._count("rows_per_task", 1_000_000),
         )
         if options.from_time is not None and options.to_time is not None and options.to_time < options.from_time:
             raise OptionError(f"to_time {options.to_time} is before from_time {options.from_time}")
@@ -222,10 +229,12 @@ class OptionReader:
         return options
 
     def refuse_others(self) -> None:
-        """OptionError if there is an option that was not asked for and is not Spark's own."""
+        """OptionError if there is an option that was not asked for and is not Spark's own; SPYT's bring a warning."""
         names = self._names | _SPARK_OWN
         for name in self._given:
-            if name not in names:
+            if name in _WITHOUT_EFFECT:
+                warnings.warn(f'option "{name}" of SPYT changes nothing here', stacklevel=2)
+            elif name not in names:
                 hint = get_close_matches(name, names, 1)
                 raise OptionError(f'unknown option "{name}"' + (f', did you mean "{hint[0]}"?' if hint else ""))
 

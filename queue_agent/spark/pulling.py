@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
@@ -72,34 +72,44 @@ class RangeReader:
         self._schema = schema
         self._columns = [column_of(field) for field in schema.fields if field.name not in SERVICE_COLUMNS]
 
-    def read(self, rows: RowRange) -> Iterator[pa.RecordBatch]:
-        """The rows in order; while a batch is used, the next is fetched.
+    def read(self, *ranges: RowRange) -> Iterator[pa.RecordBatch]:
+        """The rows of some ranges, in order; while a batch is used, the next is fetched.
+
+        Args:
+            ranges: of one queue, planned at one time.
 
         Raises:
-            RowsTrimmed: rows of the range are gone, and `on_trimmed` is `fail`.
-            QueueChanged: the queue is another one, or ends before the range does.
+            RowsTrimmed: rows of a range are gone, and `on_trimmed` is `fail`.
+            QueueChanged: the queue is another one, or ends before a range does.
             QueueUnavailable: nothing comes although there should be something.
             ColumnError: a value has no equal in Spark.
         """
         _freeze_imports()
-        pull = _Pull(self._options, self._columns, rows.partition_index, rows.end)
-        pull.check_object(rows.object_id)
         with ThreadPoolExecutor(1, "pull") as executor:
-            following: Future[_Answer | None] | None = executor.submit(pull.fetch, rows.begin)
+            answers = self._answers(ranges)
+            following = executor.submit(next, answers, None)
             try:
-                while following is not None:
-                    answer = following.result()
-                    following = None
-                    if answer is not None and answer.end < rows.end:
-                        following = executor.submit(pull.fetch, answer.end)
-                    else:
-                        # Ids are given once: what is the same queue in the end was so all the time.
-                        pull.check_object(rows.object_id)
-                    if answer is not None:
-                        yield self._batch(rows.partition_index, answer)
+                while (found := following.result()) is not None:
+                    following = executor.submit(next, answers, None)
+                    yield self._batch(*found)
             finally:
-                if following is not None:
-                    following.cancel()
+                following.cancel()
+
+    def _answers(self, ranges: Sequence[RowRange]) -> Iterator[tuple[int, _Answer]]:
+        """Each with the index of its partition; the last comes once it is known that the queue is still the same."""
+        for rows in ranges:
+            pull = _Pull(self._options, self._columns, rows.partition_index, rows.end)
+            if rows is ranges[0]:
+                pull.check_object(rows.object_id)
+            begin = rows.begin
+            while begin < rows.end:
+                answer = pull.fetch(begin)
+                begin = rows.end if answer is None else answer.end
+                if begin >= rows.end and rows is ranges[-1]:
+                    # Ids are given once: what is the same queue in the end was so all the time.
+                    pull.check_object(rows.object_id)
+                if answer is not None:
+                    yield rows.partition_index, answer
 
     def _batch(self, partition_index: int, answer: _Answer) -> pa.RecordBatch:
         columns = iter(answer.arrays[1:])

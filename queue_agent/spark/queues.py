@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Final
 
 from yt.wrapper import YtClient
-from yt.wrapper.errors import YtResponseError
+from yt.wrapper.driver import make_request
+from yt.wrapper.errors import YtResponseError, create_response_error
 from yt.wrapper.ypath import TablePath
 
 from queue_agent.spark.connection import client_of, cluster_name, cluster_of, tablet_transaction, with_proxy
@@ -261,9 +262,30 @@ def forward_moves(next_row_indexes: Mapping[int, int], current: Mapping[int, int
 def advance(
     client: YtClient, consumer_path: str, queue: QueueName, moves: Mapping[int, int], current: Mapping[int, int]
 ) -> None:
-    """Move a consumer within the client's transaction; the cluster refuses it if `current` is no longer so."""
-    for index, row in sorted(moves.items()):
-        client.advance_consumer(consumer_path, queue.rich_path, index, current.get(index, 0), row, client_side=False)
+    """Move a consumer within the client's transaction; the cluster refuses it if `current` is no longer so.
+
+    Many partitions go in one request: each alone takes some ten milliseconds.
+    """
+    batch = client.create_batch_client()
+    answers = [
+        make_request(
+            "advance_consumer",
+            {
+                "consumer_path": TablePath(consumer_path, client=client),
+                "queue_path": queue.rich_path,
+                "partition_index": index,
+                "old_offset": current.get(index, 0),
+                "new_offset": row,
+                "client_side": False,
+            },
+            client=batch,
+        )
+        for index, row in sorted(moves.items())
+    ]
+    batch.commit_batch()
+    for answer in answers:
+        if not answer.is_ok():
+            raise create_response_error(answer.get_error())
 
 
 def pull_path(queue: Queue, options: ReadOptions) -> str | TablePath:

@@ -18,6 +18,7 @@ from queue_agent.spark.offsets import PartitionBounds, StreamPosition, cap, plan
 from queue_agent.spark.options import ReadOptions, StreamOptions
 from queue_agent.spark.pulling import RangeReader, RowRange
 from queue_agent.spark.queues import Consumer, Queue
+from queue_agent.spark.task_planning import plan_tasks
 
 Bounds = Mapping[int, PartitionBounds | None]
 
@@ -104,7 +105,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = {index: bound.upper_row_index for index, bound in bounds.items() if bound is not None}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """A task for every partition of the queue that has rows in the batch.
+        """Tasks: a part of a partition that has many rows in the batch each, or several that have few.
 
         Raises:
             QueueChanged: the batch was planned before a crash, for a queue that is no more.
@@ -126,11 +127,12 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 raise QueueUnavailable(f"partitions {unmounted} of {last.path} are not mounted; start the query again")
         ranges = plan_ranges(begin, last.next_row_indexes, known)
         object_id = last.object_id or self._known_object_id()  # SPYT plans without
-        return [InputPartition(RowRange(index, *rows, object_id)) for index, rows in ranges.items()]
+        planned = [RowRange(index, *rows, object_id) for index, rows in ranges.items()]
+        return [InputPartition(task) for task in plan_tasks(planned, self._options.rows_per_task)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of a task, in order."""
-        return self._reader.read(partition.value)
+        return self._reader.read(*partition.value)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Everything before `end` is worked off: move the consumer there, unless it is now about another queue."""

@@ -260,7 +260,8 @@ def table_schema(schema: StructType, *, type_v3: bool) -> list[dict[str, Any]]:
             inner: Any = column.type_v3 if type_v3 or not column.is_composite else "yson"
         else:
             inner = _column_type(field, type_v3=type_v3)
-        optional = field.nullable and inner not in ("null", "void")
+        # YTsaurus refuses `any` that is required: a value of it may be an entity, which is null.
+        optional = inner == "yson" or (field.nullable and inner not in ("null", "void"))
         entries.append({"name": field.name, "type_v3": {"type_name": "optional", "item": inner} if optional else inner})
     return entries
 

@@ -74,5 +74,8 @@ async def test_a_pull_of_an_ordinary_user_goes_no_longer_ways() -> None:
                     rows = list(yson.loads_rows(await response.read()))
     assert len(rows) == 10
     assert len(calls) <= MOST_MODULES, sorted(calls)
-    assert len({Path(file).relative_to(PACKAGE).parts[0] for file in calls if Path(file).parent != Path(PACKAGE)}) <= MOST_ROOMS
+    assert (
+        len({Path(file).relative_to(PACKAGE).parts[0] for file in calls if Path(file).parent != Path(PACKAGE)})
+        <= MOST_ROOMS
+    )
     assert calls.total() <= MOST_CALLS, calls

@@ -47,7 +47,8 @@ class Case:
             "consumer_path": f"{folder}/consumer",
             "queue_path": f"{folder}/queue",
         }
-        return stream_in(folder, ledger if self.sink == "ledger" else {})
+        # Requests of three rows, so that one of the two that a batch needs can be carried out alone.
+        return stream_in(folder, ledger if self.sink == "ledger" else {"spark.yt.write.dynBatchSize": "3"})
 
     def create(self, home: LocalCluster) -> None:
         create_source(home, self.stream)

@@ -99,6 +99,15 @@ def test_what_makes_no_sense_is_refused_by_name(name: str, value: str, message: 
         options.refuse_others()
 
 
+@pytest.mark.parametrize("name", ["arrow_enabled", "readParallelism", "enable_inconsistent_read"])
+def test_options_of_spyt_that_change_nothing_here_do_not_stop_a_script(name: str) -> None:
+    options = OptionReader({**READ, name: "true"}, {}, {})
+    options.read_options()
+
+    with pytest.warns(UserWarning, match=f'option "{name.lower()}" of SPYT changes nothing here'):
+        options.refuse_others()
+
+
 def test_a_period_ends_after_it_begins() -> None:
     early, late = "2026-01-31T09:00+03:00", "2026-01-31T07:00Z"
 

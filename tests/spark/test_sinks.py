@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 from yt.wrapper.errors import YtResponseError
 
 from queue_agent.spark.data_source import YtDataSource
@@ -136,6 +136,22 @@ def test_a_frame_makes_a_static_table_and_replaces_it(spark: SparkSession, home:
     frame.limit(1).write.format("yt").mode("overwrite").option("write_type_v3", True).save(path)
     assert list(home.client.read_table(path)) == [rows[0]]
     assert not home.client.exists(f"{path}.parts") or home.client.list(f"{path}.parts") == []
+
+
+def test_composite_columns_that_are_never_null_go_to_a_new_table_as_any(
+    spark: SparkSession, home: LocalCluster, folder: str
+) -> None:
+    path = f"{folder}/made"
+    kind = StructType(
+        [StructField("numbers", ArrayType(LongType()), nullable=False), StructField("n", LongType(), False)]
+    )
+    frame = spark.createDataFrame([([1, 2], 3)], kind)
+
+    frame.write.format("yt").mode("append").save(path)
+
+    assert list(home.client.read_table(path)) == [{"numbers": [1, 2], "n": 3}]
+    required = {column["name"]: column["required"] for column in home.client.get(f"{path}/@schema")}
+    assert required == {"numbers": False, "n": True}
 
 
 def test_a_frame_is_written_to_a_dynamic_table_only_if_it_may_be_inconsistent(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SPYT_CHECKPOINT = Path(__file__).with_name("spyt_checkpoint")
 """By SPYT 2.11.2 on Spark 4.2.1, killed when its second batch was planned: rows 4-6, 3-4, 0-2 of three partitions."""
 
-TRACED = ("get_tablet_infos", "select_rows", "pull_queue_consumer", "insert_rows", "advance_consumer")
+TRACED = ("get_tablet_infos", "select_rows", "pull_queue_consumer", "insert_rows", "execute_batch")
 
 
 class World:
@@ -94,7 +94,7 @@ def test_batches_are_read_written_and_then_committed_when_the_next_one_is_planne
     drain(world.stream(max_rows_per_partition=10))
 
     one_batch = ["pull_queue_consumer", "insert_rows"]
-    look_and_commit = ["get_tablet_infos", "select_rows", "advance_consumer"]
+    look_and_commit = ["get_tablet_infos", "select_rows", "execute_batch"]  # that advances the consumer
     beginning = ["get_tablet_infos", "select_rows", "get_tablet_infos", "select_rows"]
     assert world.trace() == [*beginning, *one_batch, *look_and_commit, *one_batch, "get_tablet_infos"]
     assert world.written == values

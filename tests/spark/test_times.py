@@ -20,7 +20,9 @@ START = datetime(2026, 1, 31, 7, tzinfo=UTC)
 def ranges(cluster: LocalCluster, path: str, **options: str) -> list[RowRange]:
     """What tasks of a read would read."""
     source = YtDataSource({"path": path, "proxy": cluster.address, **options})
-    planned: list[RowRange] = [partition.value for partition in source.reader(source.schema()).partitions()]
+    planned: list[RowRange] = [
+        rows for partition in source.reader(source.schema()).partitions() for rows in partition.value
+    ]
     assert {rows.object_id for rows in planned} <= {cluster.client.get(f"{path}/@id")}
     return [replace(rows, object_id=None) for rows in planned]
 

@@ -210,11 +210,6 @@ def plan_replacement(
     return Plan(state.last_number + 1, "replace", ranges, replaces=replaces, rows_per_task=limits.rows_per_task)
 
 
-def split(rows: Range, rows_per_task: int) -> list[Range]:
-    """The same rows in pieces of at most so many."""
-    return _cut(rows, rows_per_task, backwards=False)
-
-
 def _cut(rows: Range, size: int, *, backwards: bool) -> list[Range]:
     pieces = [
         Range(rows.partition_index, begin, min(begin + size, rows.end)) for begin in range(rows.begin, rows.end, size)

@@ -132,17 +132,27 @@ def follow_all(manifests: Iterable[Manifest]) -> ExportState:
 
 
 def tallies_of(manifest: Manifest) -> dict[str, Tally]:
-    """By label: what a manifest adds to directories; less than nothing where it replaces more than it brings."""
-    tallies: dict[str, Tally] = {}
+    """By label: what a manifest adds to directories; less than nothing where it replaces more than it brings.
+
+    Takes time in proportion to the files, also where all of them are in one directory.
+    """
+    counts: dict[str, int] = {}
+    ends: dict[str, dict[int, int]] = {}
+
+    def add(label: str, row_count: int, partition_index: int | None, end: int) -> None:
+        counts[label] = counts.get(label, 0) + row_count
+        of_label = ends.setdefault(label, {})
+        if partition_index is not None:
+            of_label[partition_index] = max(of_label.get(partition_index, 0), end)
+
     for file in manifest.files:
-        added = Tally(file.row_count, {file.rows.partition_index: file.rows.end})
-        tallies[file.label] = tallies.get(file.label, Tally()).plus(added)
+        add(file.label, file.row_count, file.rows.partition_index, file.rows.end)
     for replaced in manifest.plan.replaces:
         label, _, name = replaced.path.rpartition("/")
         parsed = parse_file_name(name)
-        ends = {} if parsed is None else {parsed.partition_index: parsed.end}
-        tallies[label] = tallies.get(label, Tally()).plus(Tally(-replaced.row_count, ends))
-    return tallies
+        index, end = (None, 0) if parsed is None else (parsed.partition_index, parsed.end)
+        add(label, -replaced.row_count, index, end)
+    return {label: Tally(count, dict(sorted(ends[label].items()))) for label, count in counts.items()}
 
 
 def live_files(manifests: Iterable[Manifest]) -> dict[str, ExportFile]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from yt.wrapper import YtClient
@@ -258,7 +259,7 @@ class TableExporter:
     def _check_counts(self, ranges: Sequence[Range], parts: Sequence[Mapping[str, Any]]) -> None:
         written: Counter[int] = Counter()
         for part in parts:
-            written[part["partition"]] += part["rows"]
+            written.update(dict(part["counts"]))
         for rows in ranges:
             have = written[rows.partition_index]
             if have > rows.row_count or (have < rows.row_count and self._options.transform is None):
@@ -356,11 +357,14 @@ class _TableTask:
                         "begin": batch.column(ROW_INDEX)[0].as_py(),
                         "rows": 0,
                     }
+                    counts: Counter[int] = Counter()
                 client.write_table(
                     TablePath(part["path"], append=True), self.encoder.encode(batch), format=_FORMAT, raw=True
                 )
                 part["rows"] += batch.num_rows
-        return [] if part is None else [part]
+                for entry in pc.value_counts(batch.column(TABLET_INDEX)).to_pylist():
+                    counts[entry["values"]] += entry["counts"]
+        return [] if part is None else [{**part, "counts": sorted(counts.items())}]
 
 
 def _remaining(bounds: Mapping[int, PartitionBounds | None], next_row_indexes: Mapping[int, int]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -19,9 +19,9 @@ from pyspark.sql.types import StructType
 
 from queue_agent.spark.export.documents import Plan
 from queue_agent.spark.export.errors import task_failure
-from queue_agent.spark.export.planning import split
 from queue_agent.spark.export.source import ExportSource
 from queue_agent.spark.pulling import RangeReader, RowRange
+from queue_agent.spark.task_planning import plan_tasks
 
 _NAME: Final = "yt_export_tasks"
 _FILE: Final = "results.json"
@@ -61,15 +61,15 @@ def run_directly(spark: SparkSession, source: ExportSource, plan: Plan, task: Ta
 
     Returns and raises what `run_tasks` does.
     """
-    pieces = [piece for rows in plan.ranges for piece in split(rows, plan.rows_per_task)]
     reader = RangeReader(source.read, source.frame_schema())
-    ranges = [RowRange(piece.partition_index, piece.begin, piece.end) for piece in pieces]
+    ranges = [RowRange(rows.partition_index, rows.begin, rows.end) for rows in plan.ranges]
+    tasks = plan_tasks(ranges, plan.rows_per_task)
 
-    def run(own: Iterable[RowRange]) -> Iterable[dict[str, Any]]:
-        return (result for rows in own for result in task.run(reader.read(rows)))
+    def run(own: Iterable[Sequence[RowRange]]) -> Iterable[dict[str, Any]]:
+        return (result for ranges in own for result in task.run(reader.read(*ranges)))
 
     try:
-        results: list[dict[str, Any]] = spark.sparkContext.parallelize(ranges, len(ranges)).mapPartitions(run).collect()
+        results: list[dict[str, Any]] = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(run).collect()
     except (PySparkException, Py4JError) as error:
         raise task_failure(error) from error
     return results

@@ -17,13 +17,14 @@ from queue_agent.spark.export.documents import ExportFile, Manifest, Plan
 from queue_agent.spark.export.errors import TargetTaken
 from queue_agent.spark.export.exporter import Exporter
 from queue_agent.spark.export.parquet_writer import FileSettings, ParquetTask, check_columns
-from queue_agent.spark.export.planning import split
 from queue_agent.spark.export.ports import ExportOptions
 from queue_agent.spark.export.source import SourceInfo
 from queue_agent.spark.export.storage import Storage, StoredFile
 from queue_agent.spark.export.verification import Verdict, verify
 from queue_agent.spark.offsets import PartitionBounds
 from queue_agent.spark.options import OptionReader
+from queue_agent.spark.pulling import RowRange
+from queue_agent.spark.task_planning import plan_tasks
 from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
 
 START = datetime(2026, 1, 31, 7, tzinfo=UTC)
@@ -199,11 +200,12 @@ class MemoryWriter:
 
     def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
         files: list[ExportFile] = []
-        for rows in plan.ranges:
-            for piece in split(rows, plan.rows_per_task):
-                with ParquetTask(self._storage.below(directory), settings, "test") as task:
+        ranges = [RowRange(rows.partition_index, rows.begin, rows.end) for rows in plan.ranges]
+        for pieces in plan_tasks(ranges, plan.rows_per_task):
+            with ParquetTask(self._storage.below(directory), settings, "test") as task:
+                for piece in pieces:
                     task.write(self._queue.rows(piece.partition_index, piece.begin, piece.end))
-                    files += task.finish()
+                files += task.finish()
         return files
 
 
