@@ -10,7 +10,7 @@ import structlog
 from yt_local.cypress.expiration import Expiration
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.store.state import ClusterState
-from yt_local.tables.dynamic.segments import flush_due
+from yt_local.tables.dynamic.segments import flush_due, trim_aged
 from yt_local.tables.dynamic.tablet_transactions import TabletTransactions
 
 _PERIOD_SECONDS: Final = 1.0
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class Housekeeping:
-    """Ends transactions nobody pings, removes nodes whose time has come, flushes rows and frees chunks.
+    """Ends transactions nobody pings, removes nodes whose time has come, flushes rows, trims old ones and frees chunks.
 
     Commands have it look before they run, so that nobody sees what should be done and is not, whatever moved the clock.
 
@@ -53,6 +53,7 @@ class Housekeeping:
             self._looked_at = now
             self._tablet_transactions.expire()
             flush_due(self._state)
+            trim_aged(self._state)
             self._state.collect_chunks()
 
     async def run(self) -> NoReturn:

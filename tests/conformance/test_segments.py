@@ -221,3 +221,47 @@ def test_rows_are_flushed_when_there_are_many(moved_clock: tuple[YtClient, Clock
     assert described(client, path)["flushed_row_count"] == 0
     add(client, path, "c")
     wait_for(lambda: described(client, path)["flushed_row_count"] == 3)
+
+
+@pytest.mark.local_only
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"min_data_versions": 0, "max_data_ttl": 3_600_000},
+        {"max_data_versions": 0, "min_data_ttl": 3_600_000},
+        {"min_data_versions": 0, "max_data_ttl": 7_200_000, "max_data_versions": 0, "min_data_ttl": 3_600_000},
+    ],
+)
+def test_segments_that_are_too_old_are_trimmed(moved_clock: tuple[YtClient, Clock], attributes: dict[str, int]) -> None:
+    client, clock = moved_clock
+    path = make_queue(client, "//tmp/q", **attributes)
+    add(client, path, "a", "b")
+    clock.advance(timedelta(minutes=30))
+    add(client, path, "c", "d")
+    clock.advance(timedelta(minutes=35))
+    add(client, path, "e")
+    assert described(client, path)["trimmed_row_count"] == 2  # wholly, as the fresh rows of the first segment age
+    assert pulled(client, path, 0) == [2, 3]
+    clock.advance(timedelta(minutes=50))
+    assert (described(client, path)["trimmed_row_count"], pulled(client, path, 0)) == (4, [4])
+    client.freeze_table(path, sync=True)
+    clock.advance(timedelta(days=1))
+    assert pulled(client, path, 0) == [4]
+    client.unfreeze_table(path, sync=True)
+    clock.advance(timedelta(seconds=2))
+    assert pulled(client, path, 0) == []
+    assert described(client, path)["trimmed_row_count"] == 5
+
+
+@pytest.mark.local_only
+def test_by_default_segments_stay_for_ever(moved_clock: tuple[YtClient, Clock]) -> None:
+    client, clock = moved_clock
+    paths = [
+        make_queue(client, "//tmp/usual"),
+        make_queue(client, "//tmp/kept", max_data_ttl=1000),
+        make_queue(client, "//tmp/without_ttl", min_data_versions=0),
+    ]
+    for path in paths:
+        add(client, path, "a")
+    clock.advance(timedelta(days=400))
+    assert [pulled(client, path, 0) for path in paths] == [[0]] * 3

@@ -12,6 +12,7 @@ from yt_local.calls.manual import EXISTS, HAS_ANOTHER_LOCK, LONG_NAME, LONG_STRI
 from yt_local.calls.messages import request_parameters
 from yt_local.calls.wire_types import CREATABLE
 from yt_local.cluster import Cluster
+from yt_local.cypress.system_objects import CREATABLE_OBJECTS, create_system_object
 from yt_local.identity.objects import OBJECT_TYPES
 from yt_local.queues.marked_tables import MARKED_TABLES, create_marked_table
 from yt_local.session import Session
@@ -38,6 +39,16 @@ async def _create(cluster: Cluster, session: Session, parameters: _Create, _: Bo
         object_id = cluster.security.create(
             session.access, parameters.type, parameters.attributes, ignore_existing=parameters.ignore_existing
         )
+        return {"object_id": object_id}
+    if parameters.path is None and parameters.type in CREATABLE_OBJECTS:
+        with cluster.state.change():
+            object_id = create_system_object(
+                cluster.state,
+                session.access,
+                CREATABLE_OBJECTS[parameters.type],
+                parameters.attributes,
+                ignore_existing=parameters.ignore_existing,
+            )
         return {"object_id": object_id}
     if parameters.type == TABLE_REPLICA:
         return {"object_id": cluster.replicas.create(session.access, parameters.attributes)}
@@ -79,18 +90,21 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _Create,
         _create,
         Manual(
-            "A node at a path, or an object without one (`user`, `group`, `account`, `table_replica`).",
+            "A node at a path, or an object without one (`user`, `group`, `account`, `table_replica`, "
+            "`tablet_cell_bundle`, `tablet_cell`, `medium`).",
             "`{node_id=id}` with a path, `{object_id=id}` without.",
             {
                 1: "a type that is unknown; attributes that contradict each other or the type; a schema that is none",
                 402: HAS_ANOTHER_LOCK,
-                500: "the parent is missing and `recursive` is not given",
+                500: "the parent is missing and `recursive` is not given; no such tablet cell bundle",
                 501: EXISTS,
                 503: LONG_STRING,
                 505: LONG_NAME,
+                719: "no such medium",
+                901: "neither a superuser nor somebody who may create this",
                 905: "no such account",
             },
-            refused="Types that only a real cluster has: `journal`, `tablet_cell`, `scheduler_pool`, ...",
+            refused="Types that only a real cluster has: `journal`, `rack`, `scheduler_pool`, ...",
             differs="`queue_consumer` and `queue_producer` make tables with their schemas and mark, and "
             "mount them, at once. A `chaos_replicated_table` is a node with attributes; it has no rows.",
             parameters={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from yt_local.cypress.settable_attributes import SETTABLE, is_user
@@ -23,22 +23,22 @@ _USED: Final = (
 )
 
 
-def resource_usage(node_count: int, disk_space: int) -> dict[str, Any]:
-    """Resources in use, in the shape of `@resource_usage`; `disk_space` in bytes."""
+def resource_usage(node_count: int, disk_space: int, media: Iterable[str] = (_MEDIUM,)) -> dict[str, Any]:
+    """Resources in use, in the shape of `@resource_usage`; `disk_space` in bytes, all on the default medium."""
     return {
         "node_count": node_count,
         "chunk_count": 0,
         "tablet_count": 0,
         "tablet_static_memory": 0,
         "disk_space": disk_space,
-        "disk_space_per_medium": {_MEDIUM: disk_space},
+        "disk_space_per_medium": {medium: disk_space if medium == _MEDIUM else 0 for medium in media},
         "chunk_host_cell_master_memory": 0,
         "master_memory": {"total": 0, "chunk_host": 0, "per_cell": {}},
         "detailed_master_memory": {"nodes": 0, "chunks": 0, "attributes": 0, "tablets": 0, "schemas": 0},
     }
 
 
-def resource_limits() -> dict[str, Any]:
+def resource_limits(media: Iterable[str] = (_MEDIUM,)) -> dict[str, Any]:
     """Resources that may be used, in the shape of `@resource_limits`."""
     return {
         "node_count": _QUOTA,
@@ -46,7 +46,7 @@ def resource_limits() -> dict[str, Any]:
         "tablet_count": _QUOTA,
         "tablet_static_memory": _QUOTA,
         "disk_space": _QUOTA,
-        "disk_space_per_medium": {_MEDIUM: _QUOTA},
+        "disk_space_per_medium": dict.fromkeys(media, _QUOTA),
         "chunk_host_cell_master_memory": _QUOTA,
         "master_memory": {"total": _QUOTA, "chunk_host": _QUOTA, "per_cell": {}},
     }
@@ -68,7 +68,7 @@ def account_attributes(state: TreeState, find_used_bytes: Callable[[Node], int])
 
     def usage(account: Node) -> dict[str, Any]:
         nodes = [node for node in _walk(state) if account_of(node) == account.name]
-        return resource_usage(len(nodes), sum(map(find_used_bytes, nodes)))
+        return resource_usage(len(nodes), sum(map(find_used_bytes, nodes)), names("media"))
 
     return {
         **dict.fromkeys(
@@ -80,8 +80,8 @@ def account_attributes(state: TreeState, find_used_bytes: Callable[[Node], int])
             ),
             (_is_account, usage),
         ),
-        "resource_limits": (_is_account, lambda _: resource_limits()),
-        "total_children_resource_limits": (_is_account, lambda _: resource_limits()),
+        "resource_limits": (_is_account, lambda _: resource_limits(names("media"))),
+        "total_children_resource_limits": (_is_account, lambda _: resource_limits(names("media"))),
         "recursive_violated_resource_limits": (_is_account, lambda _: {}),
         "allow_children_limit_overcommit": (_is_account, lambda _: False),
         "parent_name": (_is_account, lambda _: "root"),

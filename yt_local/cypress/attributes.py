@@ -25,6 +25,7 @@ from yt_local.cypress.settable_attributes import (
     is_subject,
     is_user,
 )
+from yt_local.cypress.system_objects import CELL, OBJECT_NAMES, cell_attributes, check_system_object
 from yt_local.cypress.transaction_attributes import OPAQUE_OF_TRANSACTIONS, Computed, TransactionAttributes
 from yt_local.security.permissions import Permissions
 from yt_local.security.subjects import BUILTIN, MEMBERS, ROOT, Subjects, members
@@ -136,6 +137,7 @@ class Attributes:
         has_chunks, usage = of_tables["resource_usage"]
         of_accounts = account_attributes(state, lambda node: usage(node)["disk_space"] if has_chunks(node) else 0)
         self._of_subjects = {**self._of_nodes, **of_accounts}
+        self._of_cells = {**self._of_nodes, **cell_attributes(state)}
 
     def names(self, node: Node) -> list[str]:
         """All names the node has, opaque ones included."""
@@ -215,6 +217,8 @@ class Attributes:
             value = self._subjects.parse_acl(value)
         elif name == "account":
             self._subjects.check_account(str(value))
+        elif name in OBJECT_NAMES:
+            check_system_object(self._state, OBJECT_NAMES[name], str(value))
         elif name == "owner":
             value = self._subjects.existing_name(value)
         return replace(node, attributes={**node.attributes, name: value})
@@ -262,6 +266,8 @@ class Attributes:
             return self._of_replicas
         if is_subject(node) or node.type == "account":
             return self._of_subjects
+        if node.type == CELL:
+            return self._of_cells
         return self._of_transactions.computed(node) if node.type in OBJECT_TYPES else self._of_nodes
 
     def _check(self, node: Node, name: str, value: Any, settable: Settable) -> None:

@@ -26,6 +26,7 @@ from yt_local.cypress.nodes import (
 )
 from yt_local.cypress.resolver import Resolver, Target, missing_child, resolve_error
 from yt_local.cypress.subtrees import CopyOptions, Subtrees
+from yt_local.cypress.system_objects import check_unneeded
 from yt_local.cypress.transaction_attributes import TransactionAttributes
 from yt_local.security.permissions import ACCESS_CONTROL, CHANGE_CHILDREN, Access, attribute_permission
 from yt_local.security.subjects import BUILTIN, SUBJECT_TYPES, Subjects
@@ -391,6 +392,7 @@ class Cypress(CypressReader):
         if node.type in SUBJECT_TYPES and node.name in BUILTIN:
             raise YtError(f'Cannot remove a built-in {node.type} "{node.name}"')
         self._places.check_removal(access, node)
+        check_unneeded(self._state, node)
         if not recursive and node.type == "map_node" and self._state.children(node.id):
             raise YtError(f"Cannot remove non-empty composite node {self._resolver.path_of(node)}")
         self._subtrees.delete(node)

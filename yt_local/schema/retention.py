@@ -54,10 +54,24 @@ class Retention:
             timestamp
             for position, timestamp in enumerate(timestamps)
             if position >= max(needed, self.min_data_versions)
-            and timestamp <= _before(now, self.min_data_ttl)
-            and (position >= self.max_data_versions or timestamp <= _before(now, self.max_data_ttl))
+            and timestamp <= before(now, self.min_data_ttl)
+            and (position >= self.max_data_versions or timestamp <= before(now, self.max_data_ttl))
         ]
 
 
-def _before(timestamp: int, milliseconds: int) -> int:
+def queue_ttl(attributes: Mapping[str, Any]) -> int | None:
+    """How old the newest row of a segment of an ordered table gets, in milliseconds; None if segments stay for ever.
+
+    As tablet nodes have it (queue-api.md, section 13): maxima count if no version has to stay, minima if none may.
+    """
+    ttls = [
+        attributes.get(ttl)
+        for versions, ttl in (("min_data_versions", "max_data_ttl"), ("max_data_versions", "min_data_ttl"))
+        if attributes.get(versions) == 0
+    ]
+    return min((ttl for ttl in ttls if ttl is not None), default=None)
+
+
+def before(timestamp: int, milliseconds: int) -> int:
+    """A timestamp so much earlier."""
     return timestamp - (milliseconds << COUNTER_BITS) // 1000

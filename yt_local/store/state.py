@@ -13,6 +13,7 @@ from typing import Final
 
 from yt_local.base.clock import Clock, TimestampGenerator
 from yt_local.base.ids import IdGenerator
+from yt_local.schema.retention import queue_ttl
 from yt_local.store.chunk_table import ChunkTable
 from yt_local.store.locks import EXCLUSIVE, LockRequest
 from yt_local.store.model import NO_CONTENT, Branch, Node
@@ -161,6 +162,7 @@ class ClusterState(TreeState):
             for replica_id, tablet_id in [name.removeprefix(_REPLICATED).split()]
         }
         self._replica_ids: set[str] = set()
+        self._aging_ids: set[str] = set()
         self.transaction_id = None
         self.versions = Versions(storage, self._changes)
         self.objects = TransactionObjects(self.versions)
@@ -283,6 +285,10 @@ class ClusterState(TreeState):
         """Of all replicated tables, in the order of their ids."""
         return [self._nodes[replica_id] for replica_id in sorted(self._replica_ids)]
 
+    def aging_tables(self) -> Sequence[Node]:
+        """Tables whose old rows go by themselves, in the order of their ids."""
+        return [self._nodes[table_id] for table_id in sorted(self._aging_ids)]
+
     def replicated_row_count(self, replica_id: str, tablet_id: str) -> int:
         """How many rows of a tablet's log a replica on this cluster has got; the tablet may be another cluster's."""
         return self._replicated.get((replica_id, tablet_id), 0)
@@ -337,6 +343,8 @@ class ClusterState(TreeState):
             self._object_maps[node.id] = node.type
         if node.type == TABLE_REPLICA:
             self._replica_ids.add(node.id)
+        if node.table and queue_ttl(node.attributes) is not None:
+            self._aging_ids.add(node.id)
         if node.expires:
             self.touched[node.id] = now = self.clock.seconds()
             self.earliest_expiry = min(self.earliest_expiry, node.expiry(now))
@@ -353,6 +361,7 @@ class ClusterState(TreeState):
             self.chunks.may_be_loose = True
         self._object_maps.pop(node.id, None)
         self._replica_ids.discard(node.id)
+        self._aging_ids.discard(node.id)
         self.touched.pop(node.id, None)
         if node.parent_id is not None:
             del self._children[node.parent_id][node.name]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
+from yt_local.cypress.settable_attributes import is_queue
+from yt_local.schema.retention import before, queue_ttl
 from yt_local.store.model import Segment, Tablet
 from yt_local.store.state import ClusterState
 
@@ -81,6 +84,28 @@ def flush_due(state: ClusterState) -> None:
         with state.change():
             for tablet in due:
                 flush(state, tablet)
+
+
+def trim_aged(state: ClusterState) -> None:
+    """Trim the segments of queues whose newest rows are older than the table's attributes allow."""
+    for table in state.aging_tables():
+        ttl = queue_ttl(table.attributes)
+        if ttl is None or table.type != "table" or not is_queue(table):
+            continue
+        horizon = before(state.timestamps.present, ttl)
+        for tablet in state.tablets.of(table.id):
+            end = _aged_end(state.tablets.segments(tablet), horizon)
+            if tablet.state == "mounted" and end > tablet.trimmed_row_count:
+                with state.change():
+                    trimmed = replace(tablet, trimmed_row_count=end)
+                    state.tablets.put(trimmed)
+                    drop_trimmed(state, trimmed)
+
+
+def _aged_end(segments: Sequence[Segment], horizon: int) -> int:
+    """Behind the last row of the first segments that are wholly older than a timestamp."""
+    aged = takewhile(lambda segment: segment.max_timestamp < horizon, segments)
+    return max((segment.upper_row_index for segment in aged), default=0)
 
 
 def _is_due(state: ClusterState, tablet: Tablet, age: float) -> bool:

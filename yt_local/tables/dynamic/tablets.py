@@ -15,6 +15,8 @@ from yt_local.cypress.alteration import (
 )
 from yt_local.cypress.nodes import checked_upstream
 from yt_local.cypress.resolver import Resolver
+from yt_local.cypress.settable_attributes import SETTABLE
+from yt_local.cypress.system_objects import BUNDLE, cells_of
 from yt_local.schema.rows import decode_values, encode_values
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, TableSchema
 from yt_local.security.permissions import Access
@@ -301,9 +303,10 @@ class Tablets:
         return node
 
     def _choose_cell(self, tablet: Tablet) -> str:
-        cells = self._state.children(self._resolver.node("//sys/tablet_cells").id)
+        bundle = str(self._state.node(tablet.table_id).attributes.get(BUNDLE, SETTABLE[BUNDLE].default))
+        cells = cells_of(self._state, bundle)
         if not cells:
-            raise YtError("No healthy tablet cells in bundle")
+            raise YtError(f'No healthy tablet cells in bundle "{bundle}"')
         return cells[tablet.number % len(cells)].id
 
     def _wrong_state(self, tablet: Tablet, verb: str) -> YtError:
