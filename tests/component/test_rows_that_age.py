@@ -44,11 +44,10 @@ async def test_lower_bounds_move_and_consumers_have_lost_rows(stack: AsyncExitSt
     await user.insert(QUEUE, [{"data": "y"}])
     await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: bounds(queue) == [(5, 6)])
 
-    def position(consumer: Any) -> Any:
-        [queue] = consumer["partitions"].values()
-        return queue[0]
+    def positions(consumer: Any) -> list[tuple[str, int]]:
+        partitions = [partition for queue in consumer["partitions"].values() for partition in queue]
+        return [(partition.get("disposition"), partition.get("next_row_index")) for partition in partitions]
 
-    found = await eventually(
-        lambda: agent.find_consumer("hume", CONSUMER), lambda consumer: position(consumer)["disposition"] == "expired"
+    await eventually(
+        lambda: agent.find_consumer("hume", CONSUMER), lambda consumer: positions(consumer) == [("expired", 2)]
     )
-    assert position(found)["next_row_index"] == 2

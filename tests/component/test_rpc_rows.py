@@ -211,19 +211,36 @@ async def test_subrequests_want_the_attachments_there_are(caller: Caller) -> Non
 
 
 async def test_what_would_change_an_answer_is_refused_unless_it_is_nothing(caller: Caller) -> None:
-    names, data = rowset({"key": 1})
-    for timestamp, schema_id in ((0, NULL_GUID), (1, random_guid())):
+    await caller.call(api.TReqCreateNode(path="//tmp/static", type=401, ignore_existing=True))
+    for schema_id, is_refused in ((NULL_GUID, False), (random_guid(), True)):
         schema = rpc.to_proto_guid(schema_id)
-        for request, attachments in (
-            (api.TReqSelectRows(query=f"* from [{TABLE}]", retention_timestamp=timestamp), ()),
-            (
-                api.TReqLookupRows(path=TABLE, rowset_descriptor=descriptor(names), retention_timestamp=timestamp),
-                (data,),
-            ),
-            (api.TReqAlterTable(path="//tmp/static", schema=b"[{name=a; type=int64}]", schema_id=schema), ()),
-        ):
-            await caller.call(api.TReqCreateNode(path="//tmp/static", type=401, ignore_existing=True))
-            if timestamp:
-                assert (await caller.refusal(request, *attachments)).code == ErrorCode.GENERIC
-            else:
-                await caller.call(request, *attachments)
+        request = api.TReqAlterTable(path="//tmp/static", schema=b"[{name=a; type=int64}]", schema_id=schema)
+        if is_refused:
+            assert (await caller.refusal(request)).code == ErrorCode.GENERIC
+        else:
+            await caller.call(request)
+
+
+async def test_values_that_are_older_than_a_timestamp_are_not_there(caller: Caller) -> None:
+    transaction_id = await started(caller)
+    request, data = modification(transaction_id, [WRITE], {"key": 1, "value": 1})
+    await caller.call(request, data)
+    await commit(caller, transaction_id)
+    names, key = rowset({"key": 1})
+    for timestamp, count in ((0, 1), (2**61, 0)):
+        lookup = api.TReqLookupRows(
+            path=TABLE, rowset_descriptor=descriptor(names), retention_timestamp=timestamp, keep_missing_rows=False
+        )
+        found = await caller.call(lookup, key)
+        message = rpc.parse(api.TRspLookupRows, found.body)
+        assert len(list(decode_rows(message.rowset_descriptor, found.attachments))) == count
+        select = api.TReqSelectRows(query=f"key from [{TABLE}]", retention_timestamp=timestamp)
+        selection = await caller.call(select)
+        answer = rpc.parse(api.TRspSelectRows, selection.body)
+        assert len(list(decode_rows(answer.rowset_descriptor, selection.attachments))) == count
+    for read in (  # a sum of what is old and what is new cannot be taken apart
+        api.TReqLookupRows(path=TABLE, rowset_descriptor=descriptor(names), retention_timestamp=1),
+        api.TReqSelectRows(query=f"key from [{TABLE}]", retention_timestamp=1),
+    ):
+        attachments = (key,) if isinstance(read, api.TReqLookupRows) else ()
+        assert "aggregate" in (await caller.refusal(read, *attachments)).message

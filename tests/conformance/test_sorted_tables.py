@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from yt.wrapper import YtClient
+from yt.wrapper import TablePath, YtClient
 from yt.wrapper import YtError as YtClientError
 from yt.yson import to_yson_type
 
@@ -178,3 +178,46 @@ def test_a_copy_has_the_rows(client: YtClient, table: str, home: str) -> None:
         assert [row["key"] for row in rows_of(client, f"* from [{path}]")] == [1, 2, 3]
     client.delete_rows(f"{home}/copy", [{"key": 1}])
     assert len(rows_of(client, f"* from [{home}/moved]")) == 3
+
+
+def test_values_older_than_a_retention_timestamp_are_not_there(client: YtClient, home: str) -> None:
+    path = make_sorted(client, f"{home}/t")
+    client.insert_rows(path, [{"key": 1, "value": "old", "other": 1}, {"key": 2, "value": "old"}])
+    client.insert_rows(path, [{"key": 3, "value": "old"}])
+    client.delete_rows(path, [{"key": 3}])
+    between = client.generate_timestamp()
+    client.insert_rows(path, [{"key": 1, "value": "new"}], update=True)
+    client.insert_rows(path, [{"key": 3, "other": 3}], update=True)
+    after = client.generate_timestamp()
+    expected = [
+        {"key": 1, "value": "new", "other": None},
+        {"key": 3, "value": None, "other": 3},
+    ]
+
+    def read(retention: int, timestamp: int) -> list[list[dict[str, Any]]]:
+        options = {"timestamp": timestamp, "retention_timestamp": retention}
+        keys = [{"key": 1}, {"key": 2}, {"key": 3}]
+        looked_up = client.lookup_rows(path, keys, timestamp=timestamp, retention_timestamp=retention)
+        selected = client.select_rows(f"* from [{path}]", timestamp=timestamp, retention_timestamp=retention)
+        return [
+            list(map(dict, rows))
+            for rows in (looked_up, selected, client.read_table(TablePath(path, attributes=options)))
+        ]
+
+    assert read(between, after) == [expected] * 3
+    assert read(after, after) == [[], [], []]
+    assert [row["value"] for row in read(1, between)[0]] == ["old", "old"]
+    with refused(1, "retention"):
+        list(client.lookup_rows(path, [{"key": 1}], retention_timestamp=between, versioned=True))
+
+
+def test_sums_have_no_age(client: YtClient, home: str) -> None:
+    schema = [
+        {"name": "key", "type": "int64", "sort_order": "ascending"},
+        {"name": "n", "type": "int64", "aggregate": "sum"},
+    ]
+    client.create("table", f"{home}/t", attributes={"dynamic": True, "schema": schema})
+    client.mount_table(f"{home}/t", sync=True)
+    client.insert_rows(f"{home}/t", [{"key": 1, "n": 1}], aggregate=True)
+    with refused(1, "aggregate"):
+        list(client.lookup_rows(f"{home}/t", [{"key": 1}], retention_timestamp=1))

@@ -31,12 +31,6 @@ def at_timestamp(timestamp: int) -> dict[str, Any]:
     return {} if timestamp == _NULL_TIMESTAMP else {"timestamp": timestamp}
 
 
-def check_retention(timestamp: int) -> None:
-    """YtError if an answer is to leave out what is older than a timestamp."""
-    if timestamp != _NULL_TIMESTAMP:
-        raise YtError("Retention timestamps are not supported")
-
-
 def rowset_reply(message: api.TRspLookupRows | api.TRspSelectRows, rows: ValueRows) -> Reply:
     """An answer with rows."""
     return reply(message, encode_rows(rows.columns, rows.rows))

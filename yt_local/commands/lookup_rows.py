@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from yt_local.calls.call import Call, Method, reply
 from yt_local.calls.command import Body, Command, Int64, Parameters, RichPathParameter, Rows, TransactionId, tabular
 from yt_local.calls.manual import READ_ERRORS, Manual
 from yt_local.calls.messages import rich_path, text
-from yt_local.calls.rows import at_timestamp, check_all_taken, check_retention, read_timestamp, rowset_reply, take
+from yt_local.calls.rows import at_timestamp, check_all_taken, read_timestamp, rowset_reply, take
 from yt_local.calls.rowsets import decode_rows, descriptor, encode_rows, encode_versioned_rows
 from yt_local.cluster import Cluster
 from yt_local.schema.retention import Retention
@@ -32,6 +34,7 @@ class _Lookup(Parameters):
     retention_config: dict[str, Any] | None = None
     keep_missing_rows: bool = False
     timestamp: Int64 | None = None
+    retention_timestamp: Annotated[int, Field(ge=0, lt=2**63)] = 0
 
 
 async def _lookup_rows(cluster: Cluster, session: Session, parameters: _Lookup, body: Body) -> Rows:
@@ -43,6 +46,8 @@ async def _lookup_rows(cluster: Cluster, session: Session, parameters: _Lookup, 
     timestamp = read_timestamp(cluster, parameters.transaction_id, parameters.timestamp)
     path, column_names, keep_missing = parameters.path.bare, parameters.column_names, parameters.keep_missing_rows
     keys = body.rows_for(lambda: cluster.tables.open(path, session.access.to("read")).schema.columns)
+    if parameters.versioned and parameters.retention_timestamp:
+        raise YtError('Versioned lookups take "retention_config", not "retention_timestamp"')
     if parameters.versioned:
         retention = Retention.of(parameters.retention_config or {})
         return Rows(
@@ -64,6 +69,7 @@ async def _lookup_rows(cluster: Cluster, session: Session, parameters: _Lookup, 
             column_names=column_names,
             keep_missing_rows=keep_missing,
             timestamp=timestamp,
+            retention_timestamp=parameters.retention_timestamp,
         )
     )
 
@@ -101,6 +107,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 "retention_config": "which versions a versioned lookup shows",
                 "keep_missing_rows": "entities for keys that are not there",
                 "timestamp": "as of when; within a transaction its start",
+                "retention_timestamp": "values that were written before are null, rows of such values alone are not "
+                "there; refused for aggregate columns, and where values are so old that nobody knows when they were "
+                "written",
             },
         ),
         input_type="tabular",
@@ -130,8 +139,8 @@ async def _looked_up(
 
 
 async def _rpc_lookup(call: Call, request: api.TReqLookupRows) -> Reply:
-    check_retention(request.retention_timestamp)
-    rows = await _looked_up(call, request, request.timestamp, call.attachments)
+    retention = {"retention_timestamp": request.retention_timestamp}
+    rows = await _looked_up(call, request, request.timestamp, call.attachments, **retention)
     return rowset_reply(api.TRspLookupRows(rowset_descriptor=descriptor(rows.columns)), rows)
 
 

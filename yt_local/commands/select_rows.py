@@ -11,7 +11,7 @@ from yt_local.calls.call import Call, Method, reply
 from yt_local.calls.command import Body, Command, Int64, Parameters, Rows, TransactionId, light, tabular
 from yt_local.calls.manual import READ_ERRORS, Manual
 from yt_local.calls.messages import request_parameters
-from yt_local.calls.rows import at_timestamp, check_retention, read_timestamp, rowset_reply
+from yt_local.calls.rows import at_timestamp, read_timestamp, rowset_reply
 from yt_local.calls.rowsets import descriptor
 from yt_local.cluster import Cluster
 from yt_local.formats.row_output import ValueRows
@@ -29,6 +29,7 @@ class _Select(Parameters):
     output_row_limit: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     placeholder_values: dict[str, Any] | None = None
     timestamp: Int64 | None = None
+    retention_timestamp: Annotated[int, Field(ge=0, lt=2**63)] = 0
     fail_on_incomplete_result: bool = True
     allow_full_scan: bool = True
     allow_join_without_index: bool = False
@@ -60,6 +61,7 @@ async def _select_rows(cluster: Cluster, session: Session, parameters: _Select, 
             placeholder_values=parameters.placeholder_values,
             options=options,
             timestamp=timestamp,
+            retention_timestamp=parameters.retention_timestamp,
         )
     )
     statistics = asdict(result.statistics) if parameters.enable_statistics else {}
@@ -101,7 +103,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 "workload_descriptor",
                 "execution_pool",
                 "udf_registry_path",
-                "retention_timestamp",
                 "use_canonical_null_relations",
                 "merge_versioned_rows",
                 "use_lookup_cache",
@@ -117,6 +118,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 "output_row_limit": "rows that may be answered",
                 "placeholder_values": "a map of what stands for `{name}` in the query",
                 "timestamp": "as of when; within a transaction its start",
+                "retention_timestamp": "values of sorted tables that were written before are null, as in `lookup_rows`",
                 "fail_on_incomplete_result": "an error instead of a part of the answer, if a limit is reached",
                 "enable_statistics": "statistics in the response parameters",
             },
@@ -139,7 +141,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
 
 
 async def _rpc_select(call: Call, request: api.TReqSelectRows) -> Reply:
-    check_retention(request.retention_timestamp)
     found = {
         **request_parameters(request, {"timestamp": ""}),
         **at_timestamp(request.timestamp),

@@ -98,7 +98,7 @@ def cells_of(state: TreeState, bundle: str) -> Sequence[Node]:
     """The tablet cells of a bundle, in the order of their ids."""
     parent = _map_of(state, CELL)
     cells = () if parent is None else state.children(parent.id)
-    return [cell for cell in cells if cell.attributes.get(BUNDLE) == bundle]
+    return [cell for cell in cells if cell.attributes.get(BUNDLE, _DEFAULT) == bundle]
 
 
 def cell_attributes(state: TreeState) -> Mapping[str, Computed]:

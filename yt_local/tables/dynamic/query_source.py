@@ -8,6 +8,7 @@ from typing import Protocol
 from yt_local.query import KeyRange
 from yt_local.schema.keys import KeyEncoder, Row
 from yt_local.schema.schema import Column
+from yt_local.store.retained_rows import ReadWindow
 from yt_local.tables.dynamic.open_tables import Table
 
 
@@ -16,7 +17,7 @@ class RowReader(Protocol):
 
     def tablet_count(self, table: Table) -> int: ...
 
-    def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[Row]:
+    def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, window: ReadWindow) -> Iterator[Row]:
         """Rows of a sorted table by encoded key, `lower <= key < upper`."""
         ...
 
@@ -28,10 +29,10 @@ class RowReader(Protocol):
 class QuerySource:
     """A dynamic table as queries see it."""
 
-    def __init__(self, tables: RowReader, table: Table, timestamp: int) -> None:
+    def __init__(self, tables: RowReader, table: Table, window: ReadWindow) -> None:
         self._tables = tables
         self._table = table
-        self._timestamp = timestamp
+        self._window = window
         self.columns: Sequence[Column] = table.schema.query_columns()
         self.key_width = len(table.schema.key_columns) if table.schema.is_sorted else 2
 
@@ -45,7 +46,7 @@ class QuerySource:
         encoder = KeyEncoder(self._table.schema.key_columns)
         for key_range in ranges:
             lower, upper = key_range.encoded(encoder)
-            yield from self._tables.read_sorted(self._table, lower, upper, self._timestamp)
+            yield from self._tables.read_sorted(self._table, lower, upper, self._window)
 
     def _scan_ordered(self, ranges: Sequence[KeyRange]) -> Iterator[Row]:
         for index in range(self._tables.tablet_count(self._table)):

@@ -21,6 +21,7 @@ from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, Column, Ta
 from yt_local.security.permissions import UNCHECKED, UNLIMITED, Access
 from yt_local.store.model import Tablet
 from yt_local.store.replicated_types import REPLICATED_TABLE, TableReplica
+from yt_local.store.retained_rows import ReadWindow, retained_row, rows_in_window
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import shown
 from yt_local.tables.dynamic.open_tables import OpenTables, Table
@@ -82,26 +83,36 @@ class DynamicTables(OpenTables):
         column_names: Sequence[str] | None = None,
         keep_missing_rows: bool = False,
         timestamp: int | None = None,
+        retention_timestamp: int = 0,
     ) -> ValueRows:
         """Rows of a sorted table by whole keys, in the order of the keys; None for missing ones, if wanted."""
         tables, table, positions = self._open_for_lookup(access, path, column_names)
-        located = tables._located(table, keys)
-        by_tablet: defaultdict[int, list[bytes]] = defaultdict(list)
-        for tablet, key, _ in located:
-            by_tablet[tablet.number].append(key)
-        read_timestamp = checked_timestamp(timestamp)
-        found: dict[bytes, bytes | None] = {}
-        for number, encoded in by_tablet.items():
-            found.update(tables._state.storage.find_values(number, encoded, read_timestamp))
-        stored = [found[key] for _, key, _ in located]
+        window = ReadWindow(checked_timestamp(timestamp), retention_timestamp)
+        rows = tables._found(table, tables._located(table, keys), window)
         if not keep_missing_rows:
-            stored = [value for value in stored if value is not None]
-        rows = [None if value is None else decode_values(value) for value in stored]
+            rows = [row for row in rows if row is not None]
         columns: Sequence[Column] = table.schema.columns
         if column_names is not None:
             columns = [columns[position] for position in positions]
             rows = [None if row is None else tuple([row[position] for position in positions]) for row in rows]
         return ValueRows(columns, rows)
+
+    def _found(
+        self, table: Table, located: Sequence[tuple[Tablet, bytes, Row]], window: ReadWindow
+    ) -> list[Row | None]:
+        """The rows with these keys, in their order; None for missing ones."""
+        storage = self._state.storage
+        if window.retention:
+            versions = (storage.versions(tablet.number, key, window.timestamp) for tablet, key, _ in located)
+            return [retained_row(table.schema, of_key, window.retention) for of_key in versions]
+        by_tablet: defaultdict[int, list[bytes]] = defaultdict(list)
+        for tablet, key, _ in located:
+            by_tablet[tablet.number].append(key)
+        found: dict[bytes, bytes | None] = {}
+        for number, encoded in by_tablet.items():
+            found.update(storage.find_values(number, encoded, window.timestamp))
+        stored = (found[key] for _, key, _ in located)
+        return [None if value is None else decode_values(value) for value in stored]
 
     def lookup_versions(
         self,
@@ -187,22 +198,23 @@ class DynamicTables(OpenTables):
         placeholder_values: Mapping[str, Any] | None = None,
         options: SelectOptions = _DEFAULT_OPTIONS,
         timestamp: int | None = None,
+        retention_timestamp: int = 0,
     ) -> QueryResult:
         """Run a query."""
-        return select(query, self._query_source(access, timestamp), placeholder_values, options)
+        window = ReadWindow(checked_timestamp(timestamp), retention_timestamp)
+        return select(query, self._query_source(access, window), placeholder_values, options)
 
     def explain(self, access: Access, query: str, options: SelectOptions) -> dict[str, Any]:
         """What `select` would read for a query."""
-        return explain(query, self._query_source(access, None), options)
+        return explain(query, self._query_source(access, ReadWindow()), options)
 
-    def _query_source(self, access: Access, timestamp: int | None) -> Callable[[str], QuerySource]:
-        read_timestamp = checked_timestamp(timestamp)
-
+    def _query_source(self, access: Access, window: ReadWindow) -> Callable[[str], QuerySource]:
         def source(path: str) -> QuerySource:
             table = self.open(path, access.to("read"))
             tables, copy = self._replication.serving(table) or (self, table)
             # What is committed while the query goes on by turns is not for it.
-            return QuerySource(tables, copy, min(read_timestamp, tables._state.timestamps.last))
+            latest = min(window.timestamp, tables._state.timestamps.last)
+            return QuerySource(tables, copy, replace(window, timestamp=latest))
 
         return source
 
@@ -321,7 +333,7 @@ class DynamicTables(OpenTables):
         tablet = self.readable_tablet(table, index)
         return store_end(self._state.tablets.segments(tablet), tablet, max(row_index, tablet.trimmed_row_count))
 
-    def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, timestamp: int) -> Iterator[Row]:
+    def read_sorted(self, table: Table, lower: bytes, upper: bytes | None, window: ReadWindow) -> Iterator[Row]:
         """Rows of a sorted table by encoded key, `lower <= key < upper`.
 
         Raises:
@@ -331,7 +343,7 @@ class DynamicTables(OpenTables):
             self.checked_readable(table, tablet)
             place = first
             while True:
-                stored = self._state.storage.sorted_rows(tablet.number, place, end, timestamp)
+                stored = rows_in_window(self._state.storage, table.schema, tablet.number, place, end, window)
                 page = list(islice(stored, _PAGE_ROWS))
                 for row in page:
                     yield decode_values(row.value)

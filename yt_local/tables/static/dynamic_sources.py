@@ -10,6 +10,7 @@ from yt_local.schema.keys import AFTER_PREFIX, component_encoder
 from yt_local.schema.rows import decode_values, value_parser
 from yt_local.schema.schema import TIMESTAMP, Column, TableSchema, is_system_column
 from yt_local.store.model import Tablet
+from yt_local.store.retained_rows import ReadWindow, rows_in_window
 from yt_local.store.storage import Storage, shown
 from yt_local.tables.static.chunk_keys import MAX, MIN
 from yt_local.tables.static.chunk_writer import BLOCK_ROWS
@@ -65,20 +66,20 @@ class OrderedSource:
 
 
 class SortedSource:
-    """A sorted table: its rows by key as they were at a timestamp; they have no indexes.
+    """A sorted table: its rows by key as they were at some time; they have no indexes.
 
     Args:
         tablets: in the order of their keys.
         schema: of the table.
         storage: where the rows are.
-        timestamp: what is visible at it is read.
+        window: what it shows is read.
     """
 
-    def __init__(self, tablets: Sequence[Tablet], schema: TableSchema, storage: Storage, timestamp: int) -> None:
+    def __init__(self, tablets: Sequence[Tablet], schema: TableSchema, storage: Storage, window: ReadWindow) -> None:
         self._tablets = tablets
         self._schema = schema
         self._storage = storage
-        self._timestamp = timestamp
+        self._window = window
         self._bounds: list[tuple[bytes, bytes | None]] = []
 
     def locate(self, selection: Selection) -> list[RowRange]:
@@ -93,7 +94,10 @@ class SortedSource:
             for tablet in self._tablets:
                 begin = lower
                 while stored := list(
-                    islice(self._storage.sorted_rows(tablet.number, begin, upper, self._timestamp), BLOCK_ROWS)
+                    islice(
+                        rows_in_window(self._storage, self._schema, tablet.number, begin, upper, self._window),
+                        BLOCK_ROWS,
+                    )
                 ):
                     yield Piece(item, row_index, _with_columns([row_of(row.value) for row in stored], columns))
                     row_index += len(stored)

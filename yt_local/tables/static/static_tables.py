@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from yt_local.base.clock import LATEST_TIMESTAMP
+from yt_local.base.clock import LATEST_TIMESTAMP, NULL_TIMESTAMP
 from yt_local.cypress.cypress_view import CypressView
 from yt_local.schema.schema import Column
 from yt_local.store.chunks import Chunk
 from yt_local.store.model import Node, TableState, Tablet
+from yt_local.store.retained_rows import ReadWindow
 from yt_local.store.state import ClusterState
 from yt_local.tables.static.chunk_writer import ChunkOptions, ChunkWriter
 from yt_local.tables.static.dynamic_sources import OrderedSource, SortedSource
@@ -109,11 +110,20 @@ def open_source(state: ClusterState, node: Node, path: RichPath) -> Source:
         return StaticSource(open_content(state, node), table.schema)
     tablets = state.tablets.of(node.id)
     if table.schema.is_sorted:
-        timestamp = path.attributes.get("timestamp", LATEST_TIMESTAMP)
-        if isinstance(timestamp, bool) or not isinstance(timestamp, int):
-            raise YtError(f'Path attribute "timestamp" must be a number, got {timestamp!r}')
-        return SortedSource(tablets, table.schema, state.storage, int(timestamp))
+        window = ReadWindow(
+            _timestamp(path, "timestamp", LATEST_TIMESTAMP), _timestamp(path, "retention_timestamp", NULL_TIMESTAMP)
+        )
+        return SortedSource(tablets, table.schema, state.storage, window)
+    if "retention_timestamp" in path.attributes:
+        raise YtError(f"Retention timestamps are of sorted tables, and {path.bare} is ordered")
     return OrderedSource([(tablet, _first_row(state, tablet)) for tablet in tablets], table.schema, state.storage)
+
+
+def _timestamp(path: RichPath, name: str, default: int) -> int:
+    timestamp = path.attributes.get(name, default)
+    if isinstance(timestamp, bool) or not isinstance(timestamp, int):
+        raise YtError(f'Path attribute "{name}" must be a number, got {timestamp!r}')
+    return int(timestamp)
 
 
 def _first_row(state: ClusterState, tablet: Tablet) -> int:

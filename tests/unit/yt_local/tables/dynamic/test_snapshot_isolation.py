@@ -16,6 +16,7 @@ from yt_local.cypress.cypress import Cypress
 from yt_local.cypress.resolver import Resolver
 from yt_local.rows.row_locks import LOCK_TYPES, LockHistory, LockName
 from yt_local.security.permissions import UNCHECKED, UNLIMITED
+from yt_local.store.retained_rows import ReadWindow
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
 from yt_local.tables.dynamic.sorted_resharding import Sharding
@@ -236,7 +237,7 @@ class World:
         return {name: self.random.choice((None, -1, 1, 2)) for name in names}
 
     def check_rows(self, expected: Rows, timestamp: int) -> None:
-        rows = self.tables.read_sorted(self.tables.open(TABLE, UNCHECKED), b"", None, timestamp)
+        rows = self.tables.read_sorted(self.tables.open(TABLE, UNCHECKED), b"", None, ReadWindow(timestamp))
         assert list(rows) == [(key, *(expected[key][name] for name in "abc")) for key in sorted(expected)]
 
     def insert_into(
