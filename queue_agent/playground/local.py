@@ -98,6 +98,7 @@ async def _run(options: LocalOptions, announce: Callable[[str], None], warn: Cal
                 await _fill(next(iter(proxies.values())), tokens)
             if await processes.all_ready(stop):
                 parts = [f"agent {agent.url} (rpc {agent.rpc_address})" for agent in agents]
+                parts += [f"console {agents[0].url}/"] if agents else []
                 parts += [f"webhdfs {reachable_address(webhdfs)}", f"webhdfs secret {secrets / 'webhdfs.secret'}"]
                 if tokens is not None:
                     parts.append(f"token {tokens.root.path}")

@@ -36,6 +36,7 @@ _TOKEN: Final = re.compile(r"token (\S+)")
 _WEBHDFS: Final = re.compile(r"webhdfs (127\.0\.0\.1:\d+)")
 _WEBHDFS_SECRET: Final = re.compile(r"webhdfs secret (\S+)")
 _AGENT: Final = re.compile(r"agent (http://127\.0\.0\.1:\d+) \(rpc (127\.0\.0\.1:\d+)\)")
+_CONSOLE: Final = re.compile(r"console (http://127\.0\.0\.1:\d+/)")
 _PORT: Final = re.compile(r"127\.0\.0\.1:(\d+)")
 _PORTS: Final = range(20000, 32768)
 """Below those that systems give to connections, so that none takes a port between its choice and its use."""
@@ -60,6 +61,7 @@ class Playground:
         self.clusters: dict[str, str] = {}
         self.agent_url = ""
         self.rpc_address = ""
+        self.console_url = ""
         self.token_file: Path | None = None
         self.webhdfs = ""
         self.webhdfs_secret_file: Path | None = None
@@ -88,6 +90,8 @@ class Playground:
         for part in match[1].split(", "):
             if agent := _AGENT.fullmatch(part):
                 self.agent_url, self.rpc_address = agent[1], agent[2]
+            elif console := _CONSOLE.fullmatch(part):
+                self.console_url = console[1]
             elif token := _TOKEN.fullmatch(part):
                 self.token_file = Path(token[1])
             elif webhdfs := _WEBHDFS.fullmatch(part):

@@ -78,7 +78,8 @@ def test_the_ready_line_names_addresses_that_answer(playground: Playground) -> N
     assert re.fullmatch(
         r"pythia http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\),"
         r" hume http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\),"
-        r" agent http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), webhdfs 127\.0\.0\.1:\d+,"
+        r" agent http://127\.0\.0\.1:\d+ \(rpc 127\.0\.0\.1:\d+\), console http://127\.0\.0\.1:\d+/,"
+        r" webhdfs 127\.0\.0\.1:\d+,"
         r" webhdfs secret \S+",
         playground.ready_line,
     )
@@ -86,6 +87,8 @@ def test_the_ready_line_names_addresses_that_answer(playground: Playground) -> N
         with urlopen(f"{url}/ping") as response:
             assert response.status == 200
     assert playground.ask_agent("/health/ready")["status"] == "ok"
+    with urlopen(playground.console_url) as response:
+        assert b"<title>Queue Agent</title>" in response.read()
     host, port = playground.rpc_address.split(":")
     socket.create_connection((host, int(port))).close()
     assert playground.errors() == ""

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from queue_agent.adapters.process.json_values import to_json
+from queue_agent.adapters.serving.console_pages import ConsolePages
 from queue_agent.adapters.serving.http_requests import read_integer, read_limit, read_policy, read_ref, read_verdicts
 from queue_agent.adapters.serving.http_server import MAX_BODY_BYTES, HttpServer
 from queue_agent.adapters.serving.metrics_server import MetricsServer
@@ -102,6 +103,7 @@ class HttpApi:
                 web.get("/health/ready", self._ready),
                 web.get("/metrics", metrics.show_own),
                 web.get("/solomon/all", metrics.show_all),
+                *ConsolePages().routes(),
                 web.get(_ORCHID, self._orchid),
                 web.get(_ORCHID + "/{path:.*}", self._orchid),
                 *(web.route(one.method, one.route, handlers[one.name]) for one in OPERATIONS),

@@ -1,0 +1,126 @@
+// Lines over time, drawn by uPlot; and sparklines.
+
+import { html, Plot, useEffect, useLayoutEffect, useRef, useState } from "./lib.js";
+
+const HEIGHT = 190;
+const SPARK = { width: 96, height: 22 };
+
+// Charts are redrawn in other colors when the page's are others.
+export function useTheme() {
+  const [theme, setTheme] = useState(0);
+  useEffect(() => {
+    const next = () => setTheme((last) => last + 1);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", next);
+    addEventListener("themechange", next);
+    return () => {
+      dark.removeEventListener("change", next);
+      removeEventListener("themechange", next);
+    };
+  }, []);
+  return theme;
+}
+
+const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+const shorter = (format) => (value) => (value === null || value === undefined ? "–" : format(value));
+
+// lines: {label, values, color, format, isDashed}; band: [upper, lower] as numbers of lines; a null is a gap.
+export function Chart({ title, times, lines, format, band, note }) {
+  const place = useRef(null);
+  const plot = useRef(null);
+  const theme = useTheme();
+  const shape = JSON.stringify([theme, lines.map((one) => [one.label, one.color, one.isDashed]), band]);
+  const data = [times, ...lines.map((one) => one.values)];
+  useLayoutEffect(() => {
+    if (times.length === 0) return undefined;
+    const options = describe(lines, format, band, place.current.clientWidth);
+    plot.current = new Plot(options, data, place.current);
+    const watcher = new ResizeObserver(() => plot.current?.setSize({ width: place.current.clientWidth, height: HEIGHT }));
+    watcher.observe(place.current);
+    return () => {
+      watcher.disconnect();
+      plot.current.destroy();
+      plot.current = null;
+    };
+  }, [shape, times.length === 0]);
+  useLayoutEffect(() => plot.current?.setData(data), [times, lines]);
+  const told = `${title}. ${lines.map((one) => tell(one, format)).join(" ")}`;
+  return html`<figure class="chart">
+    <figcaption>${title}${note && html` <span class="quiet">${note}</span>`}</figcaption>
+    ${times.length === 0
+      ? html`<p class="quiet">No points yet.</p>`
+      : html`<div ref=${place} role="img" aria-label=${told} class="plot"></div>`}
+  </figure>`;
+}
+
+function tell({ label, values, format: own }, format) {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  if (!known.length) return `${label}: not known.`;
+  const say = own || format;
+  return `${label}: last ${say(known.at(-1))}, largest ${say(Math.max(...known))}.`;
+}
+
+function describe(lines, format, band, width) {
+  const axis = {
+    stroke: ink("quiet"),
+    grid: { stroke: ink("line"), width: 1 },
+    ticks: { stroke: ink("line"), width: 1 },
+    font: "12px system-ui, sans-serif",
+  };
+  return {
+    width,
+    height: HEIGHT,
+    legend: { live: true },
+    cursor: { drag: { x: true, y: false } },
+    scales: { y: { range: (self, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
+    axes: [{ ...axis }, { ...axis, size: 72, values: (self, ticks) => ticks.map((tick) => shorter(format)(tick)) }],
+    bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: ink("band") }] : [],
+    series: [
+      { value: (self, at) => (at === null ? "–" : new Date(at * 1000).toLocaleTimeString("en-GB", { hour12: false })) },
+      ...lines.map((one) => ({
+        label: one.label,
+        stroke: ink(one.color),
+        width: 2,
+        dash: one.isDashed ? [6, 4] : undefined,
+        spanGaps: Boolean(one.isDashed),
+        points: { show: one.values.length < 40, size: 4 },
+        value: (self, value) => shorter(one.format || format)(value),
+      })),
+    ],
+  };
+}
+
+// The shape of the last hour; figures stand beside it.
+export function Spark({ points }) {
+  const known = (points || []).filter((value) => value !== null);
+  if (known.length < 2) return null;
+  const top = Math.max(...known);
+  const bottom = Math.min(0, ...known);
+  const height = top - bottom || 1;
+  const x = (at) => ((at / (points.length - 1)) * (SPARK.width - 2) + 1).toFixed(1);
+  const y = (value) => (SPARK.height - 2 - ((value - bottom) / height) * (SPARK.height - 4)).toFixed(1);
+  let path = "";
+  let isPen = false;
+  points.forEach((value, at) => {
+    if (value !== null) path += `${isPen ? "L" : "M"}${x(at)} ${y(value)}`;
+    isPen = value !== null;
+  });
+  return html`<svg class="spark" viewBox=${`0 0 ${SPARK.width} ${SPARK.height}`} width=${SPARK.width} height=${SPARK.height}
+    aria-hidden="true"><path d=${path} /></svg>`;
+}
+
+// Points that this page collects itself, for agents that keep none.
+export function useOwnPoints(key, figures) {
+  const kept = useRef({ key, times: [], series: {} });
+  if (kept.current.key !== key) kept.current = { key, times: [], series: {} };
+  const { times, series } = kept.current;
+  const now = figures ? Math.floor(figures.at) : null;
+  if (figures && times.at(-1) !== now) {
+    times.push(now);
+    for (const [name, value] of Object.entries(figures.values)) {
+      (series[name] ||= Array(times.length - 1).fill(null)).push(value ?? null);
+    }
+  }
+  return { times: [...times], series: Object.fromEntries(Object.entries(series).map(([name, all]) => [name, [...all]])) };
+}

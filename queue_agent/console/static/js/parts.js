@@ -1,0 +1,116 @@
+// Small parts that all views are made of.
+
+import { splitRef } from "./api.js";
+import { shorten, visible, words } from "./format.js";
+import { html, useEffect, useState } from "./lib.js";
+import { consumerAddress, queueAddress } from "./router.js";
+
+const COLORS = {
+  ok: "green",
+  catching_up: "blue",
+  lagging: "amber",
+  lost: "amber",
+  waiting: "amber",
+  unreadable: "red",
+  ahead: "red",
+  losing: "red",
+  stopped: "red",
+  stalled: "red",
+};
+const SEVERITY = [
+  "unreadable", "unknown", "ahead", "losing", "stopped", "stalled", "lagging", "lost", "waiting", "not_started",
+  "catching_up", "idle", "ok",
+];
+
+export const colorOf = (verdict) => COLORS[verdict] || "gray";
+
+export function severity(verdict) {
+  const at = SEVERITY.indexOf(verdict);
+  return at < 0 ? SEVERITY.length : at;
+}
+
+// A word and a shape, as color alone says nothing to some people.
+const SHAPES = { red: "▲", amber: "◆", blue: "●", green: "✓", gray: "○" };
+
+export function Verdict({ verdict, color = colorOf(verdict) }) {
+  return html`<span class=${`verdict ${color}`}><span aria-hidden="true">${SHAPES[color] || "○"}</span> ${words(verdict)}</span>`;
+}
+
+// What strangers have written: isolated, with nothing invisible in it, and of bounded length.
+export function Name({ text, limit }) {
+  const shown = visible(text);
+  return html`<bdi class="name" title=${shorten(shown, 1000)}>${shorten(shown, limit)}</bdi>`;
+}
+
+export function LongName({ text }) {
+  return html`<bdi class="name long">${shorten(visible(text), 5000)}</bdi>`;
+}
+
+export function QueueLink({ cluster, path, limit }) {
+  return html`<a href=${queueAddress({ cluster, path })}><${Name} text=${`${cluster}:${path}`} limit=${limit} /></a>`;
+}
+
+export function ConsumerLink({ row, limit }) {
+  const name = row.name ? ` (${row.name})` : "";
+  return html`<a href=${consumerAddress(row)}><${Name} text=${`${row.cluster}:${row.path}${name}`} limit=${limit} /></a>`;
+}
+
+export function ConsumerOfQueue({ consumer, queue }) {
+  const at = splitRef(queue);
+  return html`<${ConsumerLink} row=${{ ...splitRef(consumer), queue_cluster: at.cluster, queue_path: at.path }} />`;
+}
+
+export function Failure({ error }) {
+  return html`<p class="failure" role="alert">${shorten(visible(error.message || error), 2000)}</p>`;
+}
+
+export function Facts({ facts }) {
+  return html`<dl class="facts">
+    ${facts.filter(Boolean).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}
+
+export function Command({ text }) {
+  const [said, say] = useState("Copy");
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      say("Copied");
+    } catch {
+      say("Select it and copy");
+    }
+    setTimeout(() => say("Copy"), 2000);
+  };
+  return html`<span class="command"><code tabindex="0">${visible(text)}</code>
+    <button type="button" class="small" onClick=${copy} aria-live="polite">${said}</button></span>`;
+}
+
+// Asks now and then again; what came last stays while the agent does not answer.
+export function useAnswer(ask, keys, everyMilliseconds = 0) {
+  const [answer, setAnswer] = useState({ value: null, error: null });
+  useEffect(() => {
+    const stopping = new AbortController();
+    let timer = null;
+    setAnswer({ value: null, error: null });
+    const once = async () => {
+      try {
+        const value = await ask(stopping.signal);
+        if (!stopping.signal.aborted) setAnswer({ value, error: null });
+      } catch (error) {
+        if (!stopping.signal.aborted) setAnswer((last) => ({ value: last.value, error }));
+      }
+      if (everyMilliseconds && !stopping.signal.aborted) timer = setTimeout(once, everyMilliseconds);
+    };
+    once();
+    return () => {
+      stopping.abort();
+      clearTimeout(timer);
+    };
+  }, keys);
+  return answer;
+}
+
+// Whoever hears the page learns of changes that others see.
+export function Announcer({ text }) {
+  return html`<p class="unseen" role="status">${text}</p>`;
+}
