@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
+.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -80,6 +80,14 @@ check-browser: .venv/dev.installed  ## the page of the example in a real browser
 	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
 	    { echo "install chromium and chromedriver first" >&2; exit 1; }
 	$(BIN)/pytest -q -rs tests/examples/test_page.py
+
+CONSOLE_REPORT ?= console-report
+
+check-console: .venv/dev.installed  ## the agent's pages in a real browser; screenshots are in CONSOLE_REPORT (docs/console.md)
+	@command -v chromedriver >/dev/null || \
+	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
+	    { echo "install chromium and chromedriver first" >&2; exit 1; }
+	CONSOLE_REPORT=$(CONSOLE_REPORT) $(BIN)/pytest -q -rs -s tests/console
 
 UI_KIT_DIR ?= ../shared/ui-kit
 

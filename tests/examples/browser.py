@@ -6,7 +6,7 @@ import asyncio
 import base64
 import re
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +82,15 @@ class Browser:
             return bool(await self.run(script))
 
         await _wait(true)
+
+    async def keys(self, keys: str) -> None:
+        """Press keys, one after the other, wherever the focus is."""
+        steps = [step for key in keys for step in ({"type": "keyDown", "value": key}, {"type": "keyUp", "value": key})]
+        await self._post("actions", actions=[{"type": "key", "id": "keyboard", "actions": steps}])
+
+    async def devtools(self, name: str, parameters: Mapping[str, Any]) -> Any:
+        """Answer to a command of Chromium's own protocol."""
+        return await self._post("goog/cdp/execute", cmd=name, params=dict(parameters))
 
     async def screenshot(self, path: Path) -> None:
         async with self.http.get(f"/session/{self.session}/screenshot") as response:

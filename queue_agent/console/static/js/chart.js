@@ -3,6 +3,7 @@
 import { html, Plot, useEffect, useLayoutEffect, useRef, useState } from "./lib.js";
 
 const HEIGHT = 190;
+const FEW_POINTS = 40;
 const SPARK = { width: 96, height: 22 };
 
 // Charts are redrawn in other colors when the page's are others.
@@ -73,8 +74,8 @@ function describe(lines, format, band, width) {
     height: HEIGHT,
     legend: { live: true },
     cursor: { drag: { x: true, y: false } },
-    scales: { y: { range: (self, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
-    axes: [{ ...axis }, { ...axis, size: 72, values: (self, ticks) => ticks.map((tick) => shorter(format)(tick)) }],
+    scales: { x: { range: (self, first, last) => (first === last ? [first - 30, last + 30] : [first, last]) }, y: { range: (self, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
+    axes: [{ ...axis, space: 70, values: (self, ticks, at, space, step) => ticks.map((tick) => moment(tick, step)) }, { ...axis, size: 88, values: (self, ticks) => ticks.map((tick) => shorter(format)(tick)) }],
     bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: ink("band") }] : [],
     series: [
       { value: (self, at) => (at === null ? "–" : new Date(at * 1000).toLocaleTimeString("en-GB", { hour12: false })) },
@@ -84,11 +85,18 @@ function describe(lines, format, band, width) {
         width: 2,
         dash: one.isDashed ? [6, 4] : undefined,
         spanGaps: Boolean(one.isDashed),
-        points: { show: one.values.length < 40, size: 4 },
+        points: { show: (self) => self.data[0].length < FEW_POINTS, size: 4 },
         value: (self, value) => shorter(one.format || format)(value),
       })),
     ],
   };
+}
+
+function moment(tick, step) {
+  const text = new Date(tick * 1000);
+  if (step >= 86400) return text.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  const parts = { hour: "2-digit", minute: "2-digit", hour12: false };
+  return text.toLocaleTimeString("en-GB", step < 60 ? { ...parts, second: "2-digit" } : parts);
 }
 
 // The shape of the last hour; figures stand beside it.

@@ -11,6 +11,7 @@ const COLORS = {
   lagging: "amber",
   lost: "amber",
   waiting: "amber",
+  alerts: "amber",
   unreadable: "red",
   ahead: "red",
   losing: "red",
@@ -18,9 +19,12 @@ const COLORS = {
   stalled: "red",
 };
 const SEVERITY = [
-  "unreadable", "unknown", "ahead", "losing", "stopped", "stalled", "lagging", "lost", "waiting", "not_started",
+  "unreadable", "unknown", "ahead", "losing", "stopped", "stalled", "lagging", "lost", "waiting", "alerts", "not_started",
   "catching_up", "idle", "ok",
 ];
+
+const NARROW_LIMIT = 28;
+const narrow = matchMedia("(max-width: 700px)");
 
 export const colorOf = (verdict) => COLORS[verdict] || "gray";
 
@@ -39,7 +43,8 @@ export function Verdict({ verdict, color = colorOf(verdict) }) {
 // What strangers have written: isolated, with nothing invisible in it, and of bounded length.
 export function Name({ text, limit }) {
   const shown = visible(text);
-  return html`<bdi class="name" title=${shorten(shown, 1000)}>${shorten(shown, limit)}</bdi>`;
+  const room = narrow.matches ? Math.min(limit ?? NARROW_LIMIT, NARROW_LIMIT) : limit;
+  return html`<bdi class="name" title=${shorten(shown, 1000)}>${shorten(shown, room)}</bdi>`;
 }
 
 export function LongName({ text }) {

@@ -118,7 +118,7 @@ export class OverviewSource {
     return {
       cluster,
       path,
-      verdict: error ? "unreadable" : "ok",
+      verdict: error || figures.failed_partition_count > 0 ? "unreadable" : figures.alerts?.length ? "alerts" : "ok",
       partitions: figures.partition_count ?? null,
       write_rows_rate: figures.write_row_count_rate ?? null,
       write_bytes_rate: figures.write_data_weight_rate ?? null,

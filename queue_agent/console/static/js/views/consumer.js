@@ -3,7 +3,7 @@
 import { get, objectPath, query, splitRef } from "../api.js";
 import { Acts, consumerActs } from "../acts.js";
 import { Chart } from "../chart.js";
-import { ago, byteRate, clock, count, duration, exact, plural, rate, shorten, visible, words } from "../format.js";
+import { byteRate, bytes, clock, count, duration, exact, plural, rate, secondsSince, shorten, visible, words } from "../format.js";
 import { html, useMemo } from "../lib.js";
 import { Command, ConsumerLink, Facts, Failure, LongName, QueueLink, severity, useAnswer, Verdict } from "../parts.js";
 import { refine } from "../router.js";
@@ -11,6 +11,7 @@ import { line, useSeries } from "../series.js";
 import { Table } from "../table.js";
 
 const EVERY_MILLISECONDS = 2000;
+const LEAST_PAST = 900;
 const UNKNOWN = { verdict: "unknown" };
 
 export function Consumer({ parameters, session }) {
@@ -60,13 +61,16 @@ function InQueue({ consumer, queue, parameters, session }) {
     <${Partitions} partitions=${partitions} sort=${parameters.partitions || "verdict"} />`;
 }
 
-const sumOf = (partitions, name) => partitions.reduce((all, one) => all + (one[name] || 0), 0);
+// An offset past the end has a negative number of unread rows; its verdict tells of it.
+const unread = (partition) => (typeof partition.unread_row_count === "number" ? Math.max(0, partition.unread_row_count) : null);
+
+const sumOfUnread = (partitions) => partitions.reduce((all, one) => all + (unread(one) || 0), 0);
 
 const oldest = (partitions) => Math.max(0, ...partitions.map((one) => one.processing_lag || 0)) / 1000;
 
 function figures(status, partitions) {
   const values = {
-    lag_rows: partitions.length ? sumOf(partitions, "unread_row_count") : null,
+    lag_rows: partitions.length ? sumOfUnread(partitions) : null,
     lag_time: partitions.length ? oldest(partitions) : null,
     read_rows_rate: status.read_row_count_rate?.current,
   };
@@ -76,8 +80,8 @@ function figures(status, partitions) {
 function facts(status, partitions) {
   const weights = partitions.map((one) => one.unread_data_weight).filter((value) => typeof value === "number");
   return [
-    ["Unread", `${exact(sumOf(partitions, "unread_row_count"))} rows`],
-    weights.length > 0 && ["Unread, bytes", count(weights.reduce((all, value) => all + value, 0))],
+    ["Unread", `${exact(sumOfUnread(partitions))} rows`],
+    weights.length > 0 && ["Unread, bytes", bytes(weights.reduce((all, value) => all + Math.max(0, value), 0))],
     ["Behind", duration(oldest(partitions))],
     ["Read", html`${rate(status.read_row_count_rate?.current)}, ${byteRate(status.read_data_weight_rate?.current)}`],
     ["Partitions", exact(status.partition_count)],
@@ -99,7 +103,7 @@ function Why({ verdict }) {
   const { pace, partitions_by_verdict: partitions } = verdict;
   return html`<section class=${`why problem ${verdict.color || "gray"}`} aria-labelledby="why">
     <h2 id="why"><${Verdict} verdict=${verdict.verdict} color=${verdict.color || "gray"} />
-      ${verdict.verdict_since && html` <span class="quiet" title=${clock(verdict.verdict_since)}>since ${ago(verdict.verdict_since).replace(" ago", "")}</span>`}</h2>
+      ${verdict.verdict_since && html` <span class="quiet" title=${clock(verdict.verdict_since)}>for ${duration(Math.max(0, secondsSince(verdict.verdict_since)))}</span>`}</h2>
     ${verdict.reason && html`<p class="sentence"><bdi>${shorten(visible(verdict.reason), 1500)}</bdi></p>`}
     ${verdict.action && html`<p class="remedy">What to do: <${Command} text=${verdict.action} /></p>`}
     <details><summary>Evidence</summary><${Facts} facts=${[
@@ -120,16 +124,19 @@ function Why({ verdict }) {
 
 // Unread rows, and from now on the way to none: the likely one, and the bounds of it.
 function LagChart({ series, verdict }) {
-  const lag = series.series.lag_rows || [];
   const forecast = verdict.time_to_catch_up;
   const now = series.times.at(-1);
-  const last = lag.at(-1);
   const plain = html`<${Chart} title="Unread rows" note=${series.note} times=${series.times} format=${count} lines=${[line(series, "lag_rows", "Unread", "amber")]} />`;
-  if (!forecast || forecast.value === null || !forecast.value || !last) return plain;
+  const last = (series.series.lag_rows || []).at(-1);
+  if (!forecast?.value || !last) return plain;
   const { value, earliest, latest } = forecast;
   const ends = [earliest ?? value, value, latest ?? value];
+  // A forecast of minutes would be a point beside a day: what is behind it is as long as it needs to be seen.
+  const from = series.times.findIndex((time) => time >= now - Math.max(LEAST_PAST, 3 * ends[2]));
+  const past = series.times.slice(from);
+  const lag = series.series.lag_rows.slice(from);
   const ahead = [...new Set(ends.map((seconds) => now + Math.max(1, Math.round(seconds))))].sort((a, b) => a - b);
-  const times = [...series.times, ...ahead];
+  const times = [...past, ...ahead];
   const way = (seconds) => times.map((time) => (time < now ? null : Math.max(0, last * (1 - (time - now) / Math.max(1, seconds)))));
   const lines = [
     { label: "Unread", color: "amber", values: [...lag, ...ahead.map(() => null)] },
@@ -156,7 +163,7 @@ function Losses({ verdict }) {
 const COLUMNS = [
   { key: "index", label: "Partition", numeric: true, value: (row) => row.index, show: (row) => exact(row.index) },
   { key: "verdict", label: "Verdict", value: (row) => severity(row.verdict || "unknown"), show: (row) => html`<${Verdict} verdict=${row.verdict || "unknown"} />` },
-  { key: "unread", label: "Unread", numeric: true, value: (row) => row.unread_row_count ?? null, show: (row) => count(row.unread_row_count) },
+  { key: "unread", label: "Unread", numeric: true, value: unread, show: (row) => count(unread(row)) },
   { key: "behind", label: "Behind", numeric: true, value: (row) => row.processing_lag ?? null, show: (row) => duration(row.processing_lag == null ? null : row.processing_lag / 1000) },
   { key: "offset", label: "Offset", numeric: true, wide: true, value: (row) => row.next_row_index ?? null, show: (row) => exact(row.next_row_index) },
   { key: "read", label: "Read", numeric: true, wide: true, value: (row) => row.read_row_count_rate?.current ?? null, show: (row) => rate(row.read_row_count_rate?.current) },

@@ -2,7 +2,7 @@
 
 import { splitRef } from "../api.js";
 import { Spark } from "../chart.js";
-import { ago, byteRate, bytes, clock, count, duration, plural, rate, shorten, visible } from "../format.js";
+import { byteRate, bytes, clock, count, duration, plural, rate, secondsSince, shorten, visible } from "../format.js";
 import { html, useDeferredText, useMemo, useState } from "../lib.js";
 import { colorOf, Command, ConsumerLink, ConsumerOfQueue, Failure, Name, QueueLink, severity, Verdict } from "../parts.js";
 import { refine } from "../router.js";
@@ -16,7 +16,7 @@ export const forecast = (one) => (one && typeof one === "object" ? one.value : o
 
 const QUEUES = [
   { key: "state", label: "State", value: (row) => severity(row.verdict), show: (row) => html`<${Verdict} verdict=${row.verdict} />` },
-  { key: "path", label: "Queue", value: queueKey, show: (row) => html`<${QueueLink} ...${row} limit=${60} />` },
+  { key: "path", label: "Queue", value: queueKey, show: (row) => html`<${QueueLink} ...${row} limit=${44} />` },
   { key: "write", label: "Written", numeric: true, value: (row) => row.write_rows_rate, show: (row) => rate(row.write_rows_rate) },
   { key: "bytes_rate", label: "Written, bytes", numeric: true, wide: true, value: (row) => row.write_bytes_rate, show: (row) => byteRate(row.write_bytes_rate) },
   { key: "rows", label: "Rows", numeric: true, value: (row) => row.rows, show: (row) => count(row.rows) },
@@ -28,8 +28,8 @@ const QUEUES = [
 
 const CONSUMERS = [
   { key: "state", label: "Verdict", value: (row) => severity(row.verdict), show: (row) => html`<${Verdict} verdict=${row.verdict} />` },
-  { key: "path", label: "Consumer", value: consumerKey, show: (row) => html`<${ConsumerLink} row=${row} limit=${60} />${row.vital && html` <span class="tag">vital</span>`}` },
-  { key: "queue", label: "Queue", wide: true, value: (row) => `${row.queue_cluster}:${row.queue_path}`, show: (row) => html`<${QueueLink} cluster=${row.queue_cluster} path=${row.queue_path} limit=${50} />` },
+  { key: "path", label: "Consumer", value: consumerKey, show: (row) => html`<${ConsumerLink} row=${row} limit=${44} />${row.vital && html` <span class="tag">vital</span>`}` },
+  { key: "queue", label: "Queue", wide: true, value: (row) => `${row.queue_cluster}:${row.queue_path}`, show: (row) => html`<${QueueLink} cluster=${row.queue_cluster} path=${row.queue_path} limit=${38} />` },
   { key: "lag_rows", label: "Unread", numeric: true, value: (row) => row.lag_rows, show: (row) => count(row.lag_rows) },
   { key: "lag_time", label: "Behind", numeric: true, value: (row) => row.lag_time, show: (row) => duration(row.lag_time) },
   { key: "read", label: "Read", numeric: true, wide: true, value: (row) => row.read_rows_rate, show: (row) => rate(row.read_rows_rate) },
@@ -68,7 +68,7 @@ function Problem({ problem, consumers }) {
   return html`<li class=${`problem ${color}`}>
     <p class="what"><${Verdict} verdict=${label} color=${color} /> <${Subject} problem=${problem} /></p>
     <p class="sentence"><bdi>${shorten(visible(problem.reason || ""), 600)}</bdi></p>
-    <p class="quiet">${[sinceWhen(problem), howLong(problem, consumers), TURNS[problem.turn]].filter(Boolean).join(" ")}</p>
+    <p class="quiet">${sinceWhen(problem)} ${howLong(problem, consumers)} ${TURNS[problem.turn]}</p>
     ${problem.action && html`<p class="remedy">What to do: <${Command} text=${problem.action} /></p>`}
   </li>`;
 }
@@ -83,7 +83,7 @@ function Subject({ problem }) {
 }
 
 const sinceWhen = (problem) =>
-  problem.verdict_since && html`<span title=${clock(problem.verdict_since)}>Since ${ago(problem.verdict_since).replace(" ago", "")}. </span>`;
+  problem.verdict_since && html`<span title=${clock(problem.verdict_since)}>For ${duration(Math.max(0, secondsSince(problem.verdict_since)))}.</span>`;
 
 // How long it may go on is in the consumer's row.
 function howLong(problem, consumers) {

@@ -131,7 +131,7 @@ const PARTITION_COLUMNS = [
   { key: "first", label: "First row", numeric: true, wide: true, value: (row) => row.lower_row_index ?? null, show: (row) => exact(row.lower_row_index) },
   { key: "end", label: "End", numeric: true, wide: true, value: (row) => row.upper_row_index ?? null, show: (row) => exact(row.upper_row_index) },
   { key: "last", label: "Last written", wide: true, value: (row) => row.last_row_commit_time, show: (row) => ago(row.last_row_commit_time) },
-  { key: "peek", label: "Rows", show: (row) => html`<a href=${row.peek} aria-label=${`Rows of partition ${row.index}`}>look</a>` },
+  { key: "peek", label: "Rows", show: (row) => html`<a href=${row.peek}>look<span class="unseen"> at rows of partition ${row.index}</span></a>` },
 ];
 
 function Share({ share }) {

@@ -22,13 +22,18 @@ export function Trimming({ queue, partitions }) {
       upper: one.upper_row_index,
       target: planned ? planned.target : one.trim?.target,
       constraint: planned ? planned.constraint : one.trim?.constraint,
-      marks: marks?.[index] || [],
+      marks: (marks?.[index] || []).map((mark) => settle(mark, one.upper_row_index)),
     }));
   return html`<section aria-labelledby="trimming"><h2 id="trimming">Trimming</h2>
     ${error && html`<${Failure} error=${error} />`}
     <${Plan} queue=${queue} preview=${preview} onPreview=${setPreview} />
     ${drawn.length ? html`<${Axes} partitions=${drawn} />` : html`<p class="quiet">The partitions are not known.</p>`}
   </section>`;
+}
+
+// Queue and consumers are polled one after the other: what was written in between does not put an offset past the end.
+function settle(mark, end) {
+  return mark.isAhead || mark.offset <= end ? mark : { ...mark, offset: end };
 }
 
 // Offsets by partition, of consumers and of exports.
@@ -39,7 +44,7 @@ async function findMarks(queue, signal) {
   for (const [index, one] of (plan?.partitions || []).entries()) {
     for (const bound of one.bounds || []) {
       if (!bound.who || typeof bound.offset !== "number") continue;
-      add(index, { kind: bound.kind === "export" ? "export" : "consumer", who: bound.who, offset: bound.offset, isVital: bound.kind === "vital_consumer" });
+      add(index, { kind: bound.kind === "export" ? "export" : "consumer", who: bound.who, offset: bound.offset, isVital: bound.kind === "vital_consumer", isAhead: bound.kind === "consumer_ahead" });
     }
   }
   const known = new Set(Object.values(found).flatMap((list) => list.map((mark) => mark.who)));
@@ -49,7 +54,7 @@ async function findMarks(queue, signal) {
     const { cluster, path, name } = splitRef(one.consumer);
     const consumer = await get(`${objectPath("consumers", cluster, path)}?${query({ name })}`, signal).catch(() => null);
     for (const [index, partition] of (consumer?.partitions?.[own] || []).entries()) {
-      if (typeof partition.next_row_index === "number") add(index, { kind: "consumer", who: one.consumer, offset: partition.next_row_index, isVital: one.vital });
+      if (typeof partition.next_row_index === "number") add(index, { kind: "consumer", who: one.consumer, offset: partition.next_row_index, isVital: one.vital, isAhead: partition.disposition === "ahead" });
     }
   }));
   return found;

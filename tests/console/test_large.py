@@ -1,0 +1,112 @@
+"""The console of an agent with 5,000 queues, and what the agent's side of the contract brings."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Final
+
+from tests.console.console_browser import DESKTOP, Console
+from tests.console.stand_in import HOSTILE, QUEUE_COUNT, StandIn, losing
+
+INTERACTIVE_SECONDS: Final = 1.5
+ROWS_IN_SIGHT: Final = 120
+CONSUMER: Final = "/ui/consumer?cluster=alpha&path=//home/c"
+
+_STARTED_UNTIL: Final = """
+const [selector] = arguments;
+return new Promise((resolve) => {
+    const look = () => {
+        if (document.querySelector(selector)) resolve(performance.now() / 1000);
+        else requestAnimationFrame(look);
+    };
+    look();
+});
+"""
+
+
+async def test_5000_queues_can_be_used_at_once(large: Console) -> None:
+    seconds = []
+    for _ in range(5):
+        await large.browser.open(large.url + "/")
+        seconds.append(await large.browser.run(_STARTED_UNTIL, "section[aria-labelledby=queues] tbody td a"))
+    print(f"overview of {QUEUE_COUNT} queues: interactive after {statistics.median(seconds):.2f} s")
+    assert statistics.median(seconds) < INTERACTIVE_SECONDS
+    browser = large.browser
+    assert len(await browser.texts("section tbody tr")) < ROWS_IN_SIGHT
+    await browser.type("#search", "queue-04321")
+    await browser.wait_for_texts("section[aria-labelledby=queues] tbody td:nth-child(2)", "alpha://home/queue-04321")
+    await browser.type("#search", " ")
+    await browser.wait_for_texts("#queues .quiet", "5,000")
+    box = "document.querySelector('section[aria-labelledby=queues] .scroll')"
+    await browser.click("section[aria-labelledby=queues] th:nth-child(3) button")
+    await large.wait_for_text("section[aria-labelledby=queues] tbody td", "queue-04999")
+    await browser.run(f"{box}.scrollTop = {box}.scrollHeight")
+    await browser.wait_for(
+        "return document.querySelector('section[aria-labelledby=queues] tr[aria-rowindex=\"5001\"]') !== null"
+    )
+    await large.picture("large-desktop-light", DESKTOP)
+    assert await large.faults() == []
+
+
+async def test_changes_arrive_without_asking(large: Console, stand_in: StandIn) -> None:
+    await large.open("/", ".calm")
+    row, problem = losing(stand_in.consumers[4321])
+    stand_in.change(consumers=[row], problems=[problem])
+    await large.wait_for_text(".problem.red", "trims ahead of it")
+    await large.wait_for_text(".problem.red", "It loses rows now.")
+    await large.wait_for_text("section[aria-labelledby=consumers] tbody tr:first-child td", "losing")
+    await large.browser.wait_for("return document.title.startsWith('(1)')")
+    await large.picture("losing-desktop-light", DESKTOP)
+    stand_in.change(consumers=[stand_in.consumers[4321]], problems=[])
+    await large.wait(".calm")
+    queue = stand_in.queues[10]
+    stand_in.change(gone=[["queue", queue["cluster"], queue["path"]]])
+    await large.browser.wait_for_texts("#queues .quiet", "4,999")
+    assert await large.browser.complaints() == []
+
+
+async def test_a_reset_is_carried_through(large: Console, stand_in: StandIn) -> None:
+    browser = large.browser
+    await large.open(f"{CONSUMER}&queue_cluster=alpha&queue_path=//home/q", "[data-act=reset]")
+    await browser.click("[data-act=reset]")
+    await browser.click("#preview")
+    await browser.wait_for_texts("#moves tbody tr:first-child td", "0", "100", "0", "100 again")
+    assert await large.faults() == []
+    await large.picture("reset-desktop-light", DESKTOP)
+    assert [body["dry_run"] for _, body in stand_in.acts] == [True]
+    await browser.click("#confirm")
+    await large.wait_for_text("dialog .done", "Done.")
+    act, body = stand_in.acts[-1]
+    pair = {"cluster": "alpha", "path": "//home/c", "queue_cluster": "alpha", "queue_path": "//home/q"}
+    assert (act, body) == ("reset", {**pair, "to": "earliest", "partitions": None, "dry_run": False})
+    await browser.click("#close")
+    await browser.wait_for("return document.querySelector('dialog') === null")
+    await browser.wait_for_texts("section[aria-labelledby=partitions] tbody td:nth-child(5)", "0", "0", "0")
+    assert await browser.complaints() == []
+
+
+async def test_forecasts_and_gaps_are_drawn(large: Console) -> None:
+    await large.open(CONSUMER, ".chart .u-wrap")
+    await large.wait_for_text(".facts", "10 min (5 min to 20 min)")
+    title = await large.browser.run("return document.querySelector('.chart figcaption').innerText")
+    assert title.startswith("Unread rows and forecast kept by the agent")
+    await large.wait_for_text("section[aria-labelledby=losses]", "5 to 7 rows")
+    await large.picture("forecast-desktop-light", DESKTOP)
+    assert await large.browser.complaints() == []
+
+
+async def test_rows_and_events_of_strangers_are_text(large: Console) -> None:
+    browser = large.browser
+    await large.open("/ui/rows?cluster=alpha&path=//home/q&partition=0", "#rows")
+    assert (await browser.texts("#rows tbody tr:first-child td"))[2] == HOSTILE[0]
+    await browser.click("#rows-next")
+    await large.wait_for_text("#rows tbody td", "1,005")
+    await large.picture("rows-found-desktop-light", DESKTOP)
+    assert await large.faults() == []
+    await browser.complaints()
+    await large.open("/ui/events", ".event")
+    await browser.click("#older")
+    await browser.wait_for("return document.querySelectorAll('.event').length === 200")
+    assert await browser.run("return document.images.length") == 0
+    assert await browser.run("return document.title") != "broken in"
+    assert await browser.complaints() == []
