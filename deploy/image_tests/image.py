@@ -19,6 +19,7 @@ from deploy.image_tests.dockerfile import Copy, Stage, parse
 CHECKOUT: Final = Path(__file__).parents[2]
 
 _FROM_HOST: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")
+_OF_NETWORK: Final = ("http_proxy", "https_proxy", "no_proxy", "ssl_cert_file", "node_extra_ca_certs")
 _CONFINED: Final = ("--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all")
 
 
@@ -135,8 +136,10 @@ def _copy(step: Copy, source_root: Path, root: Path, directory: str) -> None:
 
 
 def _bytecode(directory: str, names: list[str]) -> set[str]:
-    """What .dockerignore keeps out."""
-    return {name for name in names if name == "__pycache__"}
+    """What .dockerignore keeps out, and the build makes anew."""
+    return {
+        name for name in names if name == "__pycache__" or (name == "vendor" and directory.endswith("console/static"))
+    }
 
 
 def _run(command: str, root: Path, environment: Mapping[str, str], directory: str) -> None:
@@ -161,7 +164,7 @@ def _run(command: str, root: Path, environment: Mapping[str, str], directory: st
     index = {
         name: value
         for name, value in os.environ.items()
-        if name.startswith("PIP_") or name.lower() in ("http_proxy", "https_proxy", "no_proxy", "ssl_cert_file")
+        if name.lower().startswith(("pip_", "npm_config_")) or name.lower() in _OF_NETWORK
     }
     variables = [f"{name}={value}" for name, value in {"HOME": "/root", **index, **environment}.items()]
     inside_root = ["env", "-i", *variables, "/bin/sh", "-c", f"cd {shlex.quote(directory)} && {command}"]

@@ -138,6 +138,8 @@ def test_state_is_made_and_an_agent_serves_is_healthy_and_ends(image: Image, mou
         eventually(lambda: check_answers(f"{address}/health/ready", agent), 60)
         code, output = image.run(image.stage.healthcheck, mounts, environment)
         assert (code, json.loads(output)) == (0, {"status": "ok"})
+        for page in ("/", "/static/vendor/uplot.js"):
+            check_answers(f"{address}{page}", agent)
         status = Path(f"/proc/{agent.pid}/status").read_text()
         uid, _, gid = image.stage.user.partition(":")
         assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n" in status

@@ -18,6 +18,7 @@ from queue_agent.controllers.group.departure import Departure, depart
 from queue_agent.controllers.group.leadership import Leadership
 from queue_agent.controllers.rounds.rounds import Rounds
 from queue_agent.controllers.status.board import Board
+from queue_agent.controllers.status.time_series import TimeSeriesRecorder
 from queue_agent.ports.passes import Clock
 
 
@@ -58,7 +59,8 @@ async def run_agent(
         telling = open_telling(stack, ground, leadership)
         links = await open_links(stack, config, telling.metrics, leadership)
         workers = wire_workers(ground, wakes, telling, links, leadership)
-        addresses = Addresses(*await open_ports(stack, ground, entrance, telling, workers, leadership))
+        series = TimeSeriesRecorder(ground.board, clock, telling.metrics)
+        addresses = Addresses(*await open_ports(stack, ground, entrance, telling, workers, leadership, series))
         await stack.enter_async_context(write_journal(ground, workers.journal))
         recorder = None
         if config.history is not None:
@@ -77,5 +79,6 @@ async def run_agent(
             tasks = PassTasks(group, ground)
             await tasks.start_workers(wakes, telling, workers, leadership)
             tasks.start_managers(wakes, workers, managers)
+            tasks.start_time_series(series)
             if recorder is not None and config.history is not None:
                 tasks.start_history(recorder, config.history)

@@ -27,6 +27,10 @@ from queue_agent.controllers.status.board import AGENT, SHARDING, SYNCHRONIZER
 from queue_agent.controllers.status.history import KIND as HISTORY
 from queue_agent.controllers.status.history import TIMEOUT as HISTORY_TIMEOUT
 from queue_agent.controllers.status.history import HistoryRecorder
+from queue_agent.controllers.status.time_series import KIND as TIME_SERIES
+from queue_agent.controllers.status.time_series import PERIOD as TIME_SERIES_PERIOD
+from queue_agent.controllers.status.time_series import TIMEOUT as TIME_SERIES_TIMEOUT
+from queue_agent.controllers.status.time_series import TimeSeriesRecorder
 from queue_agent.controllers.trimming.journal import JOURNAL_PERIOD, JournalKeeper
 
 METRICS: Final = "metrics"
@@ -108,6 +112,11 @@ class PassTasks:
         """Samples of what is known."""
         schedule = Schedule(config.period, HISTORY_TIMEOUT)
         self.start(HISTORY, recorder.do_pass, lambda: schedule, recorder.pass_finished)
+
+    def start_time_series(self, recorder: TimeSeriesRecorder) -> None:
+        """Figures for charts."""
+        schedule = Schedule(TIME_SERIES_PERIOD, TIME_SERIES_TIMEOUT)
+        self.start(TIME_SERIES, recorder.do_pass, lambda: schedule, recorder.pass_finished)
 
     def _start_telling(self, telling: Telling) -> None:
         server, config, finished = telling.server, self.ground.config.metrics, telling.metrics.pass_finished

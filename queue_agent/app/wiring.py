@@ -38,6 +38,7 @@ from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
 from queue_agent.controllers.trimming.journal import JournalKeeper
 from queue_agent.controllers.trimming.preview import TrimPreviewer
+from queue_agent.ports.status import SeriesSource
 
 _CHANNEL_TIMEOUT_SECONDS: Final = 50.0
 """Masters wait a minute for an answer; that of another agent is to be there before."""
@@ -127,6 +128,7 @@ async def open_ports(
     telling: Telling,
     workers: Workers,
     leadership: Leadership,
+    series: SeriesSource,
 ) -> tuple[str, str]:
     """Serve what is known; OSError if a port can not be bound.
 
@@ -147,7 +149,7 @@ async def open_ports(
     rpc = await stack.enter_async_context(OrchidServer(tree, entrance.rpc, entrance.gate))
     planners = Planners(TrimPreviewer(workers.context, workers.control), workers.exports)
     http = await stack.enter_async_context(
-        HttpApi(board, telling.server, tree, clock, config.http.host, config.http.port, entrance.gate, planners)
+        HttpApi(board, telling.server, tree, clock, config.http.host, config.http.port, entrance.gate, planners, series)
     )
     return rpc.address, f"{config.http.host}:{http.port}"
 

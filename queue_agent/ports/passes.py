@@ -23,7 +23,7 @@ class PassObserver(Protocol):
 
         `kind` is `queue_controller`, `consumer_controller`, `multi_consumer_controller`, `agent`,
         `cypress_synchronizer`, `queue_agent_sharding_manager`, `membership`, `dynamic_config`, `cluster_connections`,
-        `queue_export_manager`, `history`, `metrics` or `open_telemetry`.
+        `queue_export_manager`, `history`, `time_series`, `metrics` or `open_telemetry`.
         """
         ...
 

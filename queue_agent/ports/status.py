@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
+from queue_agent.core.status.time_series import TimeSeriesView
 from queue_agent.core.values.refs import CrossClusterRef
 
 
@@ -72,6 +73,18 @@ class StatusSource(Protocol):
 
     def alerts(self) -> Mapping[str, Any]:
         """Agent-wide alerts by category, as error maps."""
+        ...
+
+
+class SeriesSource(Protocol):
+    """Figures over time; no method does I/O."""
+
+    def queue_series(self, queue: CrossClusterRef, hours: int) -> TimeSeriesView | None:
+        """`write_rows_rate`, `write_bytes_rate` and `backlog_rows`; None for a queue that is not remembered."""
+        ...
+
+    def consumer_series(self, consumer: CrossClusterRef, queue: CrossClusterRef, hours: int) -> TimeSeriesView | None:
+        """`lag_rows`, `lag_time` and `time_to_loss` in seconds, `read_rows_rate`; None if they are not remembered."""
         ...
 
 

@@ -89,7 +89,7 @@ async def test_forecasts_and_gaps_are_drawn(large: Console) -> None:
     await large.open(CONSUMER, ".chart .u-wrap")
     await large.wait_for_text(".facts", "10 min (5 min to 20 min)")
     title = await large.browser.run("return document.querySelector('.chart figcaption').innerText")
-    assert title.startswith("Unread rows and forecast kept by the agent")
+    assert title.startswith("Unread rows and forecast as the agent remembers it")
     await large.wait_for_text("section[aria-labelledby=losses]", "5 to 7 rows")
     await large.picture("forecast-desktop-light", DESKTOP)
     assert await large.browser.complaints() == []

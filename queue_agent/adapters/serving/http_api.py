@@ -19,6 +19,7 @@ from queue_agent.adapters.serving.http_server import MAX_BODY_BYTES, HttpServer
 from queue_agent.adapters.serving.metrics_server import MetricsServer
 from queue_agent.adapters.serving.openapi import OPERATIONS, make_document
 from queue_agent.adapters.serving.orchid import OrchidTree, keys_of, read_attribute
+from queue_agent.adapters.serving.series_api import show_series
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.core.status.problems import list_alerts, list_verdicts
 from queue_agent.core.status.scaling import ScalingTarget, find_scaling
@@ -30,7 +31,7 @@ from queue_agent.errors import UnexpectedError
 from queue_agent.isolation import isolate
 from queue_agent.ports.exports import ExportPlanner
 from queue_agent.ports.passes import Clock
-from queue_agent.ports.status import StatusSource
+from queue_agent.ports.status import SeriesSource, StatusSource
 from queue_agent.ports.trims import TrimPlanner
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.gate import Gate
@@ -64,6 +65,7 @@ class HttpApi:
         host, port: address to listen on; with port 0 see `port`.
         gate: decides who gets in, and how long everyone stays.
         planners: tell what would be done; without them nobody does.
+        series: remembers figures; without it nobody does.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class HttpApi:
         port: int,
         gate: Gate,
         planners: Planners | None = None,
+        series: SeriesSource | None = None,
     ) -> None:
         self._source = source
         self._tree = tree
@@ -84,6 +87,7 @@ class HttpApi:
         self._number = port
         self._log = gate.log
         self._planners = planners
+        self._series = series
         handlers = {
             "list_queues": self._list_queues,
             "show_queue": self._show_queue,
@@ -94,6 +98,7 @@ class HttpApi:
             "list_alerts": self._list_alerts,
             "scale_consumer": self._scale_consumer,
             "show_consumer": self._show_consumer,
+            "show_series": self._show_series,
             "show_openapi": self._show_openapi,
         }
         application = web.Application(middlewares=[self._errors_as_json], client_max_size=MAX_BODY_BYTES)
@@ -215,6 +220,9 @@ class HttpApi:
         if scaling is None:
             raise YtError(f"Rows of {queue} for {ref} are not known: {verdict}", ErrorCode.UNAVAILABLE)
         return _json_response(scaling.to_map())
+
+    async def _show_series(self, request: web.Request) -> web.Response:
+        return _json_response(show_series(self._series, request))
 
     async def _show_openapi(self, request: web.Request) -> web.Response:
         return _json_response(make_document())

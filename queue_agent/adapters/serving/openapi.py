@@ -221,6 +221,31 @@ OPERATIONS: Final = (
         _CONSUMER,
         errors=_UNKNOWN,
     ),
+    Operation(
+        "show_series",
+        "/api/v1/series",
+        "Figures over time of a queue, or of a consumer in a queue, as this agent remembers them.",
+        _object(
+            "A value for each time; null: a gap.",
+            step={
+                **_INTEGER,
+                "description": "Seconds between times; after two hours there are averages, ten times as far apart.",
+            },
+            times={"type": "array", "items": _INTEGER, "description": "Seconds since 1970, ascending."},
+            series={"type": "object", "description": "Values by name; empty for an object that is not remembered."},
+            source={"type": "string", "enum": ["memory"]},
+        ),
+        (
+            Parameter("kind", "queue or consumer.", is_required=True),
+            Parameter("cluster", "Cluster of the object.", is_required=True),
+            Parameter("path", "Path with its leading //.", is_required=True),
+            Parameter("name", "Name of the consumer in a table that holds several."),
+            Parameter("queue_cluster", "With consumer: cluster of the queue."),
+            Parameter("queue_path", "With consumer: path of the queue."),
+            Parameter("hours", "From 1 to 24; 24 by default.", "integer"),
+        ),
+        errors=_BAD,
+    ),
     Operation("show_openapi", "/api/v1/openapi.json", "This document.", {"type": "object"}),
 )
 

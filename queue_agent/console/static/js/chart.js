@@ -34,7 +34,7 @@ export function Chart({ title, times, lines, format, band, note }) {
   const shape = JSON.stringify([theme, lines.map((one) => [one.label, one.color, one.isDashed]), band]);
   const data = [times, ...lines.map((one) => one.values)];
   useLayoutEffect(() => {
-    if (times.length === 0) return undefined;
+    if (times.length < 2) return undefined;
     const options = describe(lines, format, band, place.current.clientWidth);
     plot.current = new Plot(options, data, place.current);
     const watcher = new ResizeObserver(() => plot.current?.setSize({ width: place.current.clientWidth, height: HEIGHT }));
@@ -44,13 +44,13 @@ export function Chart({ title, times, lines, format, band, note }) {
       plot.current.destroy();
       plot.current = null;
     };
-  }, [shape, times.length === 0]);
+  }, [shape, times.length < 2]);
   useLayoutEffect(() => plot.current?.setData(data), [times, lines]);
   const told = `${title}. ${lines.map((one) => tell(one, format)).join(" ")}`;
   return html`<figure class="chart">
     <figcaption>${title}${note && html` <span class="quiet">${note}</span>`}</figcaption>
-    ${times.length === 0
-      ? html`<p class="quiet">No points yet.</p>`
+    ${times.length < 2
+      ? html`<p class="quiet">The first points are to come.</p>`
       : html`<div ref=${place} role="img" aria-label=${told} class="plot"></div>`}
   </figure>`;
 }
@@ -74,8 +74,8 @@ function describe(lines, format, band, width) {
     height: HEIGHT,
     legend: { live: true },
     cursor: { drag: { x: true, y: false } },
-    scales: { x: { range: (self, first, last) => (first === last ? [first - 30, last + 30] : [first, last]) }, y: { range: (self, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
-    axes: [{ ...axis, space: 70, values: (self, ticks, at, space, step) => ticks.map((tick) => moment(tick, step)) }, { ...axis, size: 88, values: (self, ticks) => ticks.map((tick) => shorter(format)(tick)) }],
+    scales: { y: { range: (self, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
+    axes: [{ ...axis, space: 70, values: (self, ticks, at, space, step) => ticks.map((tick) => moment(tick, step)) }, { ...axis, size: 88, values: (self, ticks) => once(ticks.map(shorter(format))) }],
     bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: ink("band") }] : [],
     series: [
       { value: (self, at) => (at === null ? "–" : new Date(at * 1000).toLocaleTimeString("en-GB", { hour12: false })) },
@@ -91,6 +91,9 @@ function describe(lines, format, band, width) {
     ],
   };
 }
+
+// Fractions of what is counted whole have no label.
+const once = (labels) => labels.map((label, at) => (label === labels[at - 1] ? null : label));
 
 function moment(tick, step) {
   const text = new Date(tick * 1000);

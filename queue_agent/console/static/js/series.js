@@ -1,25 +1,36 @@
-// Time series of an object: what the agent keeps or, where it keeps none, what this page has seen.
+// Time series of an object: what the agent keeps, and from there on what this page has seen.
 
 import { get, offers, query } from "./api.js";
 import { useOwnPoints } from "./chart.js";
-import { duration } from "./format.js";
 import { useAnswer } from "./parts.js";
 
 const EVERY_MILLISECONDS = 30000;
+const SERIES = "/api/v1/series";
 
 // own: {at, values} of this moment, by the names of series; null while nothing is known.
 export function useSeries(parameters, own) {
   const key = query(parameters);
   const { value, error } = useAnswer(
-    async (signal) => ((await offers("/api/v1/series")) ? get(`/api/v1/series?${key}`, signal) : { isMissing: true }),
+    async (signal) => ((await offers(SERIES)) ? get(`${SERIES}?${key}`, signal) : null),
     [key],
     EVERY_MILLISECONDS,
   );
   const seen = useOwnPoints(key, own);
-  if (value && !value.isMissing) {
-    return { times: value.times, series: value.series, error, note: `kept by the agent${value.source === "history" ? ", from its history" : ""}, a point every ${duration(value.step)}` };
+  if (!value?.times.length) return { ...seen, error, note: "since this page was opened" };
+  return { ...joined(value, seen), error, note: value.source === "history" ? "from the agent's history" : "as the agent remembers it" };
+}
+
+// Seconds of this page follow the minutes of the agent.
+function joined(kept, seen) {
+  const from = seen.times.findIndex((time) => time > kept.times.at(-1));
+  if (from < 0) return kept;
+  const times = [...kept.times, ...seen.times.slice(from)];
+  const series = {};
+  for (const [name, values] of Object.entries(kept.series)) {
+    const own = seen.series[name] || Array(seen.times.length).fill(null);
+    series[name] = [...values, ...own.slice(from)];
   }
-  return { ...seen, error, note: value ? "since this page was opened" : "" };
+  return { times, series };
 }
 
 export const line = (series, name, label, color, more = {}) => ({ label, color, values: series.series[name] || series.times.map(() => null), ...more });
