@@ -15,6 +15,7 @@ from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.error_info import Origin
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.ports.cluster import Permit
 from queue_agent.ports.passes import Clock, PassObserver
 
@@ -57,6 +58,19 @@ class KeepNoJournal:
         return
 
 
+class KeepNoLedger:
+    """`ports.LedgerBook` of an agent that forgets everything when it ends."""
+
+    async def open(self, pair: Pair) -> None:
+        return
+
+    def note(self, state: QueueState, *, urgent: bool) -> None:
+        raise AssertionError("only what was opened is noted")
+
+    def close(self, pair: Pair) -> None:
+        return
+
+
 class TheBoardsRegistrationsAreBelieved:
     """`ports.RegistrationGuard` that asks no state table."""
 
@@ -81,6 +95,7 @@ def unguarded_context(
         "trimming": "allowed",
         "static_exports": "allowed",
         "journal": KeepNoJournal(),
+        "ledger": KeepNoLedger(),
         "connections": ClustersAreBelieved(),
         "leadership": NoOtherAgents(),
         "registrations": TheBoardsRegistrationsAreBelieved(board),

@@ -203,6 +203,17 @@ STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
             "constraint": "any",
         },
     ),
+    "consumer_ledger": _schema(
+        {
+            "queue_cluster": "string",
+            "queue_path": "string",
+            "consumer_cluster": "string",
+            "consumer_path": "string",
+            "consumer_name": "string",
+            "partition_index": "int64",
+        },
+        {"written_at": "string", "verdict": "string", "lost_rows": "int64", "state": "any"},
+    ),
 }
 
 _DAY: Final = 24 * 60 * 60 * 1000
@@ -215,5 +226,6 @@ _LIFETIMES: Final[Mapping[str, Mapping[str, int]]] = {
         "max_data_ttl": 30 * _DAY,
         "auto_compaction_period": _DAY,
     },
+    "consumer_ledger": {"min_data_versions": 0, "max_data_versions": 1, "min_data_ttl": 0},
 }
 """Attributes, in milliseconds, by which rows of a table are gone after a time."""

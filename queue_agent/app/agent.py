@@ -75,7 +75,9 @@ async def run_agent(
         ):
             managers = wire_managers(ground, wakes, telling, links, workers, leadership, rounds)
             if departure is not None:
-                group.create_task(depart(departure, links.members, leadership, workers.membership, ground.board))
+                group.create_task(
+                    depart(departure, links.members, leadership, workers.membership, ground.board, workers.ledger.flush)
+                )
             tasks = PassTasks(group, ground)
             await tasks.start_workers(wakes, telling, workers, leadership)
             tasks.start_managers(wakes, workers, managers)

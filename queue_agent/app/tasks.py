@@ -16,6 +16,8 @@ import structlog
 from queue_agent.app.parts import Ground, Telling, Wakes
 from queue_agent.app.wiring import Managers, Workers
 from queue_agent.config.clusters import HistoryConfig
+from queue_agent.controllers.consumers.ledger_keeper import KIND as LEDGER
+from queue_agent.controllers.consumers.ledger_keeper import LEDGER_PERIOD
 from queue_agent.controllers.group.leadership import Leadership
 from queue_agent.controllers.group.membership import KIND as MEMBERSHIP
 from queue_agent.controllers.passes.pass_loop import Schedule, run_passes
@@ -94,6 +96,8 @@ class PassTasks:
             # What nobody looks at any more is no cause for alarm.
             disabled=lambda: self.ground.board.put_alerts(SYNCHRONIZER, {}),
         )
+        ledger = Schedule(LEDGER_PERIOD, config.queue_agent.pass_timeout)
+        self.start(LEDGER, workers.ledger.do_pass, lambda: ledger, workers.ledger.pass_finished)
         self.group.create_task(workers.exports.run(self.ground.jitter))
 
     def start_managers(self, wakes: Wakes, workers: Workers, managers: Managers) -> None:

@@ -14,11 +14,13 @@ from queue_agent.adapters.process.build import VERSION
 from queue_agent.adapters.serving.http_api import HttpApi, Planners
 from queue_agent.adapters.serving.orchid import OrchidServer
 from queue_agent.adapters.state.config_document import ConfigDocument
+from queue_agent.adapters.state.ledger_table import LedgerTable
 from queue_agent.adapters.trimming.trim_journal import TrimJournalTable
 from queue_agent.app.parts import Entrance, Ground, Links, Telling, Wakes
 from queue_agent.app.schedules import Timetable
 from queue_agent.config.agent import AgentConfig
 from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.consumers.ledger_keeper import LedgerKeeper
 from queue_agent.controllers.consumers.multi_consumer_controller import MultiConsumerController
 from queue_agent.controllers.exports.exports import ExportManager
 from queue_agent.controllers.group.leadership import Leadership
@@ -53,6 +55,7 @@ class Workers:
 
     context: ControllerContext
     journal: JournalKeeper
+    ledger: LedgerKeeper
     connections: Connections
     synchronizer: Synchronizer
     dynamic: DynamicConfig
@@ -73,6 +76,8 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
     config, board, clock, metrics = ground.config, ground.board, ground.clock, telling.metrics
     control = ground.origins("Control:0")
     journal = JournalKeeper(TrimJournalTable(links.state, config.state.root), board, clock, control, metrics)
+    ledger_table = LedgerTable(links.state, config.state.root, clock.now)
+    ledger = LedgerKeeper(ledger_table, leadership, board, clock, control, metrics)
     connections = Connections(links.clusters, config.state.registrations, board, clock, control, metrics)
     context = ControllerContext(
         board=board,
@@ -84,6 +89,7 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
         trimming=config.trimming_ceiling,
         static_exports=config.static_exports_ceiling,
         journal=journal,
+        ledger=ledger,
         connections=connections,
         leadership=leadership,
         registrations=FreshRegistrations(links.store),
@@ -111,7 +117,7 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
         partial(ground.randomness.uniform, -1.0, 1.0),
     )
     membership = Membership(links.members, leadership, board, wakes.regroup, wakes.elected, clock, control, metrics)
-    return Workers(control, context, journal, connections, synchronizer, dynamic, membership, exports)
+    return Workers(control, context, journal, ledger, connections, synchronizer, dynamic, membership, exports)
 
 
 def _apply(timetable: Timetable, context: ControllerContext, synchronizer: Synchronizer, changed: AgentConfig) -> None:

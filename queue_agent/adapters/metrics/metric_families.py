@@ -247,6 +247,27 @@ OWN_AGENT_FAMILIES: Final = (
         "Failed attempts to write to the journal of trims.",
     ),
     Family(
+        "queue_agent_consumer_ledger_rows_total",
+        "counter",
+        Level.AGENT,
+        (),
+        "Rows written to the table that keeps what is known of consumers.",
+    ),
+    Family(
+        "queue_agent_consumer_ledger_errors_total",
+        "counter",
+        Level.AGENT,
+        (),
+        "Failed attempts to read or write the table that keeps what is known of consumers.",
+    ),
+    Family(
+        "queue_agent_consumer_ledger_waiting_count",
+        "gauge",
+        Level.AGENT,
+        (),
+        "Consumers of queues whose changes are due and not written: with too many changes only the last are kept.",
+    ),
+    Family(
         "queue_agent_history_rows_total",
         "counter",
         Level.AGENT,

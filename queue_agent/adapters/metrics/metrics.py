@@ -133,6 +133,9 @@ class Metrics:
         self._request_duration = self._histogram("queue_agent_cluster_request_duration_seconds", _REQUEST_SECONDS)
         self._journal_records = self._counter("queue_agent_trim_journal_records_total")
         self._journal_errors = self._counter("queue_agent_trim_journal_errors_total")
+        self._ledger_rows = self._counter("queue_agent_consumer_ledger_rows_total")
+        self._ledger_errors = self._counter("queue_agent_consumer_ledger_errors_total")
+        self._ledger_waiting = self._gauge("queue_agent_consumer_ledger_waiting_count")
         self._history_rows = self._counter("queue_agent_history_rows_total")
         self._history_errors = self._counter("queue_agent_history_errors_total")
         self._history_waiting = self._gauge("queue_agent_history_waiting_rows")
@@ -195,6 +198,18 @@ class Metrics:
     def journal_failed(self) -> None:
         """See `ports.JournalObserver`."""
         self._journal_errors.inc()
+
+    def ledger_written(self, count: int) -> None:
+        """See `ports.LedgerObserver`."""
+        self._ledger_rows.inc(count)
+
+    def ledger_waiting(self, count: int) -> None:
+        """See `ports.LedgerObserver`."""
+        self._ledger_waiting.set(count)
+
+    def ledger_failed(self) -> None:
+        """See `ports.LedgerObserver`."""
+        self._ledger_errors.inc()
 
     def history_written(self, row_count: int) -> None:
         """See `ports.HistoryObserver`."""

@@ -11,7 +11,6 @@ import structlog
 
 from queue_agent.adapters.cluster.queries import quote_path
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
-from queue_agent.core.state import trim_journal
 from queue_agent.core.state.migration import (
     REBUILT_SUFFIX,
     REPLACED_SUFFIX,
@@ -28,7 +27,15 @@ from queue_agent.core.state.migration import (
     SetVersion,
     Step,
 )
-from queue_agent.core.state.schema import BUNDLES, INDEX_TABLE, INDEXED_TABLE, LATEST_VERSION, Columns, tables_at
+from queue_agent.core.state.schema import (
+    BUNDLES,
+    INDEX_TABLE,
+    INDEXED_TABLE,
+    LATEST_VERSION,
+    OWN_TABLES,
+    Columns,
+    tables_at,
+)
 from queue_agent.errors import ClusterError, ObjectNotFound
 from yt_wire import yson
 from yt_wire.guid import NULL_GUID
@@ -62,7 +69,7 @@ class StateSetup:
                 root_exists=False, bundles=await self._bundles(), knows_indexes=await self._knows_indexes()
             )
         version = await self._find(f"{self.root}/@version")
-        names = {*tables_at(LATEST_VERSION), trim_journal.TABLE_NAME}
+        names = {*tables_at(LATEST_VERSION), *OWN_TABLES}
         answer = await self.cluster.execute("list", {"path": self.root})
         present = {str(name) for name in answer["value"]}
         tables = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
+from queue_agent.controllers.passes.clusters import fan_out
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.core.consumers.readings import VitalPositions, explain_unreadable, read_positions
 from queue_agent.core.queues.growth import registered_count
@@ -21,6 +23,8 @@ from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.queue_state import Pair, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.values import QueueVerdict, Turn, Verdict
+
+_CONCURRENT_LEDGERS: Final = 16
 
 
 @dataclass(slots=True)
@@ -43,22 +47,40 @@ class ConsumerJudge:
     def __init__(self, ref: CrossClusterRef, context: ControllerContext) -> None:
         self._ref = ref
         self._context = context
+        self._ledger = context.ledger
         self._kept: dict[CrossClusterRef, _Kept] = {}
         self._verdicts: Mapping[CrossClusterRef, QueueVerdict] = {}
+
+    async def prepare(self, queues: Collection[CrossClusterRef]) -> None:
+        """Go on from what is kept of these queues; of one that can not be read now, from what is in memory."""
+
+        async def open_ledger(queue: CrossClusterRef) -> QueueState | None:
+            return await self._ledger.open(Pair(queue, self._ref))
+
+        wanted = [queue for queue in queues if queue not in self._kept or not self._kept[queue].state.is_kept]
+        for queue, found in (await fan_out(open_ledger, wanted, limit=_CONCURRENT_LEDGERS)).items():
+            if not isinstance(found, QueueState):
+                continue
+            if found.last_poll is None and queue in self._kept:
+                found = replace(self._kept[queue].state, is_kept=True)
+            self._kept[queue] = _Kept(found)
 
     def judge(self, snapshot: ConsumerSnapshot) -> Mapping[CrossClusterRef, QueueVerdict]:
         """Verdicts by queue after a pass; the same mapping while nothing changes."""
         registrations = {one.queue: one for one in snapshot.registrations}
         for queue in self._kept.keys() - registrations.keys():
             del self._kept[queue]
+            self._ledger.close(Pair(queue, self._ref))
         changed = self._verdicts.keys() != registrations.keys()
         for queue, registration in registrations.items():
             if queue not in self._kept:
                 self._kept[queue] = _Kept(QueueState(Pair(queue, self._ref)))
             kept = self._kept[queue]
-            before = kept.state.verdict
+            before = kept.state
             self._poll(kept, registration, snapshot)
-            changed = changed or kept.state.verdict is not before
+            changed = changed or kept.state.verdict is not before.verdict
+            if kept.state.is_kept and kept.state.positions is not before.positions:
+                self._ledger.note(kept.state, urgent=_is_urgent(before, kept.state))
         if changed:
             found = {queue: self._kept[queue].state.verdict for queue in registrations}
             self._verdicts = {queue: verdict for queue, verdict in found.items() if verdict is not None}
@@ -120,6 +142,15 @@ class ConsumerJudge:
                 return None
             found[str(one.consumer)] = position
         return found
+
+
+def _is_urgent(old: QueueState, new: QueueState) -> bool:
+    """Whether a change is to be kept at once: a loss, a skip, or another verdict."""
+    if old.verdict is None or new.verdict is None:
+        return True
+    before, now = old.verdict.whole, new.verdict.whole
+    lost = before.counts.lost, before.counts.skipped
+    return before.verdict is not now.verdict or lost != (now.counts.lost, now.counts.skipped)
 
 
 def _is(left: object, right: object) -> bool:

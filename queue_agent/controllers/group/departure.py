@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +19,7 @@ from queue_agent.ports.group import AgentGroup
 log = structlog.get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.05
+_KEEPING_SECONDS: Final = 2.0
 _LAST_PASSES: Final = 2
 """Passes of the agent after everything has been handed over: others have seen by then what they have got."""
 
@@ -31,10 +34,26 @@ class Departure:
 
 
 async def depart(
-    departure: Departure, group: AgentGroup, leadership: Leadership, membership: Membership, board: Board
+    departure: Departure,
+    group: AgentGroup,
+    leadership: Leadership,
+    membership: Membership,
+    board: Board,
+    keep: Callable[[], Awaitable[None]],
 ) -> None:
-    """Wait until that is wanted, then hand everything over; passes and servers go on meanwhile."""
+    """Wait until that is wanted, then hand everything over; passes and servers go on meanwhile.
+
+    Args:
+        departure: tells when, and is told of the end.
+        group: the agents of the stage.
+        leadership, membership: of this agent, which end.
+        board: shows what is still led here.
+        keep: writes what whoever takes over has to know; given up after `_KEEPING_SECONDS`.
+    """
     await departure.wanted.wait()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_KEEPING_SECONDS):
+            await keep()
     await leadership.retire()
     if membership.is_joined:
         await membership.leave()

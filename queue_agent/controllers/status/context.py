@@ -11,6 +11,7 @@ from queue_agent.controllers.status.board import Board
 from queue_agent.core.exports.preview import ExportingMode
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.ports.guards import ConnectionGuard, LeadershipGuard, RegistrationGuard
+from queue_agent.ports.ledger import LedgerBook
 from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.ports.trims import TrimJournal
 
@@ -40,6 +41,9 @@ class ControllerContext:
 
     journal: TrimJournal
     """Journal of trims."""
+
+    ledger: LedgerBook
+    """What is kept of verdicts."""
 
     connections: ConnectionGuard
     leadership: LeadershipGuard

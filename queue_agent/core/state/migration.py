@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from queue_agent.core.state import trim_journal
 from queue_agent.core.state.schema import (
     BUNDLE_VERSION,
     BUNDLES,
     INDEX_TABLE,
     INDEX_VERSION,
     INDEXED_TABLE,
-    JOURNAL_COLUMNS,
     LATEST_VERSION,
     MAY_BE_REPLICATED,
+    OWN_TABLES,
     Columns,
     tables_at,
 )
@@ -285,10 +284,11 @@ def _finish(found: FoundState, target: int, tables: Mapping[str, FoundTable], bu
     wants_index = target >= INDEX_VERSION and found.knows_indexes and not found.has_index
     if wants_index and _is_plain(tables, INDEXED_TABLE) and _is_plain(tables, INDEX_TABLE):
         yield CreateIndex()
-    if trim_journal.TABLE_NAME not in tables:
-        yield CreateTable(trim_journal.TABLE_NAME, JOURNAL_COLUMNS, bundle, trim_journal.table_attributes())
+    for name, (columns, attributes) in OWN_TABLES.items():
+        if name not in tables:
+            yield CreateTable(name, columns, bundle, attributes)
     for name, table in tables.items():
-        known = name in tables_at(LATEST_VERSION) or name == trim_journal.TABLE_NAME
+        known = name in tables_at(LATEST_VERSION) or name in OWN_TABLES
         if known and table.is_plain and not table.is_mounted:
             yield MountTable(name)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from queue_agent.core.state import trim_journal
+from queue_agent.core.state import consumer_ledger, trim_journal
 
 LATEST_VERSION: Final = 8
 
@@ -62,6 +62,18 @@ JOURNAL_COLUMNS: Final[Columns] = (
     *(StateColumn(name, kind) for name, kind in trim_journal.VALUE_COLUMNS.items()),
 )
 """Of the journal of trims, which the C++ agent does not have: it belongs to no version."""
+
+LEDGER_COLUMNS: Final[Columns] = (
+    *(StateColumn(name, kind, is_key=True) for name, kind in consumer_ledger.KEY_COLUMNS.items()),
+    *(StateColumn(name, kind) for name, kind in consumer_ledger.VALUE_COLUMNS.items()),
+)
+"""Of what is kept of verdicts, which the C++ agent does not have either."""
+
+OWN_TABLES: Final[Mapping[str, tuple[Columns, Mapping[str, Any]]]] = {
+    trim_journal.TABLE_NAME: (JOURNAL_COLUMNS, trim_journal.table_attributes()),
+    consumer_ledger.TABLE_NAME: (LEDGER_COLUMNS, consumer_ledger.TABLE_ATTRIBUTES),
+}
+"""Columns and attributes of the tables that belong to no version, by name."""
 
 
 def _keys(*names: str, since: int = 0) -> list[tuple[int, StateColumn]]:

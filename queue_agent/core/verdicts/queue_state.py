@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from queue_agent.core.verdicts.values import (
     NO_COUNTS,
     Confidence,
     Forecast,
+    Loss,
     PaceView,
     PartitionVerdict,
     QueueVerdict,
@@ -76,6 +77,8 @@ class QueueState:
     """When time alone may change the verdict, or numbers are to be refreshed."""
 
     verdict: QueueVerdict | None = None
+    is_kept: bool = False
+    """Whether marks and counters outlive this agent."""
 
     def passed(self, now: Seconds) -> QueueState:
         """The state after a poll that found nothing new, before the deadline."""
@@ -136,13 +139,13 @@ def without_poll(
         reason=reason,
         confidence=Confidence.HIGH,
         drainable=0,
-        counts=NO_COUNTS if old is None else old.whole.counts,
-        loss=None if old is None else old.whole.loss,
+        counts=sum((one.ledger.counts for one in state.positions.values()), NO_COUNTS),
+        loss=_latest_loss(one.ledger.loss for one in state.positions.values()),
         time_to_catch_up=_UNKNOWN,
         time_to_loss=_UNKNOWN,
     )
     pace = _NO_PACE if old is None else old.pace
-    verdict_now = QueueVerdict(whole, turn, action, pace, {}, None, len(state.positions))
+    verdict_now = QueueVerdict(whole, turn, action, pace, {}, None, len(state.positions), is_kept=state.is_kept)
     return state if verdict_now == old else replace(state, verdict=verdict_now)
 
 
@@ -163,11 +166,10 @@ def _verdict(
     if not partitions:
         verdict = Verdict.IDLE if partition_count == 0 else Verdict.UNREADABLE
         whole = PartitionVerdict(verdict, verdict, now, None, confidence, 0, counts, None, _UNKNOWN, _UNKNOWN)
-        return QueueVerdict(whole, Turn.NONE, None, pace, {}, None, partition_count)
+        return QueueVerdict(whole, Turn.NONE, None, pace, {}, None, partition_count, is_kept=state.is_kept)
     worst = min(partitions, key=lambda index: (partitions[index].verdict.severity, -partitions[index].drainable))
     speaker = partitions[worst]
     activity = min((one.activity for one in partitions.values()), key=lambda one: one.severity)
-    losses = [one.loss for one in partitions.values() if one.loss is not None]
     turn, action = make_action(facts[worst])
     old = state.verdict
     since = old.whole.since if old is not None and old.verdict is speaker.verdict else speaker.since
@@ -179,14 +181,19 @@ def _verdict(
         confidence,
         sum(one.drainable for one in partitions.values()),
         counts,
-        max(losses, key=lambda one: one.until, default=None),
+        _latest_loss(one.loss for one in partitions.values()),
         slowest(one.time_to_catch_up for one in partitions.values()),
         soonest(one.time_to_loss for one in partitions.values()),
     )
     rates = [state.positions[index].recent.read_rate() for index in seen]
     known = [one.mean for one in rates if one is not None]
     read_rate = sum(known) if known else None
-    return QueueVerdict(whole, turn, action, pace, partitions, worst, partition_count - len(seen), read_rate)
+    unreadable = partition_count - len(seen)
+    return QueueVerdict(whole, turn, action, pace, partitions, worst, unreadable, read_rate, is_kept=state.is_kept)
+
+
+def _latest_loss(losses: Iterable[Loss | None]) -> Loss | None:
+    return max((loss for loss in losses if loss is not None), key=lambda loss: loss.until, default=None)
 
 
 def _facts(

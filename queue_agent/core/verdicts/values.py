@@ -257,6 +257,9 @@ class QueueVerdict:
     read_rate: float | None = None
     """Rows really read a second, of all partitions, over the judging window; None: not known."""
 
+    is_kept: bool = False
+    """Whether marks and counters outlive the agent."""
+
     @property
     def verdict(self) -> Verdict:
         return self.whole.verdict
@@ -283,6 +286,7 @@ class QueueVerdict:
             "partitions_by_verdict": by_verdict,
             "worst_partition_index": self.worst_partition,
             "unreadable_partition_count": self.unreadable_partition_count,
+            "persisted": self.is_kept,
         }
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.keeping import changed_rows, restore
 from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.pace import Pace
 from queue_agent.core.verdicts.position import Poll, Position, judge, observe, open_position
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import LossCause, Verdict
 
 PERIOD = 1.0
+_PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
 START = 1_750_000_000.0
 
 
@@ -101,7 +106,12 @@ class Timeline:
     def restart(self) -> None:
         """Another agent goes on from the stored state, and reads the journal."""
         assert self.stored is not None
-        self.position, self.pace, self.last_poll = self.stored
+        position, pace, last_poll = self.stored
+        state = QueueState(_PAIR, {0: position}, pace, last_poll)
+        rows = [(row.partition_index, row.state) for row in changed_rows(state, None)]
+        kept = restore(_PAIR, json.loads(json.dumps(rows)))
+        assert kept is not None
+        self.position, self.pace, self.last_poll = kept.positions[0], kept.pace, kept.last_poll
         self.trims = [one for one in self.journal if one.to > self.position.reading.start]
 
     def poll(self) -> None:

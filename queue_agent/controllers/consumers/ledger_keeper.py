@@ -1,0 +1,186 @@
+"""Keeps ledgers: reads one when a consumer is taken over, and writes what has changed by and by."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from queue_agent.controllers.passes.origins import Origins
+from queue_agent.controllers.status.board import Board
+from queue_agent.core.verdicts.keeping import LedgerRow, changed_rows
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.errors import ClusterError
+from queue_agent.ports.guards import LeadershipGuard
+from queue_agent.ports.ledger import LedgerObserver, LedgerStore
+from queue_agent.ports.passes import Clock
+
+log = structlog.get_logger(__name__)
+
+KIND: Final = "consumer_ledger"
+
+FAILED: Final = "queue_agent_consumer_ledger_failed"
+"""Category of the alert."""
+
+LEDGER_PERIOD: Final = timedelta(seconds=1)
+"""From pass to pass; urgent changes wait no longer."""
+
+ROUTINE: Final = timedelta(seconds=60)
+"""After so long everything that has changed is due."""
+
+MAX_ROWS: Final = 2000
+"""Of one pass. What is too much stays in memory, and only its last state is written."""
+
+_MOST_HOLDS: Final = 10
+"""A pair that may not be written so many times in a row is led by somebody else."""
+
+_RETRY: Final = timedelta(seconds=60)
+"""From one failure to read to the next attempt."""
+
+
+class LedgerKeeper:
+    """`ports.LedgerBook`.
+
+    Args:
+        store: where ledgers are.
+        leadership: only the leader of a consumer writes its ledger.
+        board: gets the alert.
+        clock, origins: of errors.
+        observer: hears of what is written.
+    """
+
+    def __init__(
+        self,
+        store: LedgerStore,
+        leadership: LeadershipGuard,
+        board: Board,
+        clock: Clock,
+        origins: Origins,
+        observer: LedgerObserver,
+    ) -> None:
+        self._store = store
+        self._leadership = leadership
+        self._board = board
+        self._clock = clock
+        self._origins = origins
+        self._observer = observer
+        self._latest: dict[Pair, QueueState] = {}
+        """What was noted and is not written, oldest first."""
+
+        self._written: dict[Pair, QueueState] = {}
+        self._due: dict[Pair, None] = {}
+        """Pairs to write now, in order; all of them are among `_latest`."""
+
+        self._held: dict[Pair, int] = {}
+        """How often a pair was due while this agent might not act."""
+
+        self._next_routine = clock.now() + ROUTINE
+        self._next_reading = clock.now()
+        self._failure: tuple[type[ClusterError], int] | None = None
+
+    async def open(self, pair: Pair) -> QueueState | None:
+        """See `ports.LedgerBook`."""
+        # Somebody else may have led it meanwhile: what is written counts, and each older version is valid.
+        self._drop(pair)
+        self._written.pop(pair, None)
+        if self._clock.now() < self._next_reading:
+            return None
+        try:
+            found = await self._store.find(pair)
+        except ClusterError as error:
+            self._next_reading = self._clock.now() + _RETRY
+            self._fail(error)
+            return None
+        self._succeed()
+        return QueueState(pair, is_kept=True) if found is None else found
+
+    def note(self, state: QueueState, *, urgent: bool) -> None:
+        """See `ports.LedgerBook`."""
+        self._latest[state.pair] = state
+        if urgent:
+            self._due[state.pair] = None
+
+    def close(self, pair: Pair) -> None:
+        """See `ports.LedgerBook`."""
+        self._written.pop(pair, None)
+        if pair in self._latest:
+            self._due[pair] = None
+
+    def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
+        """A pass deals with its failures by itself."""
+
+    async def do_pass(self, pass_index: int) -> None:
+        """Write what is due, as much as a pass may."""
+        now = self._clock.now()
+        if now >= self._next_routine:
+            self._next_routine = now + ROUTINE
+            self._due.update(dict.fromkeys(self._latest))
+        if self._due:
+            await self._write(MAX_ROWS)
+        self._observer.ledger_waiting(len(self._due))
+
+    async def flush(self) -> None:
+        """Write everything that has changed, before others take over."""
+        self._due.update(dict.fromkeys(self._latest))
+        while self._due and await self._write(MAX_ROWS):
+            pass
+
+    async def _write(self, most: int) -> bool:
+        """One batch; False if it failed."""
+        batch: dict[Pair, QueueState] = {}
+        rows: list[LedgerRow] = []
+        for pair in list(self._due):
+            state = self._latest[pair]
+            if self._leadership.find_hold([pair.consumer]) is not None:
+                self._hold(pair)
+                continue
+            changed = changed_rows(state, self._written.get(pair))
+            if rows and len(rows) + len(changed) > most:
+                break
+            batch[pair] = state
+            rows += changed
+        if not batch:
+            return True
+        try:
+            with self._leadership.acting([pair.consumer for pair in batch]):
+                if rows:
+                    await self._store.write(rows)
+        except ClusterError as error:
+            self._fail(error)
+            return False
+        self._succeed()
+        self._observer.ledger_written(len(rows))
+        for pair, state in batch.items():
+            self._written[pair] = state
+            if self._latest.get(pair) is state:
+                self._drop(pair)
+        return True
+
+    def _hold(self, pair: Pair) -> None:
+        """Not now: the former leader may still write, or somebody else leads."""
+        del self._due[pair]
+        self._held[pair] = self._held.get(pair, 0) + 1
+        if self._held[pair] > _MOST_HOLDS:
+            self._drop(pair)
+
+    def _drop(self, pair: Pair) -> None:
+        for pairs in (self._latest, self._due, self._held):
+            pairs.pop(pair, None)
+
+    def _fail(self, error: ClusterError) -> None:
+        self._observer.ledger_failed()
+        failure = type(error), error.code
+        if failure == self._failure:
+            return
+        self._failure = failure
+        log.warning("ledger of consumers can not be kept", error=str(error))
+        origin = self._origins.make(self._clock.now())
+        message = "What is known of consumers can not be kept: an agent that takes over begins anew"
+        self._board.put_alerts(KIND, {FAILED: origin.error(message, inner_errors=[origin.cluster_error(error)])})
+
+    def _succeed(self) -> None:
+        if self._failure is not None:
+            self._failure = None
+            log.info("ledger of consumers is kept again")
+            self._board.put_alerts(KIND, {})

@@ -1,0 +1,198 @@
+"""What is kept of verdicts beyond the life of an agent: marks, counters and pace, as rows of a table.
+
+Each older version of a row is a valid state: what happened since follows from its marks at the next poll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Any, Final
+
+from queue_agent.core.values.scalars import read_integer, read_text
+from queue_agent.core.verdicts.ledger import Ledger, Reading
+from queue_agent.core.verdicts.pace import Habit, Pace
+from queue_agent.core.verdicts.position import Position
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Verdict
+
+PAIR: Final = -1
+"""Partition index of the row about all partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One row: a position, or what is known of the consumer in all partitions of a queue."""
+
+    pair: Pair
+    partition_index: int
+    state: Mapping[str, Any]
+    verdict: str | None = None
+    """For people who look at the table; None in the row about all partitions."""
+
+    lost_rows: int | None = None
+    """For people who look at the table; None in the row about all partitions."""
+
+
+def changed_rows(state: QueueState, kept: QueueState | None) -> list[LedgerRow]:
+    """Rows that tell what was not known when a state was kept.
+
+    Args:
+        state: as of now.
+        kept: as it was written before; None: it never was.
+    """
+    old: Mapping[int, Position] = {} if kept is None else kept.positions
+    rows = [
+        LedgerRow(state.pair, index, _position_map(position), position.verdict.value, position.ledger.counts.lost)
+        for index, position in state.positions.items()
+        if position is not old.get(index)
+    ]
+    if rows or kept is None or state.pace is not kept.pace:
+        rows.append(LedgerRow(state.pair, PAIR, {**_pace_map(state.pace), "last_poll": state.last_poll}))
+    return rows
+
+
+def restore(pair: Pair, rows: Iterable[tuple[int, Any]]) -> QueueState | None:
+    """The state that rows tell of; None if there are none.
+
+    Args:
+        pair: whose rows these are.
+        rows: partition index and state.
+
+    Raises:
+        ValueError: a row makes no sense.
+    """
+    positions: dict[int, Position] = {}
+    pace, last_poll = Pace(), None
+    try:
+        for index, state in rows:
+            if index == PAIR:
+                pace, last_poll = _read_pace(state), _read_optional(state["last_poll"])
+            else:
+                positions[index] = _read_position(state)
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"The ledger of {pair.consumer} in {pair.queue} cannot be read: {error!r}") from error
+    if last_poll is None:
+        return None
+    return QueueState(pair, dict(sorted(positions.items())), pace, last_poll, is_kept=True)
+
+
+def _position_map(position: Position) -> dict[str, Any]:
+    ledger, reading = position.ledger, position.reading
+    return {
+        "start": reading.start,
+        "end": reading.end,
+        "offset": reading.offset,
+        "committed_at": reading.committed_at,
+        "tablet_id": reading.tablet_id,
+        "object_id": reading.object_id,
+        "next_row_time": reading.next_row_time,
+        "accounted": ledger.accounted,
+        "reach": ledger.reach,
+        "reach_at": ledger.reach_at,
+        "counts": {one.name: getattr(ledger.counts, one.name) for one in fields(Counts)},
+        "missed_before_start": ledger.missed_before_start,
+        "loss": None if ledger.loss is None else _loss_map(ledger.loss),
+        "seen_at": position.seen_at,
+        "silent": position.silent,
+        "still": position.still,
+        "written_at": position.written_at,
+        "ahead_since": position.ahead_since,
+        "verdict": position.verdict.value,
+        "since": position.since,
+        "activity": position.activity.value,
+    }
+
+
+def _read_position(state: Mapping[str, Any]) -> Position:
+    reading = Reading(
+        _count(state["start"]),
+        _count(state["end"]),
+        _count(state["offset"]),
+        _read_optional(state["committed_at"]),
+        read_text(state["tablet_id"], "tablet_id"),
+        None if state["object_id"] is None else read_text(state["object_id"], "object_id"),
+        _read_optional(state["next_row_time"]),
+    )
+    ledger = Ledger(
+        reading,
+        _count(state["accounted"]),
+        _read_optional(state["reach"]),
+        _read_seconds(state["reach_at"]),
+        # A counter of a later version is none of this one's.
+        Counts(**{one.name: _count(state["counts"].get(one.name, 0)) for one in fields(Counts)}),
+        _count(state["missed_before_start"]),
+        None if state["loss"] is None else _read_loss(state["loss"]),
+    )
+    return Position(
+        ledger,
+        _read_seconds(state["seen_at"]),
+        _read_seconds(state["silent"]),
+        _read_seconds(state["still"]),
+        _read_seconds(state["written_at"]),
+        _read_optional(state["ahead_since"]),
+        Verdict(state["verdict"]),
+        _read_seconds(state["since"]),
+        Verdict(state["activity"]),
+    )
+
+
+def _loss_map(loss: Loss) -> dict[str, Any]:
+    return {
+        "since": loss.since,
+        "until": loss.until,
+        "cause": loss.cause.value,
+        "subject": loss.subject,
+        "rows": loss.rows,
+    }
+
+
+def _read_loss(state: Mapping[str, Any]) -> Loss:
+    subject = state["subject"]
+    return Loss(
+        _read_seconds(state["since"]),
+        _read_seconds(state["until"]),
+        LossCause(state["cause"]),
+        None if subject is None else read_text(subject, "subject"),
+        _count(state["rows"]),
+    )
+
+
+def _pace_map(pace: Pace) -> dict[str, Any]:
+    return {
+        "gaps": pace.gaps,
+        "longest": pace.longest,
+        "seconds": {str(bucket): seconds for bucket, seconds in pace.seconds.items()},
+        "origin": pace.origin,
+        "outages": [list(outage) for outage in pace.outages],
+        "habits": [[habit.length, habit.last_at] for habit in pace.habits],
+        "polled_since": pace.polled_since,
+    }
+
+
+def _read_pace(state: Mapping[str, Any]) -> Pace:
+    return Pace(
+        _count(state["gaps"]),
+        _read_seconds(state["longest"]),
+        {int(bucket): _read_seconds(seconds) for bucket, seconds in state["seconds"].items()},
+        _read_seconds(state["origin"]),
+        tuple((_read_seconds(end), _read_seconds(length)) for end, length in state["outages"]),
+        tuple(Habit(_read_seconds(length), _read_seconds(last_at)) for length, last_at in state["habits"]),
+        _read_optional(state["polled_since"]),
+    )
+
+
+def _count(value: Any) -> int:
+    return read_integer(value, "count")
+
+
+def _read_seconds(value: Any) -> float:
+    """A number of seconds, or an instant: never less than nothing, and never infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
+        raise ValueError(f"expected seconds, got {value!r}")
+    return float(value)
+
+
+def _read_optional(value: Any) -> float | None:
+    return None if value is None else _read_seconds(value)

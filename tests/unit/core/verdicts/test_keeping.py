@@ -1,0 +1,152 @@
+"""What is kept of verdicts is enough to go on from, and a row that makes no sense is told apart from one that does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.keeping import PAIR, LedgerRow, changed_rows, restore
+from queue_agent.core.verdicts.ledger import Ledger, Reading
+from queue_agent.core.verdicts.pace import Habit, Pace
+from queue_agent.core.verdicts.position import Position, open_position
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Verdict
+
+WHO = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("b", "//c", "name"))
+
+counts = st.integers(0, 2**62)
+seconds = st.floats(0, 1e12)
+maybe = st.none() | seconds
+verdicts = st.sampled_from(Verdict)
+losses = st.builds(Loss, seconds, seconds, st.sampled_from(LossCause), st.none() | st.text(max_size=5), counts)
+readings = st.builds(
+    Reading,
+    counts,
+    counts,
+    counts,
+    maybe,
+    st.text(max_size=5),
+    object_id=st.none() | st.text(max_size=5),
+    next_row_time=maybe,
+)
+ledgers = st.builds(
+    Ledger,
+    readings,
+    counts,
+    maybe,
+    seconds,
+    st.builds(Counts, counts, counts, counts, counts, counts, counts),
+    counts,
+    st.none() | losses,
+)
+positions = st.builds(
+    Position,
+    ledgers,
+    seconds,
+    seconds,
+    seconds,
+    seconds,
+    maybe,
+    verdicts,
+    seconds,
+    verdicts,
+)
+paces = st.builds(
+    Pace,
+    counts,
+    seconds,
+    st.dictionaries(st.integers(0, 120), seconds, max_size=4),
+    seconds,
+    st.lists(st.tuples(seconds, seconds), max_size=3).map(tuple),
+    st.lists(st.builds(Habit, seconds, seconds), max_size=3).map(tuple),
+    maybe,
+)
+
+
+def written(rows: Iterable[LedgerRow]) -> list[tuple[int, Any]]:
+    """As they come back from a table."""
+    return [(row.partition_index, json.loads(json.dumps(row.state))) for row in rows]
+
+
+def state_of(partitions: Mapping[int, Position], pace: Pace = Pace()) -> QueueState:  # noqa: B008 - a value
+    return QueueState(WHO, partitions, pace, 1000.0)
+
+
+def opened(offset: int = 3) -> Position:
+    return open_position(Reading(0, 10, offset, 900.0, "1-1"), 1000.0)
+
+
+@given(st.dictionaries(st.integers(0, 20), positions, max_size=3), paces, seconds)
+def test_what_is_written_is_what_is_read(partitions: dict[int, Position], pace: Pace, last_poll: float) -> None:
+    state = QueueState(WHO, partitions, pace, last_poll)
+
+    assert restore(WHO, written(changed_rows(state, None))) == replace(state, is_kept=True)
+
+
+def test_nothing_kept_is_no_state() -> None:
+    assert restore(WHO, []) is None
+
+
+def test_positions_without_the_row_about_all_of_them_are_no_state() -> None:
+    rows = [row for row in changed_rows(state_of({0: opened()}), None) if row.partition_index != PAIR]
+
+    assert restore(WHO, written(rows)) is None
+
+
+def test_only_what_has_changed_is_written_with_the_time_of_the_poll() -> None:
+    kept = state_of({0: opened(), 1: opened()})
+    moved = replace(kept, positions={**kept.positions, 1: opened(5)}, last_poll=1060.0)
+
+    rows = changed_rows(moved, kept)
+
+    assert [row.partition_index for row in rows] == [1, PAIR]
+    assert rows[-1].state["last_poll"] == 1060.0
+    assert (rows[0].verdict, rows[0].lost_rows) == ("ok", 0)
+    assert changed_rows(replace(kept, last_poll=1060.0), kept) == []
+
+
+def test_a_pace_that_was_learned_is_written() -> None:
+    kept = state_of({0: opened()})
+
+    assert [row.partition_index for row in changed_rows(replace(kept, pace=Pace(gaps=1)), kept)] == [PAIR]
+
+
+@pytest.mark.parametrize("key", ["start", "committed_at", "counts", "verdict", "tablet_id", "loss", "reach"])
+@pytest.mark.parametrize(
+    "value", ["x", -1, float("inf"), float("nan"), True, [], {}, {"since": 1}, 2**80, b"\xff", {"lost": -1}]
+)
+def test_a_row_that_somebody_has_edited_is_refused_or_read(key: str, value: Any) -> None:
+    """Never anything else: one row stops nobody."""
+    [(index, state), pair] = written(changed_rows(state_of({0: opened()}), None))
+    state[key] = value
+
+    try:
+        found = restore(WHO, [(index, state), pair])
+    except ValueError:
+        return
+    assert found is not None
+
+
+@pytest.mark.parametrize("state", [None, 7, "text", [], {}])
+def test_a_row_that_is_no_map_of_ours_is_refused(state: Any) -> None:
+    with pytest.raises(ValueError, match=r"expected|cannot be read"):
+        restore(WHO, [(0, state)])
+    with pytest.raises(ValueError, match=r"expected|cannot be read"):
+        restore(WHO, [(PAIR, state)])
+
+
+def test_a_counter_of_an_earlier_version_begins_with_nothing() -> None:
+    [(index, state), pair] = written(changed_rows(state_of({0: opened()}), None))
+    del state["counts"]["rewinds"]
+
+    found = restore(WHO, [(index, state), pair])
+
+    assert found is not None
+    assert found.positions[0].ledger.counts == Counts()
