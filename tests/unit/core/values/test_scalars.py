@@ -67,7 +67,8 @@ def test_a_lifetime_beyond_all_bounds_is_an_error_of_the_queue(value: int) -> No
     attributes = {"auto_trim_config": {"enable": True, "retained_lifetime_duration": value}, "attribute_revision": 7}
     row = build_queue_row(CrossClusterRef("hume", "//q"), attributes, None, ORIGIN)
     assert row.synchronization_error is not None
-    assert "retained_lifetime_duration" in row.synchronization_error["message"]
+    [cause] = row.synchronization_error["inner_errors"]
+    assert "retained_lifetime_duration" in cause["message"]
     assert row.revision == 7
 
 
