@@ -18,12 +18,12 @@ from yt_local.system_nodes import create_system_nodes, show_servers
 from yt_local.tables.dynamic.tablets import Tablets
 from yt_wire import yson
 
+CLUSTERS: Final = "//sys/clusters"
 STATE_ROOT: Final = "//sys/queue_agents"
 STATE_VERSION: Final = 8
 """Version of the state tables' schemas, as the reference numbers its migrations."""
 
 _DIRECTORIES: Final = (
-    "//sys/clusters",
     "//sys/tablet_cells",
     "//sys/tablet_cell_bundles",
     "//sys/users",
@@ -77,10 +77,23 @@ def create_first_nodes(
         if state.root is None:
             _create_nodes(cypress, tablets, name, address)
         create_access_control(state, cypress, security)
+        _create_directory(state, cypress)
         create_system_nodes(cypress)
         for map_name, map_type in OBJECT_MAPS.items():
             if not cypress.exists(UNLIMITED, f"//sys/{map_name}"):
                 cypress.create_object("//sys", map_type, {"name": map_name})
+
+
+def _create_directory(state: ClusterState, cypress: Cypress) -> None:
+    """Make the document of all clusters; clusters of earlier versions have a map node with documents."""
+    known: dict[str, Any] = {}
+    if cypress.exists(UNLIMITED, CLUSTERS):
+        node = state.node(cypress.get(UNLIMITED, f"{CLUSTERS}/@id"))
+        if node.type == "document":
+            return
+        known = {child.name: child.value for child in state.children(node.id)}
+        state.remove_node(node)
+    cypress.create(UNLIMITED, CLUSTERS, "document", {"value": known})
 
 
 def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:
@@ -115,9 +128,7 @@ def publish_connection(state: ClusterState, cypress: Cypress, name: str, connect
         started = format_instant(state.clock.now())
         show_servers(cypress, connection.proxies[name], connection.rpc_proxies[name], started)
         for other in connection.proxies:
-            path = f"//sys/clusters/{other}"
-            cypress.create(UNLIMITED, path, "document", {}, ignore_existing=True)
-            cypress.set(UNLIMITED, path, connection.of_cluster(other))
+            cypress.set(UNLIMITED, f"{CLUSTERS}/{other}", connection.of_cluster(other))
 
 
 def _schema(keys: Mapping[str, str], values: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -63,11 +63,55 @@ def test_a_command_nobody_knows_fails_the_whole_batch(raw: RawHttp, client: YtCl
     assert client.list(home) == []
 
 
-def test_rows_do_not_travel_in_batches(raw: RawHttp, home: str) -> None:
-    for name in ("insert_rows", "select_rows", "pull_queue", "execute_batch"):
-        answer = raw.command("POST", "execute_batch", {"requests": [{"command": name, "parameters": {}}]})
+def test_answers_of_rows_and_bytes_are_not_part_of_a_batch(raw: RawHttp, client: YtClient, home: str) -> None:
+    types = {"select_rows": "output", "pull_queue": "output", "read_file": "output", "write_file": "input"}
+    for name, direction in types.items():
+        requests = [
+            {"command": "create", "parameters": {"type": "map_node", "path": f"{home}/a"}},
+            {"command": name, "parameters": {}, "input": "x"},
+        ]
+        answer = raw.command("POST", "execute_batch", {"requests": requests})
         assert answer.error
-        assert name in answer.error.message
+        kind = "binary" if name.endswith("file") else "tabular"
+        words = f'Command "{name}" cannot be part of a batch since it has inappropriate {direction} type "{kind}"'
+        assert words in answer.error.message
+    answer = raw.command("POST", "execute_batch", {"requests": [{"command": "execute_batch", "parameters": {}}]})
+    assert answer.error
+    assert client.list(home) == []
+
+
+def test_a_command_without_the_input_it_needs_fails_the_whole_batch(raw: RawHttp, home: str) -> None:
+    for name in ("set", "insert_rows"):
+        answer = raw.command("POST", "execute_batch", {"requests": [{"command": name, "parameters": {"path": home}}]})
+        assert answer.error
+        assert f'Command "{name}" requires input' in answer.error.message
+
+
+def test_rows_are_written_in_a_batch(raw: RawHttp, client: YtClient, home: str) -> None:
+    path = make_queue(client, f"{home}/q")
+    client.create("table", f"{home}/t")
+    in_format = {"path": path, "input_format": "json"}
+    results = batch(
+        raw,
+        {"command": "insert_rows", "parameters": in_format, "input": '{"data":"a"}{"data":"b"}'},
+        {"command": "insert_rows", "parameters": {"path": path}, "input": {"data": "c"}},
+        {"command": "insert_rows", "parameters": {"path": path}, "input": [{"data": "d"}]},
+        {"command": "insert_rows", "parameters": in_format, "input": {"data": "e"}},
+        {"command": "write_table", "parameters": {"path": f"{home}/t", "input_format": "yson"}, "input": "{x=1};{x=2}"},
+    )
+    assert [list(result) for result in results] == [["output"], ["output"], ["error"], ["error"], ["output"]]
+    assert [row["data"] for row in client.pull_queue(path, offset=0, partition_index=0)] == ["a", "b", "c"]
+    assert [row["x"] for row in client.read_table(f"{home}/t")] == [1, 2]
+
+
+def test_in_sync_replicas_are_asked_for_in_a_batch(client: YtClient, home: str) -> None:
+    schema = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "string"}]
+    client.create("replicated_table", f"{home}/r", attributes={"dynamic": True, "schema": schema})
+    batch_client = client.create_batch_client()
+    asked = batch_client.get_in_sync_replicas(f"{home}/r", 1, [{"key": 1}])
+    batch_client.commit_batch()
+    assert asked.is_ok(), asked.get_error()
+    assert asked.get_result() == []
 
 
 def test_the_batch_client_works(client: YtClient, home: str) -> None:

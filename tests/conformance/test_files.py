@@ -191,3 +191,25 @@ def test_a_reader_gets_the_content_it_began_with(raw: RawHttp, client: YtClient,
         received = answer.read()
     assert len(received) > len(content)
     assert content[-400:] in received[-450:]
+
+
+def test_a_file_that_is_known_is_not_sent_again(raw: RawHttp, client: YtClient, path: str) -> None:
+    client.write_file(path, b"hello")
+    first = raw.command("GET", "read_file", {"path": path})
+    tag = first.headers["ETag"]
+    file_id, _, revision = tag.partition(":")
+    assert (file_id, int(revision)) == (client.get(f"{path}/@id"), client.get(f"{path}/@revision"))
+    told = yson.loads(first.headers["X-YT-Response-Parameters"].encode())
+    assert told == {"id": file_id, "revision": int(revision)}
+    for known in (tag, revision):
+        answer = raw.command("GET", "read_file", {"path": path}, headers={"If-None-Match": known})
+        assert (answer.status, answer.body, answer.headers["ETag"]) == (304, b"", tag)
+    for unknown in (f"1-2-3-4:{revision}", f"{file_id}:1", "1"):
+        answer = raw.command("GET", "read_file", {"path": path}, headers={"If-None-Match": unknown})
+        assert (answer.status, answer.body) == (200, b"hello")
+    refusal = raw.command("GET", "read_file", {"path": path}, headers={"If-None-Match": "x"})
+    assert refusal.status == 400
+    assert refusal.error
+    assert "Failed to parse etag" in refusal.error.message
+    client.write_file(path, b"other")
+    assert raw.command("GET", "read_file", {"path": path}, headers={"If-None-Match": tag}).body == b"other"

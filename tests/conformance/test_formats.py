@@ -330,7 +330,16 @@ def test_a_path_is_taken_apart(raw: RawHttp) -> None:
         "columns": ["a", "b"],
         "ranges": [
             {"lower_limit": {"row_index": 1}, "upper_limit": {"row_index": 5}},
-            {"lower_limit": {"key": ["x"]}, "upper_limit": {"key": ["x", yson.with_attributes(None, {"type": "max"})]}},
+            {"exact": {"key": ["x"]}},
         ],
     }
+    for selectors, ranges in {
+        "[#10]": [{"exact": {"row_index": 10}}],
+        "[(a,1)]": [{"exact": {"key": ["a", 1]}}],
+        "[a:b]": [{"lower_limit": {"key": ["a"]}, "upper_limit": {"key": ["b"]}}],
+        "[:]": [{}],
+        "[]": [{}],
+    }.items():
+        path = raw.command("GET", "parse_ypath", {"path": f"//tmp/t{selectors}"}).value["path"]
+        assert path.attributes == {"ranges": ranges}
     assert raw.command("GET", "parse_ypath", {"path": "//tmp/t"}).value == {"path": "//tmp/t"}

@@ -65,3 +65,40 @@ def test_there_are_no_operations_and_no_queries(raw: RawHttp) -> None:
         assert answer.error
         assert (answer.status, answer.error.code) == (400, code)
     assert raw.command("POST", "merge", {}).status == 404  # v4 has one name for all operations
+
+
+def test_maps_of_objects_have_types_of_their_own(client: YtClient, home: str) -> None:
+    types = {
+        "users": "user_map",
+        "groups": "group_map",
+        "accounts": "account_map",
+        "tablet_cells": "tablet_cell_map",
+        "tablet_cell_bundles": "tablet_cell_bundle_map",
+        "media": "medium_map",
+        "racks": "rack_map",
+        "cluster_nodes": "cluster_node_map",
+        "chunks": "chunk_map",
+        "lost_vital_chunks": "lost_vital_chunk_map",
+        "pool_trees": "scheduler_pool_tree_map",
+        "transactions": "transaction_map",
+    }
+    listed = client.list("//sys", attributes=["type"])
+    for name, shown in types.items():
+        assert client.get(f"//sys/{name}/@type") == shown
+        assert isinstance(client.list(f"//sys/{name}/"), list)
+    assert {str(item): item.attributes["type"] for item in listed if str(item) in types} == types
+    client.create("map_node", f"{home}/users")
+    assert client.get(f"{home}/users/@type") == "map_node"
+
+
+def test_clusters_stand_in_one_document(client: YtClient) -> None:
+    assert client.get("//sys/clusters/@type") == "document"
+    before = client.get("//sys/clusters")
+    try:
+        client.set("//sys/clusters/far", {"a": 1})
+        assert client.get("//sys/clusters/far/a") == 1
+        client.set("//sys/clusters", {**before, "farther": {"b": 2}})
+        assert client.get("//sys/clusters/farther") == {"b": 2}
+        assert not client.exists("//sys/clusters/far")
+    finally:
+        client.set("//sys/clusters", before)

@@ -158,6 +158,29 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityTag:
+    """Which content an answer has, for clients that ask for it again only if it has changed."""
+
+    id: str
+    revision: int
+
+    def __str__(self) -> str:
+        return f"{self.id}:{self.revision}"
+
+    def is_known(self, text: str | None) -> bool:
+        """Whether a client that has this tag, or this revision alone, has the content; YtError if it is neither."""
+        if text is None:
+            return False
+        object_id, separator, revision = text.strip().rpartition(":")
+        try:
+            known = Guid.parse(object_id) if separator else None
+            number = int(revision)
+        except ValueError as error:
+            raise YtError("Failed to parse etag", inner_errors=[YtError(str(error))]) from error
+        return number == self.revision and known in (None, Guid.parse(self.id))
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     """An answer that is made while it is sent: batches of rows, or bytes if the output is binary.
 
@@ -170,6 +193,8 @@ class Stream:
 
     shape: RowShape = field(default_factory=RowShape)
     """Of the rows, if there are some."""
+
+    tag: EntityTag | None = None
 
 
 P = TypeVar("P", bound=Parameters)

@@ -12,6 +12,7 @@ from yt_local.calls.manual import EXISTS, HAS_ANOTHER_LOCK, LONG_NAME, LONG_STRI
 from yt_local.calls.messages import request_parameters
 from yt_local.calls.wire_types import CREATABLE
 from yt_local.cluster import Cluster
+from yt_local.cypress.nodes import check_external
 from yt_local.cypress.system_objects import CREATABLE_OBJECTS, create_system_object
 from yt_local.identity.objects import OBJECT_TYPES
 from yt_local.queues.marked_tables import MARKED_TABLES, create_marked_table
@@ -54,6 +55,7 @@ async def _create(cluster: Cluster, session: Session, parameters: _Create, _: Bo
         return {"object_id": cluster.replicas.create(session.access, parameters.attributes)}
     if parameters.path is None:
         raise YtError(f'Cannot create an object of type "{parameters.type}" without a path')
+    check_external(session.access, parameters.attributes)
     options = {
         "recursive": parameters.recursive,
         "ignore_existing": parameters.ignore_existing,
@@ -108,7 +110,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
             differs="`queue_consumer` and `queue_producer` make tables with their schemas and mark, and "
             "mount them, at once. A `chaos_replicated_table` is a node with attributes; it has no rows.",
             parameters={
-                "attributes": "attributes of what is made",
+                "attributes": "attributes of what is made; `external` may be false, for there is one cell of masters",
                 "ignore_type_mismatch": "with `ignore_existing`, even if what is there has another type",
             },
         ),

@@ -32,7 +32,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
             "A path taken apart.",
             "`{path=<attributes>path}`; columns and ranges behind the path as attributes",
             {1: "columns or ranges that cannot be read"},
-            differs="One row or key (`[#5]`) is shown as a range with two limits, not as `exact`.",
             parameters={"path": "what to take apart"},
         ),
         transactions="ignored",

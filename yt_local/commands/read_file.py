@@ -9,12 +9,13 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from yt_local.calls.call import NOTHING, Call, Method, guid
-from yt_local.calls.command import Body, Command, RichPathParameter, Stream, Transactional
+from yt_local.calls.command import Body, Command, EntityTag, RichPathParameter, Stream, Transactional
 from yt_local.calls.manual import Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.cluster import Cluster
 from yt_local.session import Session
 from yt_local.tables.static.files import file_node, read_bytes
+from yt_wire import yson
 from yt_wire.connection import Reply
 from yt_wire.proto import api_pb2 as api
 
@@ -35,7 +36,9 @@ async def _read_file(cluster: Cluster, session: Session, parameters: _ReadFile, 
     node = file_node(view, parameters.path.bare)
     session.access.check(node, "read")
     pieces = read_bytes(cluster.state, node, parameters.offset or 0, parameters.length)
-    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces))
+    told = {"id": node.id, "revision": yson.Uint64(node.revision)}
+    tag = EntityTag(node.id, node.revision)
+    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces), told, tag=tag)
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -50,8 +53,9 @@ COMMANDS: Final[tuple[Command, ...]] = (
         transactions="taken",
         manual=Manual(
             "The content of a file, or a part of it.",
-            "bytes",
-            {1: "no file; a part that is none", 500: "no such node"},
+            "bytes; the response parameters have `id` and `revision`. Over HTTP, both are the `ETag`, and "
+            "`If-None-Match` with it, or with the revision alone, is answered with 304 while the file is the same.",
+            {1: "no file; a part that is none; a tag that is none", 500: "no such node"},
             ignored=("file_reader", "etag", "etag_revision"),
             differs="An error after the first MiB cuts the answer off.",
             parameters={

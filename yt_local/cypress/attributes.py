@@ -9,6 +9,7 @@ from typing import Any, Final
 from yt_local.base.clock import format_instant
 from yt_local.cypress.account_attributes import account_attributes
 from yt_local.cypress.agent_attributes import AGENT_ATTRIBUTES, Unanswered, find_agent_attribute
+from yt_local.cypress.balancer_config import TABLET_BALANCER_CONFIG, checked_balancer_config
 from yt_local.cypress.kinds import Kinds
 from yt_local.cypress.lifetimes import checked_lifetime, effective_expiration, touch_time
 from yt_local.cypress.resolver import Resolver
@@ -43,6 +44,8 @@ from yt_wire.guid import Guid
 OPAQUE: Final = frozenset(
     {
         "path",
+        "optimize_for_statistics",
+        "table_chunk_format_statistics",
         "chunk_list_id",
         "chunk_ids",
         "locks",
@@ -93,7 +96,7 @@ class Attributes:
         self._reserved_of_tables = frozenset(of_tables) - _NOT_OF_TABLES
         self._of_nodes: Mapping[str, Computed] = {
             "id": (anything, lambda node: node.id),
-            "type": (anything, lambda node: node.type),
+            "type": (anything, lambda node: resolver.object_map_type(node) or node.type),
             "key": (lambda node: node.parent_id is not None, lambda node: node.name),
             "path": (anything, resolver.path_of),
             "parent_id": (lambda node: node.parent_id is not None, lambda node: node.parent_id),
@@ -213,6 +216,8 @@ class Attributes:
             value = checked_lifetime(self._state, node, name, value)
         elif name == REPLICATED_TABLE_OPTIONS:
             value = checked_options(value)
+        elif name == TABLET_BALANCER_CONFIG:
+            value = checked_balancer_config(value)
         elif name == "acl":
             value = self._subjects.parse_acl(value)
         elif name == "account":

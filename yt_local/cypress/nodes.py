@@ -11,6 +11,7 @@ from yt_local.cypress.alteration import validate_dynamic_schema
 from yt_local.cypress.attributes import instant
 from yt_local.rows.computed_columns import validate_computed_columns
 from yt_local.schema.schema import TableSchema, parse_schema
+from yt_local.security.permissions import Access
 from yt_local.store.model import Node, TableState
 from yt_local.store.replicated_types import CHAOS_REPLICATED_TABLE, NO_REPLICA, REPLICATED_TABLE
 from yt_local.store.state import TreeState
@@ -55,7 +56,10 @@ CREATABLE: Final = frozenset(
     }
 )
 CREATION_ONLY: Final = frozenset(
-    {"dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights", "target_path"}
+    {
+        *("dynamic", "schema", "tablet_count", "pivot_keys", "trimmed_row_counts", "cumulative_data_weights"),
+        *("target_path", "external", "external_cell_bias"),
+    }
 )
 BUILTIN_NODES: Final = frozenset(
     {
@@ -76,6 +80,22 @@ BUILTIN_NODES: Final = frozenset(
     }
 )
 """What a cluster can not be without; a real one keeps most of this in places that are no ordinary nodes."""
+
+
+def check_external(access: Access, attributes: Mapping[str, Any]) -> None:
+    """YtError if a node is to be kept by another cell of masters, or if that is not for the user to say."""
+    external = yson.as_boolean(attributes.get("external"))
+    if external is None:
+        return
+    if not isinstance(external, bool):
+        raise YtError(f'Attribute "external" must be a boolean, got {external!r}')
+    if external:
+        raise YtError("No secondary masters registered")
+    if not access.unlimited:
+        raise YtError(
+            f'User "{access.user}" is not allowed to create explicitly non-external nodes. Perhaps you should remove'
+            ' attribute "external"'
+        )
 
 
 def check_addresses(attributes: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from yt_local.cypress.documents import AttributeKey
 from yt_local.store.model import Node
@@ -15,10 +16,28 @@ from yt_wire.ypath import split_selectors, tokenize, unescape_literal
 _MAX_LINKS = 32
 
 _MAX_PATH_LENGTH = 2**20
-_OBJECT_MAP_NAMES = frozenset(
-    {"accounts", "groups", "media", "pool_trees", "tablet_cell_bundles", "tablet_cells", "users", "cluster_nodes"}
-)
-"""Of maps of objects in `//sys` that are kept as ordinary nodes."""
+_OBJECT_MAPS: Final = {
+    "accounts": "account_map",
+    "cluster_nodes": "cluster_node_map",
+    "data_centers": "data_center_map",
+    "groups": "group_map",
+    "hosts": "host_map",
+    "media": "medium_map",
+    "pool_trees": "scheduler_pool_tree_map",
+    "racks": "rack_map",
+    "tablet_cell_bundles": "tablet_cell_bundle_map",
+    "tablet_cells": "tablet_cell_map",
+    "users": "user_map",
+    "chunks": "chunk_map",
+    **{
+        f"{kind}_chunks": f"{kind}_chunk_map"
+        for kind in (
+            *("foreign", "overreplicated", "underreplicated", "quorum_missing", "data_missing", "parity_missing"),
+            *("lost", "lost_vital", "unsafely_placed"),
+        )
+    },
+}
+"""Maps of objects in `//sys` that are kept as ordinary nodes: the types that masters show, by name."""
 
 _MAX_TOKENS = 2000
 """Of 200 levels of nodes, with names of 4 KiB, and 256 of a value in the last, there are fewer."""
@@ -114,7 +133,7 @@ class Resolver:
                 return Target(node)
             if tokens[position] != "/":
                 raise _malformed(path, f'Expected "slash" in YPath but found "{tokens[position]}"')
-            if remaining == 1 and self._is_object_map(node):
+            if remaining == 1 and (node.type in MAP_KINDS or self.object_map_type(node) is not None):
                 return Target(node)  # a slash at the end is theirs: foreign-clients.md §10
             key = tokens[position + 1] if remaining > 1 else "/"
             if key in "/&":
@@ -134,12 +153,11 @@ class Resolver:
             node = child
             position += 2
 
-    def _is_object_map(self, node: Node) -> bool:
-        """Whether the children of a map are objects: users, accounts, transactions and the like."""
-        if node.type in MAP_KINDS:
-            return True
-        parent = None if node.parent_id is None else self._state.find_node(node.parent_id)
-        return node.name in _OBJECT_MAP_NAMES and parent is not None and self._state.path_of(parent) == "//sys"
+    def object_map_type(self, node: Node) -> str | None:
+        """As what masters show a map of users, accounts or the like; None for other nodes."""
+        shown = _OBJECT_MAPS.get(node.name)
+        parent = None if shown is None or node.parent_id is None else self._state.find_node(node.parent_id)
+        return shown if parent is not None and self._state.path_of(parent) == "//sys" else None
 
     def _start(self, path: str, tokens: Sequence[str]) -> tuple[Node, int]:
         if not tokens:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from yt_local.cypress.balancer_config import DEFAULT_BALANCER_CONFIG, TABLET_BALANCER_CONFIG
 from yt_local.schema.retention import RETENTION_ATTRIBUTES
 from yt_local.security.subjects import SUBJECT_TYPES
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
@@ -101,6 +102,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
+def is_map(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
@@ -138,13 +143,13 @@ SETTABLE: Final[Mapping[str, Settable]] = {
     "primary_medium": Settable(has_content, _is_text, "default", lock="outside"),
     "tablet_cell_bundle": Settable(is_table, _is_text, "default", only_unmounted=True, lock="outside"),
     "atomicity": Settable(is_dynamic, _one_of("full", "none"), "full", only_unmounted=True, lock="outside"),
+    "mount_config": Settable(is_table, is_map, {}, lock="outside"),
+    TABLET_BALANCER_CONFIG: Settable(is_dynamic, is_map, DEFAULT_BALANCER_CONFIG, lock="outside"),
     "commit_ordering": Settable(is_queue, _one_of("weak", "strong"), "weak", only_unmounted=True, lock="outside"),
     "in_memory_mode": Settable(is_table, _one_of("none", "compressed", "uncompressed"), "none", lock="whole"),
     "enable_shared_write_locks": Settable(is_sorted_dynamic, is_boolean, False, lock="outside"),
     **{name: Settable(is_table, _is_count, lock="outside") for name in RETENTION_ATTRIBUTES},
-    REPLICATED_TABLE_OPTIONS: Settable(
-        is_replicated, lambda value: isinstance(value, dict), DEFAULT_OPTIONS, lock="outside"
-    ),
+    REPLICATED_TABLE_OPTIONS: Settable(is_replicated, is_map, DEFAULT_OPTIONS, lock="outside"),
     "min_replication_log_ttl": Settable(is_replicated, _is_count, DEFAULT_MIN_REPLICATION_LOG_TTL, lock="outside"),
     "queue_agent_stage": Settable(is_dynamic, _is_text, DEFAULT_QUEUE_AGENT_STAGE, lock="outside"),
     "treat_as_queue_consumer": Settable(is_sorted_dynamic, is_boolean, False, lock="outside"),

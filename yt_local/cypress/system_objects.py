@@ -68,7 +68,7 @@ def create_system_object(
     given = dict(attributes)
     name = object_id
     if kind == CELL:
-        given = {**_cell_attributes(state, given), **given}
+        given = {**given, **_cell_attributes(state, given)}
     else:
         name = given.pop("name", None)
         if not isinstance(name, str) or not name:

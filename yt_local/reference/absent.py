@@ -14,8 +14,6 @@ ABSENT: Final[dict[str, tuple[str, ...]]] = {
         "poll_job_shell",
     ),
     "Balancing of tablets": (
-        "reshard_table_automatic",
-        "balance_tablet_cells",
         "suspend_tablet_cells",
         "resume_tablet_cells",
     ),
@@ -28,7 +26,6 @@ ABSENT: Final[dict[str, tuple[str, ...]]] = {
     ),
     "Other ways to read and write": (
         "read_blob_table",
-        "get_table_columnar_statistics",
         "read_table_partition",
         "write_table_fragment",
         "start_distributed_write_session",

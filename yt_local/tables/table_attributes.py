@@ -102,7 +102,8 @@ def _describe(state: TreeState, node: Node, tablet: Tablet) -> dict[str, Any]:
     cell = state.find_node(tablet.cell_id) if tablet.cell_id else None
     if cell:
         described["cell_id"] = cell.id
-        described["cell_leader_address"] = cell.attributes["peers"][0]["address"]
+        for peer in cell.attributes["peers"][:1]:
+            described["cell_leader_address"] = peer["address"]
     if is_queue(node):
         described["trimmed_row_count"] = tablet.trimmed_row_count
         described["flushed_row_count"] = tablet.flushed_row_count

@@ -7,7 +7,7 @@ import json
 import re
 import socket
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any, Final
 
 import structlog
@@ -241,6 +241,13 @@ class _Handling:
         told = answer.response_parameters if isinstance(answer, (Rows, Stream)) else {}
         headers[http.RESPONSE_PARAMETERS] = header_format(request.headers).write_node(told).decode().strip()
         if isinstance(answer, Stream):
+            if answer.tag is not None:
+                headers["ETag"] = str(answer.tag)
+                with ExitStack() as unneeded:
+                    unneeded.enter_context(closing(answer.pieces))
+                    if answer.tag.is_known(request.headers.get("If-None-Match")):
+                        return web.Response(status=304, headers=headers)
+                    unneeded.pop_all()
             binary = command.output_type == "binary"
             pieces = answer.pieces if binary else answer_format.encode_rows(answer.pieces, answer.shape)
             content_type = "application/octet-stream" if binary else answer_format.mime_type

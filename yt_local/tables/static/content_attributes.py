@@ -42,6 +42,8 @@ def content_attributes(state: ClusterState) -> Mapping[str, Computed]:
         "compression_ratio": (_has_chunks, lambda node: 1.0 if size(node).uncompressed_data_size else 0.0),
         "compression_statistics": (_has_chunks, lambda node: dict(codec_statistics(chunks(node)))),
         "resource_usage": (_has_chunks, lambda node: _resource_usage(size(node))),
+        "optimize_for_statistics": (_is_table, lambda node: _by_name(_optimize_for(node), size(node))),
+        "table_chunk_format_statistics": (_is_table, lambda node: _by_name(_chunk_format(node), size(node))),
         "update_mode": (_has_chunks, lambda _: "none"),
         "boundary_keys": (_is_sorted_static_table, lambda node: _boundary_keys(chunks(node))),
         "md5": (lambda node: node.type == "file" and node.content.md5 is not None, lambda node: node.content.md5),
@@ -132,6 +134,32 @@ def _resource_usage(size: TableSize) -> dict[str, Any]:
         "tablet_count": 0,
         "tablet_static_memory": 0,
     }
+
+
+def _by_name(name: str, size: TableSize) -> dict[str, Any]:
+    """Sizes of the chunks, which all have the format that the table has now."""
+    if not size.chunk_count:
+        return {}
+    sizes = {
+        "chunk_count": size.chunk_count,
+        "uncompressed_data_size": size.uncompressed_data_size,
+        "compressed_data_size": size.uncompressed_data_size,
+        "data_weight": size.data_weight,
+        "max_block_size": size.uncompressed_data_size // size.chunk_count,
+    }
+    return {name: sizes}
+
+
+def _optimize_for(node: Node) -> str:
+    return str(node.attributes.get("optimize_for", "scan"))
+
+
+def _chunk_format(node: Node) -> str:
+    is_scan = _optimize_for(node) == "scan"
+    assert node.table is not None
+    if node.table.dynamic and node.table.schema.is_sorted:
+        return "table_versioned_columnar" if is_scan else "table_versioned_simple"
+    return "table_unversioned_columnar" if is_scan else "table_unversioned_schemaless_horizontal"
 
 
 def _boundary_keys(chunks: Sequence[Chunk]) -> dict[str, Any]:

@@ -43,6 +43,8 @@ class ReadRange:
 
     lower: ReadLimit = ReadLimit()
     upper: ReadLimit = ReadLimit()
+    exact: ReadLimit | None = None
+    """What was given in place of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ def selection_attributes(path: RichPath) -> dict[str, Any]:
 
 
 def _range_attributes(item: ReadRange) -> dict[str, Any]:
+    if item.exact is not None:
+        return {"exact": _limit_attributes(item.exact)}
     limits = {"lower_limit": item.lower, "upper_limit": item.upper}
     return {name: _limit_attributes(limit) for name, limit in limits.items() if not limit.is_trivial}
 
@@ -114,13 +118,15 @@ def _exact(limit: ReadLimit) -> ReadRange:
     if limit.is_trivial:
         raise YtError("Exact limit must not be empty")
     if limit.key is not None:
-        return ReadRange(limit, replace(limit, key=(*limit.key, _MAX_KEY)))
-    if limit.row_index is not None:
-        return ReadRange(limit, replace(limit, row_index=limit.row_index + 1))
-    if limit.chunk_index is not None:
-        return ReadRange(limit, replace(limit, chunk_index=limit.chunk_index + 1))
-    assert limit.tablet_index is not None
-    return ReadRange(limit, replace(limit, tablet_index=limit.tablet_index + 1))
+        upper = replace(limit, key=(*limit.key, _MAX_KEY))
+    elif limit.row_index is not None:
+        upper = replace(limit, row_index=limit.row_index + 1)
+    elif limit.chunk_index is not None:
+        upper = replace(limit, chunk_index=limit.chunk_index + 1)
+    else:
+        assert limit.tablet_index is not None
+        upper = replace(limit, tablet_index=limit.tablet_index + 1)
+    return ReadRange(limit, upper, limit)
 
 
 def _limit(value: Any) -> ReadLimit:
@@ -177,6 +183,9 @@ class _Parser:
             self._separate(b"}")
 
     def ranges(self) -> Iterable[ReadRange]:
+        if self.take(b"]"):
+            yield ReadRange()  # brackets with nothing in them select everything
+            return
         while not self.take(b"]"):
             yield self._range()
             self._separate(b"]")
