@@ -34,7 +34,8 @@ class TestLists:
             (allow("root", "register_queue_consumer"), 1, "requires vitality"),
             (allow("root", "read", vital=True), 1, "must contain a single"),
             (allow("root", "read", "register_queue_consumer", vital=True), 1, "must contain a single"),
-            (allow("root", "read", columns=["a"]), 1, "columns"),
+            (allow("root", "read", "write", columns=["a"]), 1, 'ACE specifying columns must contain a single "read"'),
+            (allow("root", "read", columns=5), 1, "columns"),
             ("text", 1, "text"),
         ],
     )

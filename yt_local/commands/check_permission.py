@@ -46,10 +46,11 @@ async def _check_permission(cluster: Cluster, session: Session, parameters: _Che
     principal = cluster.subjects.principal(parameters.user)
     verdict = view.permissions.verdict(principal, node, permission, vital=bool(parameters.vital))
     shown = _shown(view.permissions, verdict)
-    if parameters.columns is not None and verdict.allowed:
-        # There are no rules for columns: each is as its table.
-        return {**shown, "columns": [shown for _ in parameters.columns]}
-    return shown
+    if parameters.columns is None or not verdict.allowed:
+        return shown
+    verdicts = view.permissions.column_verdicts(principal, node, parameters.columns)
+    columns = [_shown(view.permissions, verdicts.get(name, verdict)) for name in parameters.columns]
+    return {**shown, "columns": columns}
 
 
 async def _check_permission_by_acl(
@@ -92,10 +93,10 @@ COMMANDS: Final[tuple[Command, ...]] = (
         Manual(
             "Whether a user may do something with an object.",
             "`{action=allow}` or `{action=deny}`, with `object_id`, `object_name`, `subject_id`, "
-            "`subject_name` of the entry that decided; `columns=[...]` if columns were given.",
+            "`subject_name` of the entry that decided; `columns=[{action=...}; ...]` for the columns, if the whole "
+            "is allowed.",
             {1: "no such permission", 500: "no such node", 900: "no such user"},
-            differs="There are no rules for columns: each is as its table.",
-            parameters={"columns": "columns to be asked for"},
+            parameters={"columns": "names of columns that are asked about"},
         ),
         transactions="taken",
     ),

@@ -32,6 +32,7 @@ async def _statistics_of(cluster: Cluster, session: Session, view: TableView, pa
     node = view.resolver.node(path.bare)
     session.access.check(node, "read")
     selection = parse_selection(path)
+    session.access.check_columns(node, None if selection.columns is None else map(bytes.decode, selection.columns))
     source = open_source(cluster.state, node, path)
     assert node.table is not None, "it has been opened"
     names: Sequence[bytes] = [column.name.encode() for column in node.table.schema.columns]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import closing
 from typing import Any, Final
 
@@ -16,10 +17,12 @@ from yt_local.calls.schemas import schema_message
 from yt_local.cluster import Cluster
 from yt_local.formats.format import RowShape
 from yt_local.schema.schema import Column
+from yt_local.security.permissions import Access
 from yt_local.session import Session
-from yt_local.tables.static.read_ranges import parse_selection
+from yt_local.store.model import Node
+from yt_local.tables.static.read_ranges import Selection, parse_selection
 from yt_local.tables.static.static_tables import open_source
-from yt_local.tables.static.table_reader import ControlAttributes, response_parameters, with_control_records
+from yt_local.tables.static.table_reader import ControlAttributes, Piece, response_parameters, with_control_records
 from yt_wire import yson
 from yt_wire.connection import Reply
 from yt_wire.error import YtError
@@ -52,6 +55,7 @@ class _ReadTable(Transactional):
     unordered: bool = False
     start_row_index_only: bool = False
     table_reader: dict[str, Any] | None = None
+    omit_inaccessible_columns: bool = False
 
 
 async def _read_table(cluster: Cluster, session: Session, parameters: _ReadTable, _: Body) -> Stream:
@@ -59,13 +63,35 @@ async def _read_table(cluster: Cluster, session: Session, parameters: _ReadTable
     node = view.resolver.node(parameters.path.bare)
     session.access.check(node, "read")
     selection = parse_selection(parameters.path)
+    omitted = _omitted(session.access, node, selection, omit=parameters.omit_inaccessible_columns)
     source = open_source(cluster.state, node, parameters.path)
     ranges = source.locate(selection)
     wanted = [] if parameters.start_row_index_only else ranges
-    pieces = with_control_records(source.pieces(wanted, selection.columns), parameters.control_attributes.wanted)
+    pieces = with_control_records(
+        _without(source.pieces(wanted, selection.columns), omitted), parameters.control_attributes.wanted
+    )
     assert node.table is not None
-    shape = RowShape(node.table.schema.columns, selection.columns, is_table=True)
-    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces), response_parameters(ranges), shape)
+    columns = None if selection.columns is None else [name for name in selection.columns if name not in omitted]
+    shape = RowShape(node.table.schema.columns, columns, is_table=True)
+    told = {**response_parameters(ranges), "omitted_inaccessible_columns": [name.decode() for name in sorted(omitted)]}
+    return Stream(cluster.state.chunks.pinned(node.content.chunk_ids, pieces), told, shape)
+
+
+def _omitted(access: Access, node: Node, selection: Selection, *, omit: bool) -> AbstractSet[bytes]:
+    """Columns that the reader may not see; YtError 901 if there are some and they are not to be left out."""
+    wanted = None if selection.columns is None else [name.decode() for name in selection.columns]
+    if not omit:
+        access.check_columns(node, wanted)
+    return {name.encode() for name in access.denied_columns(node, wanted)}
+
+
+def _without(pieces: Iterator[Piece], omitted: AbstractSet[bytes]) -> Iterator[Piece]:
+    if not omitted:
+        yield from pieces
+        return
+    for piece in pieces:
+        rows = [{name: value for name, value in row.items() if name not in omitted} for row in piece.rows]
+        yield piece._replace(rows=rows)
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -83,7 +109,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
             "Rows, with control attributes between them if asked for; the response parameters have `start_row_index` "
             "and `approximate_row_count`.",
             {1: "no table; ranges that do not go with it", 500: "no such node"},
-            ignored=("unordered", "table_reader", "omit_inaccessible_columns", "omit_inaccessible_rows"),
+            ignored=("unordered", "table_reader", "omit_inaccessible_rows"),
             differs="Rows of dynamic tables are read whatever state their tablets are in. An error "
             "after the first MiB cuts the "
             "answer off.",
@@ -94,6 +120,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 "unordered": "no effect: the order is kept",
                 "start_row_index_only": "no rows, the response parameters alone",
                 "table_reader": "no effect",
+                "omit_inaccessible_columns": "columns that the user may not read are left out; the response parameter "
+                "`omitted_inaccessible_columns` names them. Else they are an error 901",
             },
         ),
     ),

@@ -62,7 +62,8 @@ class Queues:
         queue = self._registrations.reference(queue_path)
         cluster = self._cluster_of(queue, "Queue")
         tables = cluster.tables
-        tables.open_ordered(queue.path, self._access_at(cluster, access).to("read"))
+        here = self._access_at(cluster, access)
+        here.check_columns(tables.open_ordered(queue.path, here.to("read")).node)
         return pull_rows(tables, queue.path, partition_index, offset, limits)
 
     def pull_for_consumer(

@@ -51,6 +51,9 @@ class Ace:
     vital: bool | None = None
     """Of `register_queue_consumer` alone: whether vital consumers, too, are meant."""
 
+    columns: tuple[str, ...] | None = None
+    """Of `read` alone: the columns of a table that the entry is about; it counts for nothing else."""
+
     def to_yson(self) -> dict[str, Any]:
         shown = {
             "action": self.action,
@@ -58,6 +61,8 @@ class Ace:
             "permissions": list(self.permissions),
             "inheritance_mode": self.inheritance_mode,
         }
+        if self.columns is not None:
+            shown["columns"] = list(self.columns)
         return shown if self.vital is None else {**shown, "vital": self.vital}
 
     def at_depth(self, depth: int) -> Ace | None:
@@ -126,23 +131,57 @@ def decide(
     if principal.is_superuser:
         return Verdict("allow")
     wanted = extended(permissions)
-    verdict = Verdict("deny")
+    counting = (
+        (level, entry)
+        for depth, level in enumerate(levels)
+        for entry in level.entries
+        if entry.columns is None and _counts(entry, depth, wanted, vital=vital)
+    )
+    return _decided(counting, principal, owner)
+
+
+def decide_columns(
+    principal: Principal, levels: Iterable[Level], owner: str, columns: Iterable[str] | None
+) -> Mapping[str, Verdict]:
+    """Whether a user may read columns, by name, as far as entries are about them; others are as their table is.
+
+    Args:
+        principal: the user.
+        levels: as for `decide`.
+        owner: of the table.
+        columns: the columns that are asked about; None: all that entries are about.
+    """
+    asked = None if columns is None else frozenset(columns)
+    counting: dict[str, list[tuple[Level, Ace]]] = {}
     for depth, level in enumerate(levels):
         for entry in level.entries:
-            if not _counts(entry, depth, wanted, vital=vital):
-                continue
-            subject = _meant(entry, principal, owner)
-            if subject is None:
-                continue
-            if entry.action == "deny":
-                return Verdict("deny", level.holder, subject)
-            if not verdict.allowed:
-                verdict = Verdict("allow", level.holder, subject)
+            if entry.columns is not None and _INHERITED[entry.inheritance_mode][min(depth, 2)] is not None:
+                for name in entry.columns:
+                    if asked is None or name in asked:
+                        counting.setdefault(name, []).append((level, entry))
+    if principal.is_superuser and not principal.is_banned:
+        return dict.fromkeys(counting, Verdict("allow"))
+    return {name: _decided(entries, principal, owner) for name, entries in counting.items()}
+
+
+def _decided(entries: Iterable[tuple[Level, Ace]], principal: Principal, owner: str) -> Verdict:
+    verdict = Verdict("deny")
+    for level, entry in entries:
+        subject = _meant(entry, principal, owner)
+        if subject is None:
+            continue
+        if entry.action == "deny":
+            return Verdict("deny", level.holder, subject)
+        if not verdict.allowed:
+            verdict = Verdict("allow", level.holder, subject)
     return verdict
 
 
 def extended(permissions: AbstractSet[str]) -> AbstractSet[str]:
-    """With `full_read` where there is `read` and the other way round: without rules for columns they are one."""
+    """With `full_read` where there is `read` and the other way round: without rules for columns they are one.
+
+    Those rules are looked at apart from this: `decide_columns`.
+    """
     return permissions | {"read", "full_read"} if permissions & {"read", "full_read"} else permissions
 
 
@@ -233,7 +272,7 @@ def _entries(value: Any) -> Iterator[Ace]:
 def _entry(item: Any) -> Ace:
     if not isinstance(item, dict):
         raise YtError(f"An entry of an access control list must be a map, got {item!r}")
-    for name in ("columns", "row_access_predicate", "subject_tag_filter"):
+    for name in ("row_access_predicate", "subject_tag_filter"):
         if not yson.is_null(item.get(name)):
             raise YtError(f'The local cluster does not know "{name}" in an entry of an access control list')
     action = str(_required(item, "action"))
@@ -249,6 +288,7 @@ def _entry(item: Any) -> Ace:
         permissions=permissions,
         inheritance_mode=mode,
         vital=_vital(item),
+        columns=None if yson.is_null(item.get("columns")) else tuple(dict.fromkeys(_names(item, "columns"))),
     )
     _check(entry)
     return entry
@@ -260,6 +300,9 @@ def _check(entry: Ace) -> None:
     if entry.vital is not None and entry.permissions != (_REGISTER,):
         found = " | ".join(entry.permissions)
         raise YtError(f'ACE specifying vitality must contain a single "{_REGISTER}" permission; found "{found}"')
+    if entry.columns is not None and entry.permissions != ("read",):
+        found = " | ".join(entry.permissions)
+        raise YtError(f'ACE specifying columns must contain a single "read" permission; found "{found}"')
     if "full_read" in entry.permissions and entry.action == "deny":
         raise YtError('ACE with "full_read" permission may have only "allow" action; found "deny"')
 

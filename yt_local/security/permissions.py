@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
-from yt_local.security.acl import OWNER, Ace, Level, Principal, Verdict, decide, effective
+from yt_local.security.acl import OWNER, Ace, Level, Principal, Verdict, decide, decide_columns, effective
 from yt_local.security.subjects import EVERYONE, ROOT, Subjects, entries_of
 from yt_local.store.model import Node
 from yt_local.store.state import TreeState
@@ -55,8 +55,17 @@ class Permissions:
         return Access(self._subjects.principal(user), self)
 
     def verdict(self, principal: Principal, node: Node, *permissions: str, vital: bool = False) -> Verdict:
-        """Whether a user has one of the permissions on a node."""
-        return decide(principal, frozenset(permissions), self._levels(node), self.owner_of(node), vital=vital)
+        """Whether a user has one of the permissions on a node; `full_read` is none if a column may not be read."""
+        verdict = decide(principal, frozenset(permissions), self._levels(node), self.owner_of(node), vital=vital)
+        if verdict.allowed and set(permissions) == {"full_read"}:
+            return next((one for one in self.column_verdicts(principal, node).values() if not one.allowed), verdict)
+        return verdict
+
+    def column_verdicts(
+        self, principal: Principal, node: Node, columns: Iterable[str] | None = None
+    ) -> Mapping[str, Verdict]:
+        """As `decide_columns`."""
+        return decide_columns(principal, self._levels(node), self.owner_of(node), columns)
 
     def owner_of(self, node: Node) -> str:
         return str(node.attributes.get("owner", ROOT))
@@ -90,10 +99,14 @@ class Permissions:
         holder = self._state.find_node(verdict.holder)
         return (holder, subject) if holder else None
 
-    def denial(self, user: str, node: Node, permissions: Sequence[str], verdict: Verdict) -> YtError:
+    def denial(
+        self, user: str, node: Node, permissions: Sequence[str], verdict: Verdict, column: str | None = None
+    ) -> YtError:
         """The error 901 for a verdict that denies."""
         wanted = " | ".join(permissions)
         name = self.object_name(node)
+        if column is not None:
+            name = f'column "{column}" of {name}'
         start = f'Access denied for user "{user}": "{wanted}" permission for {name}'
         attributes: dict[str, Any] = {
             "permission": list(permissions),
@@ -191,6 +204,30 @@ class Access:
         verdict = self._permissions.verdict(self.principal, node, *permissions, vital=vital)
         if not verdict.allowed:
             raise self._permissions.denial(self.user, node, permissions, verdict)
+
+    def denied_columns(self, node: Node, columns: Iterable[str] | None) -> Mapping[str, YtError]:
+        """The columns of a table that the user may not read, with errors 901.
+
+        Args:
+            node: the table, which the user may read.
+            columns: those that are wanted; None: whatever there is.
+        """
+        if self.unlimited:
+            return {}
+        assert self._permissions is not None
+        if columns is None and node.table is not None and node.table.schema.strict:
+            columns = [column.name for column in node.table.schema.columns]
+        verdicts = self._permissions.column_verdicts(self.principal, node, columns)
+        return {
+            name: self._permissions.denial(self.user, node, ["read"], verdict, name)
+            for name, verdict in verdicts.items()
+            if not verdict.allowed
+        }
+
+    def check_columns(self, node: Node, columns: Iterable[str] | None = None) -> None:
+        """YtError 901 unless the user may read columns of a table; None: whatever there is."""
+        for error in self.denied_columns(node, columns).values():
+            raise error
 
     def check_subtree(self, node: Node, permission: str) -> None:
         """YtError 901 unless the user has the permission on a node and on all below it."""

@@ -153,6 +153,7 @@ class DynamicTables(OpenTables):
     ) -> tuple[DynamicTables, Table, Sequence[int]]:
         """The table that serves, where it is, and where the columns asked for stand in it."""
         table = self.open_sorted(path, access.to("read"))
+        access.check_columns(table.node, column_names)
         if (serving := self._replication.serving(table)) is not None:
             tables, copy = serving
             return tables._open_for_lookup(UNLIMITED, copy.path, column_names)  # who may read it has been checked here
@@ -211,6 +212,7 @@ class DynamicTables(OpenTables):
     def _query_source(self, access: Access, window: ReadWindow) -> Callable[[str], QuerySource]:
         def source(path: str) -> QuerySource:
             table = self.open(path, access.to("read"))
+            access.check_columns(table.node)
             tables, copy = self._replication.serving(table) or (self, table)
             # What is committed while the query goes on by turns is not for it.
             latest = min(window.timestamp, tables._state.timestamps.last)

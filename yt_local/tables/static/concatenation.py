@@ -72,7 +72,9 @@ def _source(
         raise YtError(f"Columns and ranges cannot be specified for source path {path.path}")
     view = find_view(path.attributes.get("transaction_id", transaction_id))
     node = view.resolver.node(path.bare)
-    view.permissions.access(user).check(node, "read")
+    access = view.permissions.access(user)
+    access.check(node, "read")
+    access.check_columns(node)
     return node
 
 
