@@ -41,7 +41,7 @@ class CopyOptions:
 PERSONAL: Final = frozenset({"account", "owner", "acl", "inherit_acl", "expiration_time", "expiration_timeout"})
 """Attributes a copy only has if that is asked for."""
 
-_NOT_COPIED: Final = frozenset({"treat_as_queue_consumer", "treat_as_queue_producer"})
+_NOT_COPIED: Final = frozenset({"treat_as_queue_consumer", "treat_as_queue_producer", "vital_queue_consumer"})
 """Masters' tables do not hand their marks on when they are cloned: what has been moved is no consumer any more."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from yt_local.schema.column_types import SIMPLE_TYPES, PhysicalType
+from yt_local.schema.composite_values import completion
 from yt_local.schema.keys import Row, Value
 from yt_local.schema.schema import TABLET_INDEX, Column
 from yt_wire import yson
@@ -206,9 +207,13 @@ def _string_parser(column: Column) -> Callable[[Yson], Value]:
 
 
 def _any_parser(column: Column) -> Callable[[Yson], Value]:
+    complete = None if column.composite is None else completion(column.composite)
+
     def parse(value: Yson) -> Value:
         value = _plain(column, value)
-        return None if value is None else yson.dumps(value)
+        if value is None:
+            return None
+        return yson.dumps(value if complete is None else complete(value))
 
     return parse
 

@@ -138,7 +138,7 @@ def test_a_body_that_ends_in_a_row_is_refused(name: str) -> None:
         ("[a:(b,-1)]", None, [({"key": (b"a",)}, {"key": (b"b", -1)})]),
         ("[5u:%true]", None, [({"key": (Uint64(5),)}, {"key": (True,)})]),
         ("[:#3]", None, [({}, {"row_index": 3})]),
-        ("[]", None, []),
+        ("[]", None, [({}, {})]),
     ],
 )
 def test_selectors_are_read(text: str, columns: Any, ranges: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
