@@ -207,8 +207,11 @@ def test_values_older_than_a_retention_timestamp_are_not_there(client: YtClient,
     assert read(between, after) == [expected] * 3
     assert read(after, after) == [[], [], []]
     assert [row["value"] for row in read(1, between)[0]] == ["old", "old"]
-    with refused(1, "retention"):
-        list(client.lookup_rows(path, [{"key": 1}], retention_timestamp=between, versioned=True))
+
+
+def test_versioned_lookups_take_no_retention_timestamp(client: YtClient, table: str) -> None:
+    with refused(1, "retention_config"):
+        look_up(client, table, 1, retention_timestamp=1, versioned=True)
 
 
 def test_sums_have_no_age(client: YtClient, home: str) -> None:

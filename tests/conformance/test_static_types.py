@@ -89,3 +89,18 @@ def test_values_come_back_as_they_were_written(
     for other in ("yson", kind):
         found = [dict(row) for row in client.read_table(path, format=FORMATS[other])]
         assert exact(found) == exact(rows)
+
+
+def test_members_that_a_struct_lacks_are_null(client: YtClient, home: str) -> None:
+    optional = {"type_name": "optional", "item": "string"}
+    members = [{"name": "a", "type": "int64"}, {"name": "b", "type": optional}]
+    schema = [{"name": "s", "type_v3": {"type_name": "struct", "members": members}}]
+    rows = [{"s": {"a": 1}}, {"s": {"a": 2, "b": "x"}}]
+    client.create("table", f"{home}/static", attributes={"schema": schema})
+    client.write_table(f"{home}/static", rows)
+    client.create("table", f"{home}/queue", attributes={"dynamic": True, "schema": schema})
+    client.mount_table(f"{home}/queue", sync=True)
+    client.insert_rows(f"{home}/queue", rows)
+    expected = [{"a": 1, "b": None}, {"a": 2, "b": "x"}]
+    assert [row["s"] for row in client.read_table(f"{home}/static")] == expected
+    assert [row["s"] for row in client.select_rows(f"s from [{home}/queue]")] == expected

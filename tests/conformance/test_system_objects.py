@@ -64,16 +64,17 @@ def test_a_table_of_a_bundle_or_medium_that_is_missing_is_refused(client: YtClie
     assert client.list(home) == []
     client.create("table", f"{home}/t", attributes={"primary_medium": medium})
     assert client.get(f"{home}/t/@primary_medium") == medium
+    assert client.get(f"//sys/media/{medium}/@type") == client.get("//sys/media/default/@type") == "domestic_medium"
     assert set(client.get("//sys/accounts/tmp/@resource_limits/disk_space_per_medium")) >= {"default", medium}
 
 
 def test_names_are_given_once(client: YtClient, raw: RawHttp, bundle: str, medium: str) -> None:
-    for kind, name in (("tablet_cell_bundle", bundle), ("medium", medium)):
+    for kind, name in (("tablet_cell_bundle", bundle), ("domestic_medium", medium)):
         with refused(501, name):
             client.create(kind, attributes={"name": name})
         parameters = {"type": kind, "attributes": {"name": name}, "ignore_existing": True}
         answer = raw.command("POST", "create", parameters).value
-        parent = {"medium": "media"}.get(kind, "tablet_cell_bundles")
+        parent = {"domestic_medium": "media"}.get(kind, "tablet_cell_bundles")
         assert answer == {"object_id": client.get(f"//sys/{parent}/{name}/@id")}
         with refused(1, "name"):
             client.create(kind)
@@ -90,6 +91,6 @@ def test_what_a_cluster_cannot_be_without_stays(client: YtClient) -> None:
 @pytest.mark.local_only
 def test_only_superusers_make_them(local: ClusterThread, make_user: Callable[[], User]) -> None:
     user = make_user()
-    for kind in ("tablet_cell_bundle", "tablet_cell", "medium"):
+    for kind in ("tablet_cell_bundle", "tablet_cell", "domestic_medium"):
         with refused(901, "create"):
             user.client.create(kind, attributes={"name": "mine"})

@@ -93,7 +93,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _create,
         Manual(
             "A node at a path, or an object without one (`user`, `group`, `account`, `table_replica`, "
-            "`tablet_cell_bundle`, `tablet_cell`, `medium`).",
+            "`tablet_cell_bundle`, `tablet_cell`, `domestic_medium`).",
             "`{node_id=id}` with a path, `{object_id=id}` without.",
             {
                 1: "a type that is unknown; attributes that contradict each other or the type; a schema that is none",

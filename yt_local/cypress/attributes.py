@@ -96,7 +96,7 @@ class Attributes:
         self._reserved_of_tables = frozenset(of_tables) - _NOT_OF_TABLES
         self._of_nodes: Mapping[str, Computed] = {
             "id": (anything, lambda node: node.id),
-            "type": (anything, lambda node: resolver.object_map_type(node) or node.type),
+            "type": (anything, resolver.shown_type),
             "key": (lambda node: node.parent_id is not None, lambda node: node.name),
             "path": (anything, resolver.path_of),
             "parent_id": (lambda node: node.parent_id is not None, lambda node: node.parent_id),

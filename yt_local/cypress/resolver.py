@@ -39,6 +39,9 @@ _OBJECT_MAPS: Final = {
 }
 """Maps of objects in `//sys` that are kept as ordinary nodes: the types that masters show, by name."""
 
+_SHOWN_TYPES: Final = {"medium": "domestic_medium"}
+"""Names that masters have given types since files of clusters were first written."""
+
 _MAX_TOKENS = 2000
 """Of 200 levels of nodes, with names of 4 KiB, and 256 of a value in the last, there are fewer."""
 
@@ -133,7 +136,7 @@ class Resolver:
                 return Target(node)
             if tokens[position] != "/":
                 raise _malformed(path, f'Expected "slash" in YPath but found "{tokens[position]}"')
-            if remaining == 1 and (node.type in MAP_KINDS or self.object_map_type(node) is not None):
+            if remaining == 1 and (node.type in MAP_KINDS or self._object_map_type(node) is not None):
                 return Target(node)  # a slash at the end is theirs: foreign-clients.md §10
             key = tokens[position + 1] if remaining > 1 else "/"
             if key in "/&":
@@ -153,8 +156,12 @@ class Resolver:
             node = child
             position += 2
 
-    def object_map_type(self, node: Node) -> str | None:
-        """As what masters show a map of users, accounts or the like; None for other nodes."""
+    def shown_type(self, node: Node) -> str:
+        """The type of a node as masters call it."""
+        return self._object_map_type(node) or _SHOWN_TYPES.get(node.type, node.type)
+
+    def _object_map_type(self, node: Node) -> str | None:
+        """What masters call a map of users, accounts or the like; None for other nodes."""
         shown = _OBJECT_MAPS.get(node.name)
         parent = None if shown is None or node.parent_id is None else self._state.find_node(node.parent_id)
         return shown if parent is not None and self._state.path_of(parent) == "//sys" else None

@@ -9,6 +9,7 @@ from typing import Any, Final
 from yt_local.rows.computed_columns import compiled, validate_computed_columns
 from yt_local.rows.row_codec import computed_error
 from yt_local.schema.column_types import SIMPLE_TYPES
+from yt_local.schema.composite_values import completion
 from yt_local.schema.rows import SCHEMA_VIOLATION, value_parser
 from yt_local.schema.schema import Column, TableSchema
 from yt_local.tables.static.chunk_blocks import ABSENT
@@ -98,7 +99,7 @@ class BatchReader:
 
     def _checked(self, column: Column, values: Sequence[Any], parse: Callable[[Any], Any]) -> Sequence[Any]:
         types = set(map(type, values))
-        known = _AS_THEY_ARE.get(column.type, frozenset())
+        known = frozenset() if column.composite is not None else _AS_THEY_ARE.get(column.type, frozenset())
         if types <= known or (not column.required and types <= known | {type(None)}):
             return values
         return [parse(value) for value in values]
@@ -162,6 +163,9 @@ def checked_names(names: Iterable[Any]) -> list[str]:
 def _column_parser(column: Column) -> Callable[[Any], Any]:
     """What makes a value of the column of one that a client gives."""
     if column.physical_type == "any":
+        complete = None if column.composite is None else completion(column.composite)
+        if complete is not None:
+            return lambda value: None if (checked := _checked_any(column, value)) is None else complete(checked)
         return lambda value: _checked_any(column, value)
     parse = value_parser(column)
     if SIMPLE_TYPES[column.type].physical == "uint64":
