@@ -37,6 +37,7 @@ from queue_agent.controllers.state.dynamic_config import DynamicConfig
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.status.forwarding import Forwarder
 from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
+from queue_agent.controllers.status.overview_feed import OverviewFeed
 from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
 from queue_agent.controllers.trimming.journal import JournalKeeper
 from queue_agent.controllers.trimming.preview import TrimPreviewer
@@ -154,8 +155,20 @@ async def open_ports(
     tree = OrchidTree(board, facts, clock, forwarder)
     rpc = await stack.enter_async_context(OrchidServer(tree, entrance.rpc, entrance.gate))
     planners = Planners(TrimPreviewer(workers.context, workers.control), workers.exports)
+    overview = OverviewFeed(board, clock, series)
     http = await stack.enter_async_context(
-        HttpApi(board, telling.server, tree, clock, config.http.host, config.http.port, entrance.gate, planners, series)
+        HttpApi(
+            board,
+            telling.server,
+            tree,
+            clock,
+            config.http.host,
+            config.http.port,
+            entrance.gate,
+            planners,
+            series,
+            overview,
+        )
     )
     return rpc.address, f"{config.http.host}:{http.port}"
 

@@ -87,6 +87,14 @@ class SeriesSource(Protocol):
         """`lag_rows`, `lag_time` and `time_to_loss` in seconds, `read_rows_rate`; None if they are not remembered."""
         ...
 
+    def queue_spark(self, queue: CrossClusterRef) -> Sequence[float | None]:
+        """`backlog_rows` of the last hour, every other minute."""
+        ...
+
+    def consumer_spark(self, consumer: CrossClusterRef, queue: CrossClusterRef) -> Sequence[float | None]:
+        """`lag_rows` of the last hour, every other minute."""
+        ...
+
 
 class MetricsSource(StatusSource, Protocol):
     """What metrics are made from, besides what they are told; no method does I/O."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import time
 from collections.abc import Mapping
@@ -16,7 +15,8 @@ from queue_agent.adapters.serving.console_pages import ConsolePages
 from queue_agent.adapters.serving.openapi import make_document
 
 QUEUE_COUNT: Final = 5000
-ENDPOINTS: Final = ("overview", "overview/stream", "series", "trim-plan", "rows", "session", "events", "acts/reset")
+ENDPOINTS: Final = ("trim-plan", "rows", "session", "events", "acts/reset")
+"""Those that an agent does not have."""
 HOSTILE: Final = (
     "<img src=x onerror=\"document.title='broken in'\">",
     "\x1b]0;owned\x07\x1b[31mred\x1b[0m",
@@ -40,7 +40,8 @@ class StandIn:
         self.offsets = [100, 200, 300]
         self.acts: list[tuple[str, Mapping[str, Any]]] = []
         self.url = ""
-        self._followers: set[asyncio.Queue[bytes]] = set()
+        self._changed = asyncio.Condition()
+        self._delta: Mapping[str, Any] = {}
         application = web.Application(middlewares=[compressed])
         application.add_routes(
             [
@@ -49,7 +50,6 @@ class StandIn:
                 web.get("/api/v1/openapi.json", self._openapi),
                 web.get("/api/v1/session", self._session),
                 web.get("/api/v1/overview", self._overview),
-                web.get("/api/v1/overview/stream", self._stream),
                 web.get("/api/v1/series", self._series),
                 web.get("/api/v1/events", self._events),
                 web.get("/api/v1/rows", self._rows),
@@ -69,17 +69,15 @@ class StandIn:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for follower in self._followers:
-            follower.put_nowait(b"")
         await self._runner.cleanup()
 
-    def change(self, **delta: Any) -> None:
-        """Tell all who follow the overview what is new."""
+    async def change(self, **delta: Any) -> None:
+        """Tell whoever follows the overview what is new."""
         self.version += 1
         self.problems = delta.get("problems", self.problems)
-        body = json.dumps({"version": self.version, "queues": [], "consumers": [], "gone": [], **delta})
-        for follower in self._followers:
-            follower.put_nowait(f"event: delta\ndata: {body}\n\n".encode())
+        self._delta = {"version": self.version, "queues": [], "consumers": [], "gone": [], **delta}
+        async with self._changed:
+            self._changed.notify_all()
 
     async def _health(self, request: web.Request) -> web.Response:
         return web.json_response(
@@ -98,32 +96,14 @@ class StandIn:
         )
 
     async def _overview(self, request: web.Request) -> web.Response:
+        if int(request.query.get("since", "0")) == self.version:
+            async with self._changed:
+                await self._changed.wait()
+        if "since" in request.query:
+            return web.json_response(self._delta)
         return web.json_response(
-            {
-                "version": self.version,
-                "generated_at": now(),
-                "problems": self.problems,
-                "queues": self.queues,
-                "consumers": self.consumers,
-                "agents": [],
-                "unreachable": [],
-            }
+            {"version": self.version, "problems": self.problems, "queues": self.queues, "consumers": self.consumers}
         )
-
-    async def _stream(self, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await response.prepare(request)
-        follower: asyncio.Queue[bytes] = asyncio.Queue()
-        self._followers.add(follower)
-        try:
-            await response.write(b": hello\n\n")
-            while news := await follower.get():
-                await response.write(news)
-        except ConnectionError:
-            pass
-        finally:
-            self._followers.discard(follower)
-        return response
 
     async def _series(self, request: web.Request) -> web.Response:
         step, count = 60, 1440

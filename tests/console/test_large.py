@@ -33,9 +33,9 @@ async def test_5000_queues_can_be_used_at_once(large: Console) -> None:
     assert statistics.median(seconds) < INTERACTIVE_SECONDS
     browser = large.browser
     assert len(await browser.texts("section tbody tr")) < ROWS_IN_SIGHT
-    await browser.type("#search", "queue-04321")
+    await browser.retype("#search", "queue-04321")
     await browser.wait_for_texts("section[aria-labelledby=queues] tbody td:nth-child(2)", "alpha://home/queue-04321")
-    await browser.type("#search", " ")
+    await browser.retype("#search", " ")
     await browser.wait_for_texts("#queues .quiet", "5,000")
     box = "document.querySelector('section[aria-labelledby=queues] .scroll')"
     await browser.click("section[aria-labelledby=queues] th:nth-child(3) button")
@@ -51,16 +51,16 @@ async def test_5000_queues_can_be_used_at_once(large: Console) -> None:
 async def test_changes_arrive_without_asking(large: Console, stand_in: StandIn) -> None:
     await large.open("/", ".calm")
     row, problem = losing(stand_in.consumers[4321])
-    stand_in.change(consumers=[row], problems=[problem])
+    await stand_in.change(consumers=[row], problems=[problem])
     await large.wait_for_text(".problem.red", "trims ahead of it")
     await large.wait_for_text(".problem.red", "It loses rows now.")
     await large.wait_for_text("section[aria-labelledby=consumers] tbody tr:first-child td", "losing")
     await large.browser.wait_for("return document.title.startsWith('(1)')")
     await large.picture("losing-desktop-light", DESKTOP)
-    stand_in.change(consumers=[stand_in.consumers[4321]], problems=[])
+    await stand_in.change(consumers=[stand_in.consumers[4321]], problems=[])
     await large.wait(".calm")
     queue = stand_in.queues[10]
-    stand_in.change(gone=[["queue", queue["cluster"], queue["path"]]])
+    await stand_in.change(gone=[["queue", queue["cluster"], queue["path"]]])
     await large.browser.wait_for_texts("#queues .quiet", "4,999")
     assert await large.browser.complaints() == []
 

@@ -45,12 +45,12 @@ async def test_views_follow_from_each_other_and_have_addresses(console: Console)
         "section[aria-labelledby=consumers] tbody td:nth-child(2) a", "pythia://home/demo/live/billing"
     )
     assert await browser.texts("section[aria-labelledby=queues] tbody tr") == []
-    await browser.type("#search", "live/orders")
+    await browser.retype("#search", "live/orders")
     await browser.wait_for_texts(
         "section[aria-labelledby=queues] tbody td:nth-child(2) a", "pythia://home/demo/live/orders"
     )
     await browser.wait_for("return location.search.includes('q=live')")
-    await browser.type("#search", "demo")
+    await browser.retype("#search", "demo")
     await console.wait_for_text("section[aria-labelledby=queues] td", "pythia://home/demo/queue")
     rows = "section[aria-labelledby=queues] tbody td:nth-child(2)"
     for heading in ("th:nth-child(5) button", "th:nth-child(2) button"):
@@ -72,7 +72,7 @@ async def test_views_follow_from_each_other_and_have_addresses(console: Console)
 async def test_another_trim_policy_is_tried(console: Console) -> None:
     await console.open(f"/ui/queue?{QUEUE}", ".axis svg .rows")
     await console.wait_for_text("form.plan p", "is trimmed automatically")
-    await console.browser.type("#plan-rows", "1000000")
+    await console.browser.retype("#plan-rows", "1000000")
     await console.browser.click("#plan-ask")
     await console.wait_for_text("#plan-answer", "It would trim nothing now")
     assert await console.browser.complaints() == []

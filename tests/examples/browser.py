@@ -53,6 +53,12 @@ class Browser:
         await self._post(f"element/{element}/clear")
         await self._post(f"element/{element}/value", text=text)
 
+    async def retype(self, selector: str, text: str) -> None:
+        """Select what is in a field, and type over it: the page never sees the field empty."""
+        element = await self._element(selector)
+        await self.run("document.querySelector(arguments[0]).select()", selector)
+        await self._post(f"element/{element}/value", text=text)
+
     async def texts(self, selector: str) -> list[str]:
         """What the elements show, in the order of the document."""
         shown: list[str] = await self.run(

@@ -19,6 +19,7 @@ from queue_agent.adapters.serving.http_server import MAX_BODY_BYTES, HttpServer
 from queue_agent.adapters.serving.metrics_server import MetricsServer
 from queue_agent.adapters.serving.openapi import OPERATIONS, make_document
 from queue_agent.adapters.serving.orchid import OrchidTree, keys_of, read_attribute
+from queue_agent.adapters.serving.overview_api import OverviewApi, OverviewSource
 from queue_agent.adapters.serving.series_api import show_series
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
 from queue_agent.core.status.problems import list_alerts, list_verdicts
@@ -66,6 +67,7 @@ class HttpApi:
         gate: decides who gets in, and how long everyone stays.
         planners: tell what would be done; without them nobody does.
         series: remembers figures; without it nobody does.
+        overview: of the console; without it there is none.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class HttpApi:
         gate: Gate,
         planners: Planners | None = None,
         series: SeriesSource | None = None,
+        overview: OverviewSource | None = None,
     ) -> None:
         self._source = source
         self._tree = tree
@@ -88,6 +91,7 @@ class HttpApi:
         self._log = gate.log
         self._planners = planners
         self._series = series
+        self._overview = None if overview is None else OverviewApi(overview)
         handlers = {
             "list_queues": self._list_queues,
             "show_queue": self._show_queue,
@@ -98,6 +102,7 @@ class HttpApi:
             "list_alerts": self._list_alerts,
             "scale_consumer": self._scale_consumer,
             "show_consumer": self._show_consumer,
+            "show_overview": self._show_overview,
             "show_series": self._show_series,
             "show_openapi": self._show_openapi,
         }
@@ -123,6 +128,8 @@ class HttpApi:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if self._overview is not None:
+            self._overview.close()
         await self._server.stop()
 
     @property
@@ -220,6 +227,11 @@ class HttpApi:
         if scaling is None:
             raise YtError(f"Rows of {queue} for {ref} are not known: {verdict}", ErrorCode.UNAVAILABLE)
         return _json_response(scaling.to_map())
+
+    async def _show_overview(self, request: web.Request) -> web.Response:
+        if self._overview is None:
+            raise web.HTTPNotFound
+        return await self._overview.show(request)
 
     async def _show_series(self, request: web.Request) -> web.Response:
         return _json_response(show_series(self._series, request))

@@ -222,6 +222,22 @@ OPERATIONS: Final = (
         errors=_UNKNOWN,
     ),
     Operation(
+        "show_overview",
+        "/api/v1/overview",
+        "What this agent serves, with problems first, or what is new of that.",
+        _object(
+            "With since: changed rows only, and problems if they have changed.",
+            version={**_INTEGER, "description": "What to give as since to hear what is new."},
+            full={"type": "boolean", "description": "Present and true if this is everything."},
+            problems={"type": "array", "items": {"type": "object"}, "description": "As alerts are."},
+            queues={"type": "array", "items": {"type": "object"}},
+            consumers={"type": "array", "items": {"type": "object"}, "description": "One for each queue."},
+            gone={"type": "array", "description": "Rows that are no more: their kind, and what names them."},
+        ),
+        (Parameter("since", "Version of an earlier answer; waits up to 20 s for something newer.", "integer"),),
+        errors=_BAD,
+    ),
+    Operation(
         "show_series",
         "/api/v1/series",
         "Figures over time of a queue, or of a consumer in a queue, as this agent remembers them.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -74,6 +74,14 @@ class TimeSeriesRecorder:
     def consumer_series(self, consumer: CrossClusterRef, queue: CrossClusterRef, hours: int) -> TimeSeriesView | None:
         """See `SeriesSource`."""
         return self._series.read((consumer, queue), self._clock.now(), hours)
+
+    def queue_spark(self, queue: CrossClusterRef) -> Sequence[float | None]:
+        """See `SeriesSource`."""
+        return self._series.read_spark(queue, "backlog_rows")
+
+    def consumer_spark(self, consumer: CrossClusterRef, queue: CrossClusterRef) -> Sequence[float | None]:
+        """See `SeriesSource`."""
+        return self._series.read_spark((consumer, queue), "lag_rows")
 
     def _figures(self) -> Iterator[tuple[Hashable, Mapping[str, float | None]]]:
         # What is on the board is replaced while figures are made of it.

@@ -26,6 +26,7 @@ AVERAGES: Final = 144
 
 _HOURS: Final = AVERAGES * GROUP * STEP // 3600
 _LATE: Final = 2
+_SPARK_STEPS: Final = 60
 
 BYTES_PER_FIGURE: Final = (RECENT + AVERAGES) * 4
 
@@ -116,6 +117,15 @@ class TimeSeries:
             },
         )
 
+    def read_spark(self, key: Hashable, name: str) -> list[float | None]:
+        """The last hour of one figure, every other minute; empty for an object that is not remembered."""
+        rings = self._rings.get(key)
+        if rings is None:
+            return []
+        ring, last = rings.recent[name], rings.last
+        steps = range(max(rings.first, last - _SPARK_STEPS + 2), last + 1, 2)
+        return [_known(ring[step % RECENT]) for step in steps]
+
     @property
     def held_bytes(self) -> int:
         """Of figures; names and keys come to about as much again."""
@@ -131,4 +141,4 @@ def _instant(step: int) -> datetime:
 
 
 def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return None if math.isnan(value) else float(f"{value:.7g}")

@@ -1,4 +1,4 @@
-// The overview, kept up to date: by a stream of changes, or by asking again where an agent has no stream.
+// The overview, kept up to date: the agent tells what is new or, where it cannot, is asked for all of it again.
 
 import { all, get, offers, query, splitRef } from "./api.js";
 
@@ -6,6 +6,7 @@ const OVERVIEW = "/api/v1/overview";
 const POLL_MILLISECONDS = 3000;
 const RETRY_MILLISECONDS = 2000;
 const POINTS = 30;
+const SPARK_MILLISECONDS = 120000;
 
 export const queueKey = (row) => `${row.cluster}:${row.path}`;
 export const consumerKey = (row) =>
@@ -29,26 +30,20 @@ export class OverviewSource {
   // Runs as long as the page is open.
   async start() {
     try {
-      if (!(await offers(OVERVIEW))) {
-        this.poll();
-        return;
-      }
-      this.replace(await get(OVERVIEW));
-      this.follow();
+      if (await offers(OVERVIEW)) await this.follow();
+      else this.poll();
     } catch (error) {
       this.fail(error, () => this.start());
     }
   }
 
-  follow() {
-    const stream = new EventSource(`${OVERVIEW}/stream?${query({ since: this.version })}`);
-    stream.addEventListener("open", () => this.publish({ live: true, error: null }));
-    stream.addEventListener("full", (event) => this.replace(JSON.parse(event.data)));
-    stream.addEventListener("delta", (event) => this.change(JSON.parse(event.data)));
-    stream.addEventListener("error", () => {
-      stream.close();
-      this.fail(new Error("The agent does not answer"), () => this.start());
-    });
+  // Each answer is asked for when the last one has come; the agent answers when there is news.
+  async follow() {
+    for (;;) {
+      const answer = await get(`${OVERVIEW}?${query({ since: this.version })}`);
+      if (answer.full || this.version === null) this.replace(answer);
+      else this.change(answer);
+    }
   }
 
   async poll() {
@@ -75,17 +70,18 @@ export class OverviewSource {
   }
 
   replace(overview) {
+    const now = Date.now();
     this.version = overview.version ?? null;
-    this.queues = new Map(overview.queues.map((row) => [queueKey(row), row]));
-    this.consumers = new Map(overview.consumers.map((row) => [consumerKey(row), row]));
+    this.queues = new Map(overview.queues.map((row) => [queueKey(row), { ...row, drawn: now }]));
+    this.consumers = new Map(overview.consumers.map((row) => [consumerKey(row), { ...row, drawn: now }]));
     const { problems = [], agents = [], unreachable = [] } = overview;
     this.publish({ ready: true, live: true, error: null, problems, agents, unreachable, ...this.lists() });
   }
 
   change(delta) {
     this.version = delta.version;
-    for (const row of delta.queues || []) this.queues.set(queueKey(row), row);
-    for (const row of delta.consumers || []) this.consumers.set(consumerKey(row), row);
+    for (const row of delta.queues || []) this.renew(this.queues, queueKey(row), row, row.rows);
+    for (const row of delta.consumers || []) this.renew(this.consumers, consumerKey(row), row, row.lag_rows);
     for (const [kind, cluster, path, queueCluster, queuePath, name] of delta.gone || []) {
       if (kind === "queue") this.queues.delete(queueKey({ cluster, path }));
       else this.consumers.delete(consumerKey({ cluster, path, name, queue_cluster: queueCluster, queue_path: queuePath }));
@@ -93,6 +89,15 @@ export class OverviewSource {
     const changed = {};
     for (const name of ["problems", "agents", "unreachable"]) if (delta[name]) changed[name] = delta[name];
     this.publish({ live: true, error: null, ...changed, ...this.lists() });
+  }
+
+  // Sparklines come once, and go on here.
+  renew(rows, key, row, value) {
+    const known = rows.get(key);
+    const now = Date.now();
+    const isNext = now - (known?.drawn ?? 0) >= SPARK_MILLISECONDS;
+    const spark = isNext ? [...(known?.spark || []), value].slice(-POINTS) : known.spark;
+    rows.set(key, { ...row, spark, drawn: isNext ? now : known.drawn });
   }
 
   lists() {

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -27,6 +28,12 @@ class Source:
     def consumer_series(self, consumer: CrossClusterRef, queue: CrossClusterRef, hours: int) -> TimeSeriesView | None:
         self.asked.append((consumer, queue, hours))
         return VIEW
+
+    def queue_spark(self, queue: CrossClusterRef) -> Sequence[float | None]:
+        return []
+
+    def consumer_spark(self, consumer: CrossClusterRef, queue: CrossClusterRef) -> Sequence[float | None]:
+        return []
 
 
 def ask(query: str, source: Source | None) -> object:

@@ -124,3 +124,9 @@ def test_memory_is_bounded_and_comes_free() -> None:
     assert series.read("a", START, 24) is None
     assert series.read("c", START, 24) is not None
     assert series.held_bytes == 4 * BYTES_PER_FIGURE
+
+
+def test_a_spark_is_every_other_minute_of_the_last_hour() -> None:
+    assert recorded(90).read_spark(KEY, "rows") == [float(one) for one in range(31, 90, 2)]
+    assert recorded(4).read_spark(KEY, "rows") == [0.0, 2.0]
+    assert recorded(0).read_spark(KEY, "rows") == []
