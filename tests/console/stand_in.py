@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from queue_agent.adapters.serving.console_pages import ConsolePages
+from queue_agent.adapters.serving.console_pages import ConsolePages, confine
 from queue_agent.adapters.serving.openapi import make_document
 
 QUEUE_COUNT: Final = 5000
@@ -43,6 +43,7 @@ class StandIn:
         self._changed = asyncio.Condition()
         self._delta: Mapping[str, Any] = {}
         application = web.Application(middlewares=[compressed])
+        application.on_response_prepare.append(confine)
         application.add_routes(
             [
                 *ConsolePages().routes(),

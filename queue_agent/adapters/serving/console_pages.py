@@ -30,6 +30,12 @@ _CACHING: Final = "no-cache"  # browsers ask each time, and mostly hear 304: an 
 _TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
+async def confine(request: web.Request, response: web.StreamResponse) -> None:
+    """Give an answer the headers: browsers take JSON with names of strangers in it for nothing else."""
+    for name, value in SECURITY_HEADERS.items():
+        response.headers.setdefault(name, value)
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     content: bytes
@@ -41,7 +47,7 @@ class _File:
         # The page is one document at many addresses. Compressed and plain are two representations, with a tag each.
         takes_gzip = "gzip" in request.headers.get("Accept-Encoding", "")
         tag = f'"{self.tag}-gzip"' if takes_gzip else f'"{self.tag}"'
-        headers = {**SECURITY_HEADERS, "ETag": tag, "Cache-Control": _CACHING, "Vary": "Accept-Encoding"}
+        headers = {"ETag": tag, "Cache-Control": _CACHING, "Vary": "Accept-Encoding"}
         if tag in request.headers.get("If-None-Match", ""):
             return web.Response(status=304, headers=headers)
         headers["Content-Type"] = self.type

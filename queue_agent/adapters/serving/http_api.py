@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from queue_agent.adapters.process.json_values import to_json
-from queue_agent.adapters.serving.console_pages import ConsolePages
+from queue_agent.adapters.serving.console_pages import ConsolePages, confine
 from queue_agent.adapters.serving.http_requests import read_integer, read_limit, read_policy, read_ref, read_verdicts
 from queue_agent.adapters.serving.http_server import MAX_BODY_BYTES, HttpServer
 from queue_agent.adapters.serving.metrics_server import MetricsServer
@@ -107,6 +107,7 @@ class HttpApi:
             "show_openapi": self._show_openapi,
         }
         application = web.Application(middlewares=[self._errors_as_json], client_max_size=MAX_BODY_BYTES)
+        application.on_response_prepare.append(confine)
         application.add_routes(
             [
                 web.get(_LIVE, self._live),

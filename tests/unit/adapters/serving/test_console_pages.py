@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from queue_agent.adapters.serving.console_pages import SECURITY_HEADERS, ConsolePages
+from queue_agent.adapters.serving.console_pages import SECURITY_HEADERS, ConsolePages, confine
 from queue_agent.console import STATIC
 
 FIRST_LOAD_LIMIT: Final = 300_000
@@ -20,6 +20,7 @@ SCRIPTS: Final = sorted((STATIC / "js").rglob("*.js"))
 @pytest.fixture
 async def origin() -> AsyncIterator[str]:
     application = web.Application()
+    application.on_response_prepare.append(confine)
     application.add_routes(ConsolePages().routes())
     runner = web.AppRunner(application)
     await runner.setup()

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from yarl import URL
 
 from queue_agent.adapters.metrics.metrics import Metrics, Page, Sight
+from queue_agent.adapters.serving.console_pages import SECURITY_HEADERS
 from queue_agent.adapters.serving.http_api import READY_WITHIN, HttpApi
 from queue_agent.adapters.serving.metrics_server import MetricsServer
 from queue_agent.app.open_ports import new_gate
@@ -100,6 +101,12 @@ def put_objects(board: Board) -> None:
 
 async def test_an_agent_is_alive_while_it_answers(client: Client) -> None:
     assert await client.get("/health/live") == (200, {"status": "ok"})
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/queues", "/api/v1/no", "/orchid/no", "/api/v1/overview"])
+async def test_every_answer_says_what_browsers_may_do_with_it(client: Client, path: str) -> None:
+    async with aiohttp.ClientSession() as session, session.get(client.origin + path) as response:
+        assert {name: response.headers.get(name) for name in SECURITY_HEADERS} == dict(SECURITY_HEADERS)
 
 
 async def test_an_agent_is_ready_while_its_passes_succeed(client: Client, board: Board, clock: FixedClock) -> None:
