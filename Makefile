@@ -104,6 +104,7 @@ conformance-real: .venv/dev.installed  ## the conformance suite on the cluster a
 
 conformance-rpc: .venv/dev.installed  ## the conformance suite over RPC, as far as client and driver take part (docs/local-cluster.md)
 	YT_CONFORMANCE_BACKEND=rpc $(BIN)/pytest -q -rs --numprocesses 2 --timeout 60 tests/conformance $(TESTS)
+	$(BIN)/python -m tests.differential --commands 10000 $(if $(SEED),--seed $(SEED))
 
 conformance-go: .venv/dev.installed  ## the Go SDK's own tests, and ours with it; needs Go, and its module proxy the first time
 	$(BIN)/python -m tests.go_sdk
