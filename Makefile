@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs lock proto clean
+.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs docs-check lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -158,6 +158,10 @@ docs: .venv/dev.installed  ## generate the reference pages
 	$(BIN)/python -m queue_agent.cli.reference
 	$(BIN)/python -m deploy.grafana.generate
 	$(BIN)/python -m helm.generate.files
+
+docs-check: .venv/dev.installed  ## words and reading grade of each page; links, and rules of words on rewritten pages
+	$(BIN)/python -m tests.prose
+	$(BIN)/pytest -q tests/unit/test_docs.py tests/unit/test_prose.py
 
 proto: .venv/dev.installed  ## generate the Python code of the protobuf messages
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. yt_wire/proto/*.proto
