@@ -29,6 +29,7 @@ FLAGS: Final = (
     "--window-size=1000,900",
 )
 WAIT_SECONDS: Final = 30
+_DRIVER_TRIES: Final = 3
 _ELEMENT: Final = "element-6066-11e4-a52e-4f735466cecf"
 """The key of an element's id in WebDriver's answers."""
 _PORT: Final = re.compile(rb"started successfully on port (\d+)")
@@ -128,11 +129,9 @@ class Browser:
 async def browsing(profile: Path) -> AsyncIterator[Browser]:
     """A browser with an empty profile; gone at the end."""
     assert CHROMIUM and DRIVER
-    process = await asyncio.create_subprocess_exec(
-        DRIVER, "--port=0", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
+    process, port = await _start_driver(DRIVER)
     try:
-        async with aiohttp.ClientSession(f"http://127.0.0.1:{await _port(process)}") as http:
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http:
             options = {"binary": CHROMIUM, "args": [*FLAGS, f"--user-data-dir={profile}"]}
             wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
             async with http.post("/session", json={"capabilities": {"alwaysMatch": wanted}}) as response:
@@ -148,12 +147,18 @@ async def browsing(profile: Path) -> AsyncIterator[Browser]:
         await process.communicate()
 
 
-async def _port(process: asyncio.subprocess.Process) -> int:
-    assert process.stdout is not None
-    async with asyncio.timeout(WAIT_SECONDS):
-        async for line in process.stdout:
-            if match := _PORT.search(line):
-                return int(match[1])
+async def _start_driver(driver: str) -> tuple[asyncio.subprocess.Process, int]:
+    """A process with its port; one that finds the port taken that it has chosen ends, and another one is tried."""
+    for _ in range(_DRIVER_TRIES):
+        process = await asyncio.create_subprocess_exec(
+            driver, "--port=0", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+        )
+        assert process.stdout is not None
+        async with asyncio.timeout(WAIT_SECONDS):
+            async for line in process.stdout:
+                if match := _PORT.search(line):
+                    return process, int(match[1])
+        await process.communicate()
     raise AssertionError("chromedriver has ended")
 
 
