@@ -57,7 +57,7 @@ check-deploy: $(DEPLOY_CHECKS)  ## what is deployed, by the tools that will read
 
 check-alerts: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool and a Prometheus server
-	deploy/install-tools.sh $(TOOLS_HOME) prometheus
+	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager
 	$(BIN)/pytest -q -rs deploy/tests
 
 check-chart: export PATH := $(TOOLS_HOME)/bin:$(PATH)

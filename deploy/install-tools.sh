@@ -10,28 +10,44 @@ mkdir -p "$folder/bin"
 
 say() { echo "install-tools: $*" >&2; }
 
-# Unpacked, not installed: that would start a service, and needs root.
-install_prometheus() {
-    if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
-        return
-    fi
+# unpack PACKAGE PROGRAM...: unpacked, not installed, as that would start a service, and needs root.
+unpack() {
+    local package=$1 unpacked="$folder/$1" missing=
+    shift
+    for program in "$@"; do
+        command -v "$program" >/dev/null || missing=1
+    done
+    test -n "$missing" || return 0
     if ! command -v apt-get >/dev/null; then
-        say "install prometheus and promtool first (Debian: apt-get install prometheus)"
+        say "install $* first (Debian: apt-get install $package)"
         return 1
     fi
-    local unpacked="$folder/prometheus"
     mkdir -p "$unpacked"
     (
         cd "$unpacked"
-        if ! apt-get download --quiet prometheus; then
+        if ! apt-get download --quiet "$package"; then
             test "$(id -u)" = 0 || { say "apt-get has no list of packages: run apt-get update as root first"; exit 1; }
             apt-get update --quiet
-            apt-get download --quiet prometheus
+            apt-get download --quiet "$package"
         fi
-        dpkg --extract prometheus_*.deb .
-        rm prometheus_*.deb
+        dpkg --extract "$package"_*.deb .
+        rm "$package"_*.deb
     )
-    ln -sf "$unpacked/usr/bin/prometheus" "$unpacked/usr/bin/promtool" "$folder/bin/"
+    for program in "$@"; do
+        ln -sf "$unpacked/usr/bin/$program" "$folder/bin/"
+    done
+}
+
+install_prometheus() { unpack prometheus prometheus promtool; }
+# Debian's Alertmanager reads its templates from one fixed place.
+install_alertmanager() {
+    unpack prometheus-alertmanager prometheus-alertmanager amtool
+    local templates=/usr/share/prometheus/alertmanager
+    if [ ! -e "$templates/default.tmpl" ]; then
+        test "$(id -u)" = 0 || { say "install prometheus-alertmanager first, or be root"; return 1; }
+        mkdir -p "$templates"
+        cp "$folder/prometheus-alertmanager$templates"/*.tmpl "$templates/"
+    fi
 }
 
 # Whether something was made of the files named, the ones there are now; `made` says that it was.
@@ -109,7 +125,7 @@ install_root() {
 
 tools=("$@")
 if [ ${#tools[@]} = 0 ]; then
-    tools=(prometheus python go root)
+    tools=(prometheus alertmanager python go root)
 fi
 export PATH="$folder/bin:$PATH"
 for tool in "${tools[@]}"; do

@@ -46,7 +46,7 @@ def test_the_agent_s_configuration_is_read_and_its_ports_are_those_that_others_a
 
 def test_ports_are_published_to_this_machine_alone_unless_somebody_says_otherwise() -> None:
     published = [port for service in COMPOSE["services"].values() for port in service.get("ports", [])]
-    assert len(published) == 5
+    assert len(published) == 6
     assert all(port.startswith("${PUBLISH_ADDRESS:-127.0.0.1}:") for port in published)
 
 

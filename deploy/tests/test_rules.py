@@ -42,6 +42,19 @@ def test_promtool_finds_nothing_wrong_with_the_configuration() -> None:
     promtool("check", "config", DEPLOY / "prometheus/prometheus.yml")
 
 
+def test_amtool_finds_nothing_wrong_with_the_alertmanager_and_its_rules_name_alerts_that_there_are() -> None:
+    path = DEPLOY / "prometheus/alertmanager.yml"
+    done = subprocess.run(["amtool", "check-config", path], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    known = [alert["alert"] for alert in alerts()]
+    for rule in load(path)["inhibit_rules"]:
+        for matcher in (*rule["source_matchers"], *rule["target_matchers"]):
+            found = re.fullmatch(r'alertname=~?"(.+)"', matcher)
+            assert found is not None
+            for pattern in found[1].split("|"):
+                assert any(re.fullmatch(pattern, name) for name in known), pattern
+
+
 @pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: path.stem)
 def test_alerts_fire_when_they_should_and_only_then(path: Path) -> None:
     promtool("test", "rules", path)

@@ -105,6 +105,11 @@ class MetricsSource(StatusSource, Protocol):
         ...
 
     @property
+    def known_consumers(self) -> Container[CrossClusterRef]:
+        """The consumers that exist, whoever leads them."""
+        ...
+
+    @property
     def all_consumers(self) -> Mapping[CrossClusterRef, ConsumerSnapshot]:
         """Latest snapshots, those of consumers only followed included."""
         ...

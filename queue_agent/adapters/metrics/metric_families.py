@@ -157,6 +157,14 @@ OWN_OBJECT_FAMILIES: Final = (
     ),
     *_VERDICT_FAMILIES,
     _pair("vital", "gauge", "1 if the consumer is vital to the queue, 0 if not."),
+    Family(
+        "queue_agent_registration_broken",
+        "gauge",
+        Level.PAIR,
+        (*PAIR_LABELS, "reason"),
+        "1 if the consumer and the queue cannot be compared, by the reason: consumer_missing (the consumer does not"
+        " exist), queue_missing, consumer_error, queue_error; else absent.",
+    ),
     _pair("registration_ok", "gauge", "1 if the consumer can be compared with the queue, 0 if either can not be read."),
     _pair(
         "partitions",

@@ -231,7 +231,13 @@ class Metrics:
         """What there is now; for the thread of the event loop, whose the mappings on the board are."""
         source, facts = self._source, self._facts
         return Sight(
-            Objects(dict(source.queues()), dict(source.consumers()), dict(source.all_queues), self.counters.values()),
+            Objects(
+                dict(source.queues()),
+                dict(source.consumers()),
+                dict(source.all_queues),
+                self.counters.values(),
+                source.known_consumers,
+            ),
             AllObjects(dict(source.all_queues), dict(source.all_consumers), dict(source.multi_consumers())),
             dict(
                 zip(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -24,6 +24,7 @@ from queue_agent.core.queues.snapshots import (
     QueuePartition,
     QueueSnapshot,
     QueueView,
+    Role,
     SubSnapshot,
 )
 from queue_agent.core.state.rows import Registration
@@ -182,6 +183,33 @@ def queue_series(snapshot: QueueSnapshot, growth: QueueGrowth, choice: Choice) -
     return page.series
 
 
+def missing_consumers(queues: Iterable[QueueSnapshot], known: Container[CrossClusterRef] | None) -> Lines:
+    """A series for each consumer that is registered and does not exist: nobody leads it, so only its queue can tell.
+
+    Args:
+        queues: those led here.
+        known: the consumers that exist; None: not known.
+    """
+    lines = Lines()
+    if known is None:
+        return lines
+    for queue in queues:
+        for one in queue.registrations if queue.role is Role.LEADING and queue.banned_since is None else ():
+            if one.consumer not in known:
+                ref = one.consumer
+                consumer = {"consumer_cluster": ref.cluster, "consumer_path": cut(ref.path), "consumer_tag": _NO_TAG}
+                labels = {**consumer, "consumer_name": cut(ref.name), **queue_labels(queue.ref, queue)}
+                lines.add("queue_agent_registration_broken", label_text({**labels, "reason": "consumer_missing"}), 1)
+    return lines
+
+
+def _find_break(snapshot: ConsumerSnapshot, queue: QueueSnapshot | None) -> str:
+    """Why a consumer that exists cannot be compared with a queue."""
+    if snapshot.error is not None:
+        return "consumer_error"
+    return "queue_missing" if queue is None else "queue_error"
+
+
 def _is_known_empty(view: QueueView, rows: Mapping[int, int]) -> bool:
     """Whether a queue that would tell its data weight has none: nobody says what rows weighed that are gone."""
     return view.has_cumulative_data_weight_column and bool(rows) and not any(rows.values())
@@ -227,6 +255,8 @@ def pair_series(
     position = find_position(snapshot, registration)
     page.add(f"{_OWN_CONSUMER}_vital", int(registration.vital))
     page.add(f"{_OWN_CONSUMER}_registration_ok", int(isinstance(position, ConsumerQueueView)))
+    if not isinstance(position, ConsumerQueueView):
+        page.add("queue_agent_registration_broken", 1, reason=_find_break(snapshot, queue))
     passed = growth.rows_consumed
     page.add_compatible(f"{_CONSUMER}_rows_consumed", passed.by_partition, passed.total)
     page.add_growth(

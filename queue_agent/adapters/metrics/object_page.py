@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -17,6 +17,7 @@ from queue_agent.adapters.metrics.object_metrics import (
     consumer_labels,
     find_position,
     lag_seconds,
+    missing_consumers,
     pair_series,
     queue_series,
 )
@@ -52,6 +53,8 @@ class Objects:
     """Those only followed as well."""
 
     counters: CounterValues = field(default_factory=CounterValues)
+    known_consumers: Container[CrossClusterRef] | None = None
+    """Those that exist, wherever they are led; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,8 @@ class ObjectPage:
                 entry.series, entry.choice = made, choice
             series[key] = entry.series
         lines = (isolate(PLACE, reader.ref, partial(_reader_lines, reader)) for reader in readers)
-        return self._fit(series, [one for one in lines if not isinstance(one, UnexpectedError)])
+        found = [one for one in lines if not isinstance(one, UnexpectedError)]
+        return self._fit(series, [*found, missing_consumers(objects.queues.values(), objects.known_consumers)])
 
     def _queue_entry(self, snapshot: QueueSnapshot, objects: Objects) -> _Entry:
         key: ObjectKey = (None, snapshot.ref)

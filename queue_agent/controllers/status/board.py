@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -144,6 +144,11 @@ class Board:
     def all_queues(self) -> Mapping[CrossClusterRef, QueueSnapshot]:
         """Latest snapshots, those of followed queues included."""
         return self._queues
+
+    @property
+    def known_consumers(self) -> Container[CrossClusterRef]:
+        """See `MetricsSource`; replaced as a whole, so that another thread may look at it."""
+        return self._consumer_rows.keys()
 
     @property
     def all_consumers(self) -> Mapping[CrossClusterRef, ConsumerSnapshot]:

@@ -54,10 +54,11 @@ def read_positions(
         assert isinstance(partition, QueuePartition), "what could be compared can be read"
         trim = None if queue.trims is None else queue.trims.get(index)
         written = partition.last_row_commit_time
+        retention = _find_retention(index, queue, registration, vital, config)
         found[index] = PartitionReading(
             _reading(mine, partition, queue),
-            _find_blame(partition, trim, config),
-            _find_retention(index, queue, registration, vital, config),
+            _find_blame(partition, trim, config, retention.slowest_vital_name),
+            retention,
             _held_rows(trim, registration),
             None if written == EPOCH else written.timestamp(),
         )
@@ -109,18 +110,23 @@ def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSna
     )
 
 
-def _find_blame(partition: QueuePartition, trim: PartitionTrim | None, config: AutoTrimConfig | None) -> Blame:
-    """Who has trimmed: this stage's agents go no further than what constrains them."""
+def _find_blame(
+    partition: QueuePartition, trim: PartitionTrim | None, config: AutoTrimConfig | None, slowest_vital: str | None
+) -> Blame:
+    """Who has trimmed: this stage's agents go no further than what constrains them.
+
+    If nothing holds them back at the moment, the vital consumer that was the last to pass the row let it go.
+    """
     if config is None:
         return NOBODY
     if trim is None:
-        return Blame(LossCause.VITAL_TRIMMING)
+        return Blame(LossCause.VITAL_TRIMMING, slowest_vital)
     constraint = trim.constraint
     if constraint.row_index is not None and partition.lower_row_index > constraint.row_index:
         return NOBODY
     if constraint.kind is ConstraintKind.EXPORT:
         return Blame(LossCause.EXPORT_TRIMMING, constraint.subject)
-    return Blame(LossCause.VITAL_TRIMMING, constraint.subject if constraint.kind in _OF_CONSUMERS else None)
+    return Blame(LossCause.VITAL_TRIMMING, constraint.subject if constraint.kind in _OF_CONSUMERS else slowest_vital)
 
 
 def _find_retention(

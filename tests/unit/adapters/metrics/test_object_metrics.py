@@ -6,11 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queue_agent.adapters.metrics.metric_lines import MAX_PATH_LABEL_BYTES
+from queue_agent.adapters.metrics.object_page import ObjectPage, Objects
+from queue_agent.config.serving import MetricsConfig
 from queue_agent.core.queues.snapshots import (
     ConsumerQueueView,
     ConsumerView,
     Disposition,
     FailedConsumerPartition,
+    QueueSnapshot,
     QueueView,
     Role,
 )
@@ -27,6 +30,7 @@ from tests.unit.adapters.object_samples import (
     QUEUE_LABELS,
     REGISTRATION,
     ObjectMetrics,
+    Page,
     collect,
     consumer,
     failed,
@@ -106,7 +110,7 @@ def test_a_consumer_partition_or_queue_in_error_has_no_gauges() -> None:
     assert page.names == facts | {"queue_agent_consumer_partitions"}
     page = collect(ObjectMetrics(), [], [replace(consumer(), content=ConsumerView({QUEUE: ERROR}))])
     assert page.own("consumer_registration_ok", CONSUMER_LABELS) == 0
-    assert page.names == facts
+    assert page.names == facts | {"queue_agent_registration_broken"}
 
 
 def test_tags_are_labels() -> None:
@@ -274,3 +278,33 @@ def test_a_tag_that_is_no_text_does_not_cost_the_page() -> None:
     tagged = replace(queue(partition(0, 1)), row=QueueRow(QUEUE, queue_profiling_tag="\udcff"))
     page = collect(ObjectMetrics(), [tagged])
     assert page.own("queue_rows", {**QUEUE_LABELS, "queue_tag": "?"}) == 1
+
+
+def test_a_registration_that_is_broken_says_why() -> None:
+    unreadable = replace(consumer(), content=ERROR)
+    page = collect(ObjectMetrics(), [queue(failed())], [unreadable])
+    assert page.own("registration_broken", CONSUMER_LABELS, reason="consumer_error") == 1
+    not_compared = replace(consumer(), content=ConsumerView({QUEUE: ERROR}))
+    page = collect(ObjectMetrics(), [], [not_compared])
+    assert page.own("registration_broken", CONSUMER_LABELS, reason="queue_missing") == 1
+    page = collect(ObjectMetrics(), [queue(failed())], [not_compared])
+    assert page.own("registration_broken", CONSUMER_LABELS, reason="queue_error") == 1
+    page = collect(ObjectMetrics(), [queue(partition(0, 5))], [consumer(reading(5, 0))])
+    assert "queue_agent_registration_broken" not in page.names
+
+
+def test_the_queue_tells_of_a_registered_consumer_that_does_not_exist() -> None:
+    led = queue(partition(0, 5))
+    assert {"consumer_missing"} == _broken([led], known=())
+    assert not _broken([led], known=(CONSUMER,))
+    assert not _broken([replace(led, role=Role.FOLLOWING)], known=())
+    assert not _broken([replace(led, banned_since=NOW)], known=())
+    assert not _broken([led], known=None)
+
+
+def _broken(queues: list[QueueSnapshot], known: tuple[CrossClusterRef, ...] | None) -> set[str]:
+    """Reasons that are told of the registration."""
+    by_ref = {one.ref: one for one in queues}
+    page = Page(ObjectPage(MetricsConfig()).update(Objects(by_ref, {}, by_ref, known_consumers=known)))
+    reasons = ("consumer_missing", "consumer_error", "queue_missing", "queue_error")
+    return {one for one in reasons if page.own("registration_broken", CONSUMER_LABELS, reason=one) == 1}

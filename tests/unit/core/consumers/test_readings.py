@@ -91,6 +91,17 @@ def test_trims_are_blamed_on_what_constrains_them(trim: PartitionTrim | None, bl
     assert _read(queue, {0: 4})[0].blame == blame
 
 
+@pytest.mark.parametrize(
+    "trim", [None, _trim(ConstraintKind.RETAINED_ROWS, 5), _trim(ConstraintKind.END_OF_PARTITION, 5)]
+)
+def test_where_nothing_constrains_trims_the_slowest_vital_consumer_has_let_the_row_go(
+    trim: PartitionTrim | None,
+) -> None:
+    queue = _queue(mounted(5, 10), trims=None if trim is None else {0: trim})
+    vital = {"fast": _view(queue, {0: 10}), "slow": _view(queue, {0: 9})}
+    assert _read(queue, {0: 4}, vital=vital)[0].blame == Blame(LossCause.VITAL_TRIMMING, "slow")
+
+
 @pytest.mark.parametrize("config", [None, {"enable": False}, {"enable": "perhaps"}])
 def test_a_queue_that_is_not_trimmed_loses_nothing_by_this_agent(config: Any) -> None:
     queue = _queue(mounted(5, 10))
