@@ -164,7 +164,7 @@ docs-check: .venv/dev.installed  ## words and reading grade of each page; links,
 	$(BIN)/pytest -q tests/unit/test_docs.py tests/unit/test_prose.py
 
 proto: .venv/dev.installed  ## generate the Python code of the protobuf messages
-	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. yt_wire/proto/*.proto
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. yt_wire/proto/*.proto queue_agent/keda/*.proto
 
 clean:
 	rm -rf .venv

@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
     "health": Entry("health", "Ask an agent whether it serves. Exit code 0: it does; 1: it does not."),
     "local": Entry("local", "Run local clusters and agents in the foreground, until Ctrl-C."),
     "webhdfs": Entry("webhdfs", "Serve files in Cypress over WebHDFS until SIGTERM or SIGINT."),
+    "scaler": Entry("scaler", "Tell KEDA over gRPC how many readers a consumer needs, until SIGTERM or SIGINT."),
     "init-state": Entry("init_state", "Create the state tables, or migrate older ones. Safe to run again."),
     "register-addresses": Entry(
         "register_addresses", "Tell masters and proxies where the agents of a stage are. Safe to run again."
