@@ -39,16 +39,7 @@ unpack() {
 }
 
 install_prometheus() { unpack prometheus prometheus promtool; }
-# Debian's Alertmanager reads its templates from one fixed place.
-install_alertmanager() {
-    unpack prometheus-alertmanager prometheus-alertmanager amtool
-    local templates=/usr/share/prometheus/alertmanager
-    if [ ! -e "$templates/default.tmpl" ]; then
-        test "$(id -u)" = 0 || { say "install prometheus-alertmanager first, or be root"; return 1; }
-        mkdir -p "$templates"
-        cp "$folder/prometheus-alertmanager$templates"/*.tmpl "$templates/"
-    fi
-}
+install_alertmanager() { unpack prometheus-alertmanager amtool; }
 
 # Whether something was made of the files named, the ones there are now; `made` says that it was.
 is_made() { test "$(cat "$folder/$1.made" 2>/dev/null)" = "$(cat "${@:2}" | sha256sum)"; }

@@ -57,7 +57,10 @@ async def ask_agent(api: AgentApi, question: Question) -> Load:
 
     from queue_agent.keda.service import Load, RefusedError
 
-    codes = {HTTPStatus.BAD_REQUEST: StatusCode.INVALID_ARGUMENT, HTTPStatus.NOT_FOUND: StatusCode.NOT_FOUND}
+    codes: dict[int, StatusCode] = {
+        HTTPStatus.BAD_REQUEST: StatusCode.INVALID_ARGUMENT,
+        HTTPStatus.NOT_FOUND: StatusCode.NOT_FOUND,
+    }
     try:
         ref = parse_object(question.consumer, "consumer")
     except CommandError as error:
@@ -75,5 +78,6 @@ async def ask_agent(api: AgentApi, question: Question) -> Load:
     except CommandError as error:
         raise RefusedError(str(error), StatusCode.UNAVAILABLE) from error
     if status != HTTPStatus.OK:
-        raise RefusedError(str(answer.get("message")), codes.get(HTTPStatus(status), StatusCode.UNAVAILABLE))
+        words = answer.get("message") if isinstance(answer, dict) else answer
+        raise RefusedError(str(words), codes.get(status, StatusCode.UNAVAILABLE))
     return Load(answer["value"], answer["active"])
