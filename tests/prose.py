@@ -20,15 +20,6 @@ GENERATED: Final = frozenset({"commands.md", "configuration.md", "metrics.md", "
 
 NOT_YET_REWRITTEN: Final = frozenset(
     {
-        "ConsumerLosingRows.md",
-        "QueueAgentDown.md",
-        "QueueExportMisconfigured.md",
-        "QueuePartitionErrors.md",
-        "QueueRetentionPinned.md",
-        "QueueTrimmingBlocked.md",
-        "QueueUnreadable.md",
-        "RegistrationBroken.md",
-        "VitalConsumerStopped.md",
         "architecture.md",
         "benchmarks.md",
         "commands.md",
@@ -42,10 +33,8 @@ NOT_YET_REWRITTEN: Final = frozenset(
         "local-cluster.md",
         "metrics.md",
         "monitoring.md",
-        "operating.md",
         "operator-cluster.md",
         "query-language.md",
-        "replacing-a-cpp-agent.md",
         "running.md",
         "safety.md",
         "spark-exports.md",
