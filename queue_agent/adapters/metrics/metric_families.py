@@ -269,7 +269,7 @@ OWN_AGENT_FAMILIES: Final = (
         "Failed attempts to read or write the table that keeps what is known of consumers.",
     ),
     Family(
-        "queue_agent_consumer_ledger_waiting_count",
+        "queue_agent_consumer_ledger_waiting",
         "gauge",
         Level.AGENT,
         (),

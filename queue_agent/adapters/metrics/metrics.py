@@ -135,7 +135,7 @@ class Metrics:
         self._journal_errors = self._counter("queue_agent_trim_journal_errors_total")
         self._ledger_rows = self._counter("queue_agent_consumer_ledger_rows_total")
         self._ledger_errors = self._counter("queue_agent_consumer_ledger_errors_total")
-        self._ledger_waiting = self._gauge("queue_agent_consumer_ledger_waiting_count")
+        self._ledger_waiting = self._gauge("queue_agent_consumer_ledger_waiting")
         self._history_rows = self._counter("queue_agent_history_rows_total")
         self._history_errors = self._counter("queue_agent_history_errors_total")
         self._history_waiting = self._gauge("queue_agent_history_waiting_rows")

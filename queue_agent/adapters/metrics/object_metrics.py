@@ -183,23 +183,22 @@ def queue_series(snapshot: QueueSnapshot, growth: QueueGrowth, choice: Choice) -
     return page.series
 
 
-def missing_consumers(queues: Iterable[QueueSnapshot], known: Container[CrossClusterRef] | None) -> Lines:
+def missing_consumers(queue: QueueSnapshot, known: Container[CrossClusterRef] | None) -> Lines:
     """A series for each consumer that is registered and does not exist: nobody leads it, so only its queue can tell.
 
     Args:
-        queues: those led here.
+        queue: nothing is told of one that is not led here.
         known: the consumers that exist; None: not known.
     """
     lines = Lines()
-    if known is None:
+    if known is None or queue.role is not Role.LEADING or queue.banned_since is not None:
         return lines
-    for queue in queues:
-        for one in queue.registrations if queue.role is Role.LEADING and queue.banned_since is None else ():
-            if one.consumer not in known:
-                ref = one.consumer
-                consumer = {"consumer_cluster": ref.cluster, "consumer_path": cut(ref.path), "consumer_tag": _NO_TAG}
-                labels = {**consumer, "consumer_name": cut(ref.name), **queue_labels(queue.ref, queue)}
-                lines.add("queue_agent_registration_broken", label_text({**labels, "reason": "consumer_missing"}), 1)
+    for one in queue.registrations:
+        if one.consumer not in known:
+            ref = one.consumer
+            consumer = {"consumer_cluster": ref.cluster, "consumer_path": cut(ref.path), "consumer_tag": _NO_TAG}
+            labels = {**consumer, "consumer_name": cut(ref.name), **queue_labels(queue.ref, queue)}
+            lines.add("queue_agent_registration_broken", label_text({**labels, "reason": "consumer_missing"}), 1)
     return lines
 
 

@@ -133,9 +133,10 @@ class ObjectPage:
                     continue  # its series are missing
                 entry.series, entry.choice = made, choice
             series[key] = entry.series
-        lines = (isolate(PLACE, reader.ref, partial(_reader_lines, reader)) for reader in readers)
-        found = [one for one in lines if not isinstance(one, UnexpectedError)]
-        return self._fit(series, [*found, missing_consumers(objects.queues.values(), objects.known_consumers)])
+        lines = [isolate(PLACE, reader.ref, partial(_reader_lines, reader)) for reader in readers]
+        known = objects.known_consumers
+        lines += [isolate(PLACE, one.ref, partial(missing_consumers, one, known)) for one in objects.queues.values()]
+        return self._fit(series, [one for one in lines if not isinstance(one, UnexpectedError) and one.count])
 
     def _queue_entry(self, snapshot: QueueSnapshot, objects: Objects) -> _Entry:
         key: ObjectKey = (None, snapshot.ref)
