@@ -108,9 +108,12 @@ def queue_problems(queue: Document) -> list[str]:
         return [innermost(queue["error"])]
     figures = queue["overview"] or {}
     failed, failing = figures.get("failed_partition_count", 0), figures.get("failing_consumer_count", 0)
+    unreadable = figures.get("unreadable_consumers", ())
+    failing -= len(unreadable)
     return [
         *([f"{failed} of {figures['partition_count']} partitions can not be read"] if failed else []),
-        *([f"{failing} of {figures['consumer_count']} consumers are in problem"] if failing else []),
+        *unreadable,
+        *([f"{failing} of {figures['consumer_count']} consumers have errors"] if failing else []),
         *(f"alert {alert}" for alert in figures.get("alerts", ())),
     ]
 

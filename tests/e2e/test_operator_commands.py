@@ -90,7 +90,7 @@ def test_the_status_of_everything_is_a_table_without_colours_in_a_pipe(agent: tu
     assert ["queue", "partitions", "rows", "size"] in [line[:4] for line in lines]
     assert [f"pythia:{QUEUE}", "2", "10", "?"] in [line[:4] for line in lines]
     assert [f"hume:{READER}", f"pythia:{QUEUE}", "vital", "10"] in [line[:4] for line in lines]
-    assert f"pythia:{QUEUE}  1 of 2 consumers are in problem" in output
+    assert f"pythia:{QUEUE}  Consumer hume:{GONE} does not exist; it is registered for pythia:{QUEUE}" in output
 
 
 def test_the_status_of_one_queue_or_consumer_has_its_partitions(agent: tuple[str, str]) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from queue_agent.core.consumers.backlog import add_up
-from queue_agent.core.consumers.registrations import RegistrationStatuses
+from queue_agent.core.consumers.registrations import RegistrationStatus, RegistrationStatuses
 from queue_agent.core.queues.snapshots import (
     ConsumerQueueView,
     ConsumerSnapshot,
@@ -33,6 +33,7 @@ def queue_overview(snapshot: QueueSnapshot, registrations: RegistrationStatuses,
         "consumer_count": len(snapshot.registrations),
         "vital_consumer_count": sum(one.vital for one in snapshot.registrations),
         "failing_consumer_count": sum(one.error is not None for one in registrations.values()),
+        "unreadable_consumers": [one.reason for one in registrations.values() if _is_unreadable(one)],
         "alerts": sorted(snapshot.all_alerts),
     }
     view = snapshot.view
@@ -52,6 +53,11 @@ def queue_overview(snapshot: QueueSnapshot, registrations: RegistrationStatuses,
         "last_row_commit_time": None if latest == EPOCH else encode_instant(latest),
         "trim_held_row_count": None if snapshot.trims is None else sum(held),
     }
+
+
+def _is_unreadable(consumer: RegistrationStatus) -> bool:
+    """Whether it is missing, or cannot be read: only its queue can tell of one that is missing."""
+    return consumer.verdict is Verdict.UNREADABLE and None not in (consumer.error, consumer.reason)
 
 
 def consumer_overview(snapshot: ConsumerSnapshot, now: datetime) -> list[dict[str, Any]]:

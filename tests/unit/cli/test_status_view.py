@@ -97,8 +97,16 @@ def test_problems_of_a_queue_are_partitions_consumers_and_alerts() -> None:
     figures = {"partition_count": 4, "failed_partition_count": 2, "consumer_count": 3, "failing_consumer_count": 1}
     assert queue_problems({**SUMMARY, "overview": {**figures, "alerts": ["trim_failed"]}}) == [
         "2 of 4 partitions can not be read",
-        "1 of 3 consumers are in problem",
+        "1 of 3 consumers have errors",
         "alert trim_failed",
+    ]
+
+
+def test_a_queue_names_consumers_that_do_not_exist_and_counts_the_others() -> None:
+    figures = {"consumer_count": 3, "failing_consumer_count": 2, "unreadable_consumers": ["Consumer c does not exist"]}
+    assert queue_problems({**SUMMARY, "overview": figures}) == [
+        "Consumer c does not exist",
+        "1 of 3 consumers have errors",
     ]
 
 

@@ -44,6 +44,7 @@ def test_figures_of_a_queue_are_of_the_partitions_that_can_be_read() -> None:
         "consumer_count": 2,
         "vital_consumer_count": 1,
         "failing_consumer_count": 1,
+        "unreadable_consumers": ["broken"],
         "alerts": ["a", "b"],
         "partition_count": 3,
         "failed_partition_count": 1,
@@ -54,6 +55,15 @@ def test_figures_of_a_queue_are_of_the_partitions_that_can_be_read() -> None:
         "last_row_commit_time": "2025-01-23T13:42:21.000000Z",
         "trim_held_row_count": None,
     }
+
+
+def test_a_consumer_is_not_unreadable_because_its_queue_is_or_because_it_has_stopped() -> None:
+    statuses = {
+        ALICE: RegistrationStatus(Verdict.UNREADABLE, "the queue is not mounted"),
+        BOB: RegistrationStatus(Verdict.STOPPED, "silent", BROKEN),
+    }
+    overview = queue_overview(snapshot_of(mounted(5, 5)), statuses, NOW)
+    assert (overview["unreadable_consumers"], overview["failing_consumer_count"]) == ([], 1)
 
 
 def test_a_weight_that_one_partition_does_not_know_is_not_known() -> None:
@@ -74,6 +84,7 @@ def test_a_queue_in_error_has_consumers_and_alerts_alone() -> None:
         "consumer_count": 2,
         "vital_consumer_count": 1,
         "failing_consumer_count": 0,
+        "unreadable_consumers": [],
         "alerts": [],
     }
 
