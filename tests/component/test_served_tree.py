@@ -246,7 +246,9 @@ async def test_a_queue_whose_row_is_in_error_is_served_without_a_controller(stac
     assert (set(node["status"]), node["partitions"]) == ({"error"}, [])
     error = node["status"]["error"]
     assert error["message"] == "Queue synchronization error"
-    assert "must be a multiple of 1000 (1 second)" in error["inner_errors"][0]["message"]
+    [parsing] = error["inner_errors"]
+    assert parsing["message"] == 'Error parsing attribute "auto_trim_config"'
+    assert "must be a multiple of 1000 (1 second)" in parsing["inner_errors"][0]["message"]
 
     await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
     after = await eventually(world.queue, lambda queue: queue["role"] == "leading" and queue["error"] is None)
