@@ -19,6 +19,8 @@ from tests.spark.streaming_driver import ENDED, WAITING, Stream, begin, driver, 
 from tests.spark.streams import DEADLINE
 from yt_local.testing import FaultSwitch, LocalCluster, LocalClusterSet
 
+pytestmark = pytest.mark.slow
+
 SERVICE = ("__spyt_streaming_src_tablet_index", "__spyt_streaming_src_row_index")
 KEYS = [{"name": name, "type": "int64"} for name in SERVICE]
 FOLDER = "//tmp/spark-killed"
