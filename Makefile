@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-spark check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs docs-check lock proto clean
+.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-incidents check-spark check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs docs-check lock proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -59,6 +59,11 @@ check-alerts: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool and a Prometheus server
 	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager
 	$(BIN)/pytest -q -rs deploy/tests
+
+check-incidents: export PATH := $(TOOLS_HOME)/bin:$(PATH)
+check-incidents: .venv/dev.installed  ## incidents told by Prometheus and Alertmanager; INCIDENTS_PAGE=1 writes the table of docs/incidents.md
+	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager templates
+	$(BIN)/pytest -q -rs deploy/incident_tests
 
 check-chart: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-chart: .venv/dev.installed  ## the Helm chart by helm, helm-unittest and kubeconform

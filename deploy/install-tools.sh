@@ -39,7 +39,16 @@ unpack() {
 }
 
 install_prometheus() { unpack prometheus prometheus promtool; }
-install_alertmanager() { unpack prometheus-alertmanager amtool; }
+install_alertmanager() { unpack prometheus-alertmanager prometheus-alertmanager amtool; }
+
+# Debian's Alertmanager reads its templates from one fixed place; without them it checks configurations and does not run.
+install_templates() {
+    local templates=/usr/share/prometheus/alertmanager
+    test ! -e "$templates/default.tmpl" || return 0
+    test "$(id -u)" = 0 || { say "install prometheus-alertmanager first, or be root"; return 1; }
+    mkdir -p "$templates"
+    cp "$folder/prometheus-alertmanager$templates"/*.tmpl "$templates/"
+}
 
 # Whether something was made of the files named, the ones there are now; `made` says that it was.
 is_made() { test "$(cat "$folder/$1.made" 2>/dev/null)" = "$(cat "${@:2}" | sha256sum)"; }

@@ -80,7 +80,7 @@ class PrometheusServer:
 
 @asynccontextmanager
 async def prometheus_server(
-    session: aiohttp.ClientSession, folder: Path, target: str
+    session: aiohttp.ClientSession, folder: Path, target: str, alertmanager: str | None = None
 ) -> AsyncIterator[PrometheusServer]:
     """Run a server that scrapes one target, every other second.
 
@@ -88,11 +88,15 @@ async def prometheus_server(
         session: for requests to it.
         folder: empty; for its files.
         target: `host:port` of the agent.
+        alertmanager: `host:port` of who is told of alerts; None: nobody is.
     """
     config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
     config["scrape_configs"][0]["static_configs"][0]["targets"] = [target]
-    del config["alerting"]  # nobody is told
+    if alertmanager is None:
+        del config["alerting"]
+    else:
+        config["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"] = [alertmanager]
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     (folder / "rules").mkdir()
     for path in (DEPLOY / "prometheus/rules").glob("*.yaml"):
@@ -100,7 +104,7 @@ async def prometheus_server(
         (folder / "rules" / path.name).write_text(yaml.safe_dump(rules))
     program = shutil.which("prometheus")
     assert program is not None, "prometheus is not installed: make check-alerts does that"
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             program,
@@ -123,7 +127,7 @@ async def prometheus_server(
             await process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

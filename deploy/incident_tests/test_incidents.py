@@ -1,0 +1,286 @@
+"""Incidents, driven through processes: how soon each surface tells of it, and which message is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import quote
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from deploy.incident_tests.alertmanager_server import Message
+from deploy.incident_tests.stage import (
+    CLUSTER,
+    PASS_SECONDS,
+    SLOW_ROWS,
+    Stage,
+    queue_of,
+    reader_of,
+    running_stage,
+    seconds_until,
+    since,
+)
+from deploy.tests.prometheus_server import DEPLOY, hasten
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(580)]
+
+HEALTHY, SLOW, DEAD, MISSING, UNMOUNTED = NAMES = ["healthy", "slow", "dead", "missing", "unmounted"]
+SLOW_READER: Final = "//home/slow/slow_reader"
+
+FACT_SECONDS: Final = 2 * PASS_SECONDS + 3.0
+"""Two passes of the agent, and what polling and a busy machine add."""
+
+VERDICT_SECONDS: Final = 180.0
+ALERT_SECONDS: Final = 120.0
+"""For a message after all surfaces have told."""
+
+QUIET_SECONDS: Final = 32.0
+"""What else would fire has had its time: a quarter of an hour of the rules, a minute of which lasts two seconds."""
+
+MARKS: Final = ("<!-- made by make check-incidents -->", "<!-- end -->")
+PAGE: Final = DEPLOY.parent / "docs/incidents.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """What goes wrong, and who tells."""
+
+    title: str
+    queue: str
+    """Its name on the stage."""
+
+    begin: Callable[[Stage], Awaitable[None]]
+    word: str
+    """Verdict that all surfaces tell."""
+
+    attribute: str
+    consumer: str
+    alert: str
+    said: tuple[str, ...]
+    """In the message: culprit and remedy."""
+
+    limit: float
+    """Seconds within which the surfaces have to tell."""
+
+
+async def _slow_down(stage: Stage) -> None:
+    next(one for one in stage.readers if one.path == SLOW_READER).rows_at_a_time = SLOW_ROWS
+
+
+async def _stop_reader(stage: Stage) -> None:
+    next(one for one in stage.readers if one.name == DEAD).is_alive = False
+
+
+async def _remove_consumer(stage: Stage) -> None:
+    next(one for one in stage.readers if one.name == MISSING).is_alive = False
+    await asyncio.sleep(1)  # a commit that is under way
+    await stage.user.run("remove", path=reader_of(MISSING))
+
+
+async def _unmount(stage: Stage) -> None:
+    stage.unmounted.add(UNMOUNTED)
+    await asyncio.sleep(1)  # as above
+    await stage.user.run("unmount_table", path=queue_of(UNMOUNTED))
+
+
+INCIDENTS: Final = (
+    Incident(
+        "A slow reader that is not vital loses rows",
+        SLOW,
+        _slow_down,
+        "losing",
+        f"{SLOW_READER}/@queue_consumer_status/queues",
+        SLOW_READER,
+        "ConsumerLosingRows",
+        (SLOW_READER, reader_of(SLOW), "register-queue-consumer", "--vital"),
+        VERDICT_SECONDS,
+    ),
+    Incident(
+        "A vital consumer is dead",
+        DEAD,
+        _stop_reader,
+        "stopped",
+        f"{reader_of(DEAD)}/@queue_consumer_status/queues",
+        reader_of(DEAD),
+        "VitalConsumerStopped",
+        (reader_of(DEAD), "Restart the reader"),
+        VERDICT_SECONDS,
+    ),
+    Incident(
+        "A registered consumer is removed",
+        MISSING,
+        _remove_consumer,
+        "does not exist",
+        f"{queue_of(MISSING)}/@queue_status/registrations",
+        reader_of(MISSING),
+        "RegistrationBroken",
+        (reader_of(MISSING), "does not exist", "unregister-queue-consumer"),
+        FACT_SECONDS,
+    ),
+    Incident(
+        "A queue is unmounted",
+        UNMOUNTED,
+        _unmount,
+        "unmounted",
+        f"{reader_of(UNMOUNTED)}/@queue_consumer_status/queues",
+        reader_of(UNMOUNTED),
+        "QueuePartitionErrors",
+        (queue_of(UNMOUNTED), "mount-table"),
+        FACT_SECONDS,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was measured, in seconds since the incident began."""
+
+    title: str
+    status: float
+    attribute: float
+    api: float
+    alert: float
+    message: Message
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+    folder = tmp_path_factory.mktemp("incidents")
+    async with running_stage(folder, NAMES, {SLOW: SLOW_READER}) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    return []
+
+
+async def test_nothing_fires_while_nothing_is_wrong(stage: Stage) -> None:
+    assert (await stage.prometheus.ever_fired(), stage.mailbox.messages) == (set(), [])
+    code, shown = await stage.command("status", "--problems")
+    assert code == 0, shown
+
+
+async def test_four_incidents_side_by_side_are_told_in_time_by_one_message_each(
+    stage: Stage, outcomes: list[Outcome]
+) -> None:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_drive(stage, incident)) for incident in INCIDENTS]
+    outcomes += [task.result() for task in tasks]
+    await asyncio.sleep(QUIET_SECONDS)
+    sent = {(one.name, one.subject) for one in stage.mailbox.messages}
+    assert sent == {(one.alert, queue_of(one.queue)) for one in INCIDENTS}
+
+
+async def test_a_killed_agent_is_told_by_one_message(stage: Stage, outcomes: list[Outcome]) -> None:
+    before = len(stage.mailbox.messages)
+    begun = datetime.now(UTC)  # noqa: TID251 - the clock of the processes
+    stage.agent.kill()
+
+    async def is_told_by_command() -> bool:
+        return (await stage.command("status"))[0] == 2
+
+    async def is_told_by_attribute() -> bool:
+        return isinstance(await stage.attribute(f"{queue_of(HEALTHY)}/@queue_status"), str)
+
+    async def is_told_by_api() -> bool:
+        return await stage.api("/api/v1/alerts") is None
+
+    async def is_sent() -> bool:
+        return len(stage.mailbox.messages) > before
+
+    async with asyncio.TaskGroup() as group:
+        checks = (is_told_by_command, is_told_by_attribute, is_told_by_api)
+        tasks = [group.create_task(seconds_until(check, FACT_SECONDS)) for check in checks]
+    status, attribute, api = (task.result() for task in tasks)
+    await seconds_until(is_sent, ALERT_SECONDS)
+    await asyncio.sleep(QUIET_SECONDS)
+    new = stage.mailbox.messages[before:]
+    assert {one.name for one in new} == {"QueueAgentDown"}
+    assert "queue-agent run" in new[0].description
+    outcomes.append(Outcome("The agent is killed", status, attribute, api, _unscaled(begun, new[0]), new[0]))
+
+
+async def test_the_page_has_a_row_for_each_incident(outcomes: list[Outcome]) -> None:
+    """With INCIDENTS_PAGE=1 the table of docs/incidents.md is written."""
+    assert len(outcomes) == len(INCIDENTS) + 1
+    before, rest = PAGE.read_text().split(MARKS[0])
+    table, after = rest.split(MARKS[1])
+    if os.environ.get("INCIDENTS_PAGE"):
+        table = _table(outcomes)
+        PAGE.write_text(f"{before}{MARKS[0]}{table}{MARKS[1]}{after}")
+    for outcome in outcomes:
+        assert f"| {outcome.title} | " in table
+        assert f"[{outcome.message.name}]" in table
+
+
+async def _drive(stage: Stage, incident: Incident) -> Outcome:
+    """Let it happen, and look at all surfaces until each has told."""
+    begun = datetime.now(UTC)  # noqa: TID251 - the clock of the processes
+    await incident.begin(stage)
+
+    def tells(text: str) -> bool:
+        return incident.word in text and incident.consumer in text
+
+    async def by_attribute() -> bool:
+        value = await stage.attribute(incident.attribute)
+        return incident.word in json.dumps(value)
+
+    async def by_api() -> bool:
+        answer = await stage.api(f"/api/v1/queues/{CLUSTER}/{quote(queue_of(incident.queue), safe='')}")
+        status = answer["status"] if answer is not None else {}
+        return any(tells(json.dumps(one)) for one in status.get("registrations", ()))
+
+    async def by_command() -> bool:
+        code, shown = await stage.command("status", "--problems")
+        return code == 1 and tells(shown)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(seconds_until(check, incident.limit)) for check in (by_command, by_attribute, by_api)
+        ]
+    status, attribute, api = (task.result() for task in tasks)
+
+    async def by_message() -> bool:
+        return incident.alert in stage.mailbox.about(queue_of(incident.queue))
+
+    await seconds_until(by_message, ALERT_SECONDS)
+    message = stage.mailbox.about(queue_of(incident.queue))[incident.alert]
+    text = f"{message.summary} {message.description}"
+    for word in incident.said:
+        assert word in text
+    return Outcome(incident.title, status, attribute, api, _unscaled(begun, message), message)
+
+
+def _unscaled(begun: datetime, message: Message) -> float:
+    """When the alert would have fired if its wait had not been hastened."""
+    for path in (DEPLOY / "prometheus/rules").glob("*.yaml"):
+        for group in yaml.safe_load(path.read_text())["groups"]:
+            for rule in group["rules"]:
+                if rule.get("alert") == message.name:
+                    wait = rule.get("for", "0m")
+                    hastened = float(hasten(wait)[:-1]) if "for" in rule else 0.0
+                    return since(begun, message.started_at) - hastened + 60.0 * float(wait[:-1])
+    raise AssertionError(f"no rule {message.name}")
+
+
+def _table(outcomes: list[Outcome]) -> str:
+    head = "| incident | `status` | attribute | API | alert | what it says |\n| --- | --- | --- | --- | --- | --- |\n"
+    rows = (
+        f"| {one.title} | {one.status:.0f} s | {one.attribute:.0f} s | {one.api:.0f} s | {one.alert / 60:.1f} min |"
+        f" [{one.message.name}](runbooks/{one.message.name}.md): {_escape(one.message.summary)} |\n"
+        for one in outcomes
+    )
+    return "\n" + head + "".join(rows)
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([|<>])", r"\\\1", text)
