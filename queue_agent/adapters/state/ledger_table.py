@@ -25,7 +25,7 @@ class LedgerTable:
     Args:
         cluster: where the table is.
         root: directory of the state tables.
-        now: tells the time at which rows are written.
+        now: time of day, at which rows are written and read.
     """
 
     def __init__(self, cluster: YtCluster, root: str, now: Callable[[], datetime]) -> None:
@@ -39,9 +39,15 @@ class LedgerTable:
         query = f"[partition_index], [state] from {quote_path(self._path)} where {condition}"
         [rows] = await self._cluster.select_all(self._path, [query])
         try:
-            return restore(pair, [(int(row["partition_index"]), to_plain(row["state"])) for row in rows])
+            kept = [(to_plain(row["partition_index"]), to_plain(row["state"])) for row in rows]
+            return restore(pair, kept, self._now().timestamp())
         except ValueError as error:
-            log.warning("ledger begins anew", queue=str(pair.queue), consumer=str(pair.consumer), error=str(error))
+            log.warning(
+                "ledger of a consumer makes no sense, its counters start from zero",
+                queue=str(pair.queue),
+                consumer=str(pair.consumer),
+                error=str(error),
+            )
             return None
 
     async def write(self, rows: Collection[LedgerRow]) -> None:

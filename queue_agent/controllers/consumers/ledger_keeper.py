@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -11,7 +12,8 @@ from queue_agent.controllers.passes.origins import Origins
 from queue_agent.controllers.status.board import Board
 from queue_agent.core.verdicts.keeping import LedgerRow, changed_rows
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, QueueAgentError
+from queue_agent.isolation import contain
 from queue_agent.ports.guards import LeadershipGuard
 from queue_agent.ports.ledger import LedgerObserver, LedgerStore
 from queue_agent.ports.passes import Clock
@@ -71,6 +73,9 @@ class LedgerKeeper:
         self._written: dict[Pair, QueueState] = {}
         self._due: dict[Pair, None] = {}
         """Pairs to write now, in order; all of them are among `_latest`."""
+
+        self._most_pairs = MAX_ROWS
+        """Of one batch: half as many after a failure, so that rows which the table refuses keep back no others."""
 
         self._held: dict[Pair, int] = {}
         """How often a pair was due while this agent might not act."""
@@ -136,26 +141,41 @@ class LedgerKeeper:
                 self._hold(pair)
                 continue
             changed = changed_rows(state, self._written.get(pair))
-            if rows and len(rows) + len(changed) > most:
+            if batch and (len(batch) == self._most_pairs or len(rows) + len(changed) > most):
                 break
             batch[pair] = state
             rows += changed
         if not batch:
             return True
-        try:
-            with self._leadership.acting([pair.consumer for pair in batch]):
-                if rows:
-                    await self._store.write(rows)
-        except ClusterError as error:
+        error = await self._try_to_write(list(batch), rows)
+        if error is not None:
             self._fail(error)
+            self._most_pairs = max(1, len(batch) // 2)
+            for pair in batch:  # others come first the next time
+                del self._due[pair]
+                self._due[pair] = None
             return False
         self._succeed()
+        self._most_pairs = min(MAX_ROWS, 2 * self._most_pairs)
         self._observer.ledger_written(len(rows))
         for pair, state in batch.items():
             self._written[pair] = state
             if self._latest.get(pair) is state:
                 self._drop(pair)
         return True
+
+    async def _try_to_write(self, pairs: Sequence[Pair], rows: Sequence[LedgerRow]) -> ClusterError | None:
+        try:
+            with self._leadership.acting([pair.consumer for pair in pairs]):
+                if rows:
+                    await self._store.write(rows)
+        except ClusterError as error:
+            return error
+        except (QueueAgentError, TimeoutError):
+            raise
+        except Exception as error:  # noqa: BLE001 - contained
+            return contain("state_tables", KIND, error)
+        return None
 
     def _hold(self, pair: Pair) -> None:
         """Not now: the former leader may still write, or somebody else leads."""

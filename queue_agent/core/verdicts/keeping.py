@@ -6,16 +6,22 @@ Each older version of a row is a valid state: what happened since follows from i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from math import isfinite
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from queue_agent.core.values.scalars import read_integer, read_text
+from queue_agent.core.values.encoding import MAX_UNSIGNED
+from queue_agent.core.values.scalars import MAX_SECOND, read_integer, read_text, shown
 from queue_agent.core.verdicts.ledger import Ledger, Reading
 from queue_agent.core.verdicts.pace import Habit, Pace
-from queue_agent.core.verdicts.position import Position
+from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
-from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Verdict
+from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Seconds, Verdict
+
+_LAST_BUCKET: Final = 160
+"""Of gaps: some 30,000 years."""
+
+_MOST_ROWS: Final = 1 << 48
+"""Of a counter of one position."""
 
 PAIR: Final = -1
 """Partition index of the row about all partitions."""
@@ -53,12 +59,16 @@ def changed_rows(state: QueueState, kept: QueueState | None) -> list[LedgerRow]:
     return rows
 
 
-def restore(pair: Pair, rows: Iterable[tuple[int, Any]]) -> QueueState | None:
+def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> QueueState | None:
     """The state that rows tell of; None if there are none.
+
+    Of rows from the future, which a wrong clock wrote, marks and counters stay. All that goes by time starts again: a
+    poll before the last one does not count, so the verdict would stay as it is until that time comes.
 
     Args:
         pair: whose rows these are.
         rows: partition index and state.
+        now: time of day.
 
     Raises:
         ValueError: a row makes no sense.
@@ -70,12 +80,23 @@ def restore(pair: Pair, rows: Iterable[tuple[int, Any]]) -> QueueState | None:
             if index == PAIR:
                 pace, last_poll = _read_pace(state), _read_optional(state["last_poll"])
             else:
-                positions[index] = _read_position(state)
+                positions[read_integer(index, "partition_index")] = _read_position(state)
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"The ledger of {pair.consumer} in {pair.queue} cannot be read: {error!r}") from error
     if last_poll is None:
         return None
+    if last_poll > now:
+        positions = {index: _begun_anew(position, now) for index, position in positions.items()}
+        pace, last_poll = Pace(), now
     return QueueState(pair, dict(sorted(positions.items())), pace, last_poll, is_kept=True)
+
+
+def _begun_anew(position: Position, now: Seconds) -> Position:
+    """The marks and counters of a position, and nothing that goes by time."""
+    old = position.ledger
+    reading = replace(old.reading, next_row_time=None)
+    ledger = Ledger(reading, old.accounted, counts=old.counts, missed_before_start=old.missed_before_start)
+    return replace(open_position(reading, now), ledger=ledger)
 
 
 def _position_map(position: Position) -> dict[str, Any]:
@@ -107,9 +128,9 @@ def _position_map(position: Position) -> dict[str, Any]:
 
 def _read_position(state: Mapping[str, Any]) -> Position:
     reading = Reading(
-        _count(state["start"]),
-        _count(state["end"]),
-        _count(state["offset"]),
+        _row_index(state["start"]),
+        _row_index(state["end"]),
+        _row_index(state["offset"]),
         _read_optional(state["committed_at"]),
         read_text(state["tablet_id"], "tablet_id"),
         None if state["object_id"] is None else read_text(state["object_id"], "object_id"),
@@ -117,7 +138,7 @@ def _read_position(state: Mapping[str, Any]) -> Position:
     )
     ledger = Ledger(
         reading,
-        _count(state["accounted"]),
+        _row_index(state["accounted"]),
         _read_optional(state["reach"]),
         _read_seconds(state["reach_at"]),
         # A counter of a later version is none of this one's.
@@ -175,7 +196,7 @@ def _read_pace(state: Mapping[str, Any]) -> Pace:
     return Pace(
         _count(state["gaps"]),
         _read_seconds(state["longest"]),
-        {int(bucket): _read_seconds(seconds) for bucket, seconds in state["seconds"].items()},
+        {_bucket(bucket): _read_seconds(seconds) for bucket, seconds in state["seconds"].items()},
         _read_seconds(state["origin"]),
         tuple((_read_seconds(end), _read_seconds(length)) for end, length in state["outages"]),
         tuple(Habit(_read_seconds(length), _read_seconds(last_at)) for length, last_at in state["habits"]),
@@ -183,14 +204,25 @@ def _read_pace(state: Mapping[str, Any]) -> Pace:
     )
 
 
+def _row_index(value: Any) -> int:
+    """One as consumers may have it: an offset may be any number of 64 bits."""
+    return read_integer(value, "row index", most=MAX_UNSIGNED)
+
+
 def _count(value: Any) -> int:
-    return read_integer(value, "count")
+    """Of rows; sums over all partitions are published, and have to fit."""
+    return read_integer(value, "count", most=_MOST_ROWS)
+
+
+def _bucket(value: Any) -> int:
+    """Of a pace: powers of two are computed from it."""
+    return read_integer(int(value), "bucket", most=_LAST_BUCKET)
 
 
 def _read_seconds(value: Any) -> float:
-    """A number of seconds, or an instant: never less than nothing, and never infinite."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-        raise ValueError(f"expected seconds, got {value!r}")
+    """A number of seconds, or an instant that there is a date for."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SECOND:
+        raise ValueError(f"expected seconds, got {shown(value)}")
     return float(value)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from queue_agent.controllers.consumers import ledger_keeper
 from queue_agent.controllers.consumers.ledger_keeper import FAILED, ROUTINE, LedgerKeeper
 from queue_agent.controllers.passes.origins import Origins, Process
@@ -48,6 +50,8 @@ class Store:
     batches: list[list[LedgerRow]] = field(default_factory=list)
     reads: int = 0
     broken: ClusterError | None = None
+    refused: dict[str, Exception] = field(default_factory=dict)
+    """By path of a queue: what a request with rows of it ends with."""
 
     async def find(self, pair: Pair) -> QueueState | None:
         self.reads += 1
@@ -58,6 +62,9 @@ class Store:
     async def write(self, rows: Collection[LedgerRow]) -> None:
         if self.broken is not None:
             raise self.broken
+        for row in rows:
+            if row.pair.queue.path in self.refused:
+                raise self.refused[row.pair.queue.path]
         self.batches.append(list(rows))
 
 
@@ -264,3 +271,24 @@ async def test_what_could_not_be_written_is_written_later() -> None:
 
     assert world.written == [("//q", 0), ("//q", -1)]
     assert not world.failed
+
+
+@pytest.mark.parametrize("error", [ClusterError("row is too large"), ValueError("nobody expected this")])
+async def test_rows_that_are_refused_keep_no_others_back(error: Exception) -> None:
+    world = World()
+    names = [f"q{number}" for number in range(20)]
+    world.store.refused["//q3"] = error
+    for name in names:
+        world.keeper.note(state(name), urgent=True)
+
+    for _ in range(60):
+        await world.after(SECOND)
+
+    assert {path for path, _ in world.written} == {f"//{name}" for name in names} - {"//q3"}
+    assert world.heard.waiting == 1
+    world.store.refused.clear()
+    for number in range(40):
+        world.keeper.note(state(f"r{number}"), urgent=True)
+        await world.after(SECOND)
+    assert not world.failed
+    assert world.heard.waiting == 0

@@ -16,21 +16,24 @@ from queue_agent.core.verdicts.keeping import PAIR, LedgerRow, changed_rows, res
 from queue_agent.core.verdicts.ledger import Ledger, Reading
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
-from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Verdict
 
 WHO = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("b", "//c", "name"))
 
-counts = st.integers(0, 2**62)
-seconds = st.floats(0, 1e12)
+NOW = 2e11
+
+offsets = st.integers(0, 2**64 - 1)
+counts = st.integers(0, 2**48)
+seconds = st.floats(0, NOW)
 maybe = st.none() | seconds
 verdicts = st.sampled_from(Verdict)
 losses = st.builds(Loss, seconds, seconds, st.sampled_from(LossCause), st.none() | st.text(max_size=5), counts)
 readings = st.builds(
     Reading,
-    counts,
-    counts,
-    counts,
+    offsets,
+    offsets,
+    offsets,
     maybe,
     st.text(max_size=5),
     object_id=st.none() | st.text(max_size=5),
@@ -39,7 +42,7 @@ readings = st.builds(
 ledgers = st.builds(
     Ledger,
     readings,
-    counts,
+    offsets,
     maybe,
     seconds,
     st.builds(Counts, counts, counts, counts, counts, counts, counts),
@@ -87,17 +90,17 @@ def opened(offset: int = 3) -> Position:
 def test_what_is_written_is_what_is_read(partitions: dict[int, Position], pace: Pace, last_poll: float) -> None:
     state = QueueState(WHO, partitions, pace, last_poll)
 
-    assert restore(WHO, written(changed_rows(state, None))) == replace(state, is_kept=True)
+    assert restore(WHO, written(changed_rows(state, None)), NOW) == replace(state, is_kept=True)
 
 
 def test_nothing_kept_is_no_state() -> None:
-    assert restore(WHO, []) is None
+    assert restore(WHO, [], NOW) is None
 
 
 def test_positions_without_the_row_about_all_of_them_are_no_state() -> None:
     rows = [row for row in changed_rows(state_of({0: opened()}), None) if row.partition_index != PAIR]
 
-    assert restore(WHO, written(rows)) is None
+    assert restore(WHO, written(rows), NOW) is None
 
 
 def test_only_what_has_changed_is_written_with_the_time_of_the_poll() -> None:
@@ -120,7 +123,8 @@ def test_a_pace_that_was_learned_is_written() -> None:
 
 @pytest.mark.parametrize("key", ["start", "committed_at", "counts", "verdict", "tablet_id", "loss", "reach"])
 @pytest.mark.parametrize(
-    "value", ["x", -1, float("inf"), float("nan"), True, [], {}, {"since": 1}, 2**80, b"\xff", {"lost": -1}]
+    "value",
+    ["x", -1, 1e300, 2**62, float("inf"), float("nan"), True, [], {}, {"since": 1}, 2**80, b"\xff", {"lost": -1}],
 )
 def test_a_row_that_somebody_has_edited_is_refused_or_read(key: str, value: Any) -> None:
     """Never anything else: one row stops nobody."""
@@ -128,7 +132,7 @@ def test_a_row_that_somebody_has_edited_is_refused_or_read(key: str, value: Any)
     state[key] = value
 
     try:
-        found = restore(WHO, [(index, state), pair])
+        found = restore(WHO, [(index, state), pair], NOW)
     except ValueError:
         return
     assert found is not None
@@ -137,16 +141,87 @@ def test_a_row_that_somebody_has_edited_is_refused_or_read(key: str, value: Any)
 @pytest.mark.parametrize("state", [None, 7, "text", [], {}])
 def test_a_row_that_is_no_map_of_ours_is_refused(state: Any) -> None:
     with pytest.raises(ValueError, match=r"expected|cannot be read"):
-        restore(WHO, [(0, state)])
+        restore(WHO, [(0, state)], NOW)
     with pytest.raises(ValueError, match=r"expected|cannot be read"):
-        restore(WHO, [(PAIR, state)])
+        restore(WHO, [(PAIR, state)], NOW)
+
+
+@pytest.mark.parametrize("index", [-5, None, "0", True, 2**70])
+def test_a_partition_that_can_not_be_is_refused(index: Any) -> None:
+    [(_, state), pair] = written(changed_rows(state_of({0: opened()}), None))
+
+    with pytest.raises(ValueError, match="partition_index"):
+        restore(WHO, [(index, state), pair], NOW)
+
+
+@pytest.mark.parametrize("bucket", ["9999", "-1", "x", "161"])
+def test_a_pace_that_can_not_be_computed_is_refused(bucket: str) -> None:
+    state = state_of({0: opened()}, Pace(gaps=9, seconds={4: 1.0}))
+    rows = written(changed_rows(state, None))
+    rows[-1][1]["seconds"] = {bucket: 1.0}
+
+    with pytest.raises(ValueError, match=r"bucket|invalid literal"):
+        restore(WHO, rows, NOW)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("since", 1e300), ("seen_at", 253_402_300_800), ("counts", {"lost": 2**48 + 1}), ("end", 2**64)]
+)
+def test_what_could_not_be_published_is_refused(key: str, value: Any) -> None:
+    """There is no date for such an instant, and a sum of such numbers over partitions fits no integer of YSON."""
+    [(index, state), pair] = written(changed_rows(state_of({0: opened()}), None))
+    state[key] = value
+
+    with pytest.raises(ValueError, match="expected"):
+        restore(WHO, [(index, state), pair], NOW)
+
+
+def test_what_is_read_can_be_published() -> None:
+    """Sums and instants, at the limits of what is taken."""
+    most, latest = 2**48, 253_402_300_799.0
+    loss = Loss(latest, latest, LossCause.FOREIGN, None, most)
+    position = replace(opened(), since=latest, ledger=Ledger(opened().reading, 3, counts=Counts(most, most), loss=loss))
+    pace = Pace(gaps=9, longest=latest, seconds={160: latest, 0: latest}, origin=0.0)
+    rows = written(changed_rows(replace(state_of({0: position}, pace), last_poll=latest - 1), None))
+
+    found = restore(WHO, rows, latest)
+    assert found is not None
+    shown = without_poll(found, Verdict.UNKNOWN, "Not polled yet", latest)
+
+    assert shown.verdict is not None
+    assert shown.verdict.to_map()["lost_row_count"] == most
+    assert found.pace.view(latest, has_ages=True).usual is not None
+
+
+def test_rows_of_a_clock_that_was_ahead_keep_what_was_counted_and_are_judged_at_once() -> None:
+    ahead = 1000.0 + 10 * 365 * 86400
+    loss = Loss(ahead, ahead, LossCause.FOREIGN, None, 7)
+    position = replace(
+        opened(),
+        since=ahead,
+        silent=5.0,
+        verdict=Verdict.LOSING,
+        ledger=Ledger(opened().reading, 3, reach=2.0, reach_at=ahead, counts=Counts(lost=7), loss=loss),
+    )
+    rows = written(changed_rows(QueueState(WHO, {0: position}, Pace(gaps=3, polled_since=ahead), ahead), None))
+
+    found = restore(WHO, rows, 1000.0)
+
+    assert found is not None
+    assert (found.last_poll, found.pace) == (1000.0, Pace())
+    kept = found.positions[0]
+    assert (kept.ledger.counts.lost, kept.ledger.accounted, kept.ledger.loss) == (7, 3, None)
+    seen = {0: PartitionReading(Reading(0, 10, 5, 1001.0, "1-1"))}
+    judged = observe_queue(found, seen, 1, 1001.0, 1.0)
+    assert judged.verdict is not None
+    assert judged.verdict.whole.counts == Counts(lost=7, read=2)
 
 
 def test_a_counter_of_an_earlier_version_begins_with_nothing() -> None:
     [(index, state), pair] = written(changed_rows(state_of({0: opened()}), None))
     del state["counts"]["rewinds"]
 
-    found = restore(WHO, [(index, state), pair])
+    found = restore(WHO, [(index, state), pair], NOW)
 
     assert found is not None
     assert found.positions[0].ledger.counts == Counts()

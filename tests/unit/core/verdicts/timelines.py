@@ -109,7 +109,7 @@ class Timeline:
         position, pace, last_poll = self.stored
         state = QueueState(_PAIR, {0: position}, pace, last_poll)
         rows = [(row.partition_index, row.state) for row in changed_rows(state, None)]
-        kept = restore(_PAIR, json.loads(json.dumps(rows)))
+        kept = restore(_PAIR, json.loads(json.dumps(rows)), self.now)
         assert kept is not None
         self.position, self.pace, self.last_poll = kept.positions[0], kept.pace, kept.last_poll
         self.trims = [one for one in self.journal if one.to > self.position.reading.start]
