@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.passes.clusters import Clusters
 from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.error_info import Origin
@@ -58,6 +60,13 @@ class KeepNoJournal:
         return
 
 
+class EmptyJournal:
+    """`ports.TrimJournalReader` that has nothing."""
+
+    async def read(self, since: Mapping[CrossClusterRef, datetime]) -> Sequence[TrimRecord]:
+        return ()
+
+
 class KeepNoLedger:
     """`ports.LedgerBook` of an agent that forgets everything when it ends."""
 
@@ -95,6 +104,7 @@ def unguarded_context(
         "trimming": "allowed",
         "static_exports": "allowed",
         "journal": KeepNoJournal(),
+        "trims": TrimBook(EmptyJournal(), clock),
         "ledger": KeepNoLedger(),
         "connections": ClustersAreBelieved(),
         "leadership": NoOtherAgents(),

@@ -212,6 +212,7 @@ STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
             "lower_row_index": "int64",
             "trimmed_row_count": "int64",
             "constraint": "any",
+            "losers": "any",
         },
     ),
     "consumer_ledger": _schema(

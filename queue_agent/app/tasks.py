@@ -33,6 +33,8 @@ from queue_agent.controllers.status.time_series import KIND as TIME_SERIES
 from queue_agent.controllers.status.time_series import PERIOD as TIME_SERIES_PERIOD
 from queue_agent.controllers.status.time_series import TIMEOUT as TIME_SERIES_TIMEOUT
 from queue_agent.controllers.status.time_series import TimeSeriesRecorder
+from queue_agent.controllers.status.trim_book import BOOK_PERIOD
+from queue_agent.controllers.status.trim_book import KIND as TRIM_BOOK
 from queue_agent.controllers.trimming.journal import JOURNAL_PERIOD, JournalKeeper
 
 METRICS: Final = "metrics"
@@ -98,6 +100,8 @@ class PassTasks:
         )
         ledger = Schedule(LEDGER_PERIOD, config.queue_agent.pass_timeout)
         self.start(LEDGER, workers.ledger.do_pass, lambda: ledger, workers.ledger.pass_finished)
+        trims, book = workers.context.trims, Schedule(BOOK_PERIOD, config.queue_agent.pass_timeout)
+        self.start(TRIM_BOOK, trims.do_pass, lambda: book, trims.pass_finished)
         self.group.create_task(workers.exports.run(self.ground.jitter))
 
     def start_managers(self, wakes: Wakes, workers: Workers, managers: Managers) -> None:

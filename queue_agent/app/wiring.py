@@ -38,6 +38,7 @@ from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.status.forwarding import Forwarder
 from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
 from queue_agent.controllers.status.overview_feed import OverviewFeed
+from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
 from queue_agent.controllers.trimming.journal import JournalKeeper
 from queue_agent.controllers.trimming.preview import TrimPreviewer
@@ -76,7 +77,8 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
     """All that needs no port to be open."""
     config, board, clock, metrics = ground.config, ground.board, ground.clock, telling.metrics
     control = ground.origins("Control:0")
-    journal = JournalKeeper(TrimJournalTable(links.state, config.state.root), board, clock, control, metrics)
+    journal_table = TrimJournalTable(links.state, config.state.root)
+    journal = JournalKeeper(journal_table, board, clock, control, metrics)
     ledger_table = LedgerTable(links.state, config.state.root, clock.now)
     ledger = LedgerKeeper(ledger_table, leadership, board, clock, control, metrics)
     connections = Connections(links.clusters, config.state.registrations, board, clock, control, metrics)
@@ -90,6 +92,7 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
         trimming=config.trimming_ceiling,
         static_exports=config.static_exports_ceiling,
         journal=journal,
+        trims=TrimBook(journal_table, clock),
         ledger=ledger,
         connections=connections,
         leadership=leadership,

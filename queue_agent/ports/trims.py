@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from queue_agent.core.state.trim_journal import TrimRecord
@@ -15,6 +16,21 @@ class TrimJournalStore(Protocol):
 
     async def write(self, records: Collection[TrimRecord]) -> None:
         """Add records; one that is there already is no error."""
+        ...
+
+
+class TrimJournalReader(Protocol):
+    """What the journal of trims tells; raises `ClusterError` like a cluster."""
+
+    async def read(self, since: Mapping[CrossClusterRef, datetime]) -> Sequence[TrimRecord]:
+        """Records of some queues.
+
+        Args:
+            since: by queue, the instant of the first record that is wanted.
+
+        Returns:
+            Records without their constraints, and no more than one query may give.
+        """
         ...
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from queue_agent.adapters.cluster.plain_values import to_plain
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.errors import ObjectNotFound
-from yt_wire import yson
 
 
 class ConfigDocument:
@@ -27,16 +27,3 @@ class ConfigDocument:
             return to_plain(await self._cluster.get(self._path))
         except ObjectNotFound:
             return None
-
-
-def to_plain(value: yson.Yson) -> Any:
-    """A value of plain Python kinds, without attributes at any depth; a string that is not UTF-8 is bytes."""
-    match yson.plain(value):
-        case dict() as members:
-            return {key: to_plain(member) for key, member in members.items()}
-        case list() as members:
-            return [to_plain(member) for member in members]
-        case int() as number if not isinstance(number, bool):
-            return int(number)
-        case scalar:
-            return scalar

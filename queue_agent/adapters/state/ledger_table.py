@@ -8,9 +8,9 @@ from typing import Any
 
 import structlog
 
+from queue_agent.adapters.cluster.plain_values import to_plain
 from queue_agent.adapters.cluster.queries import quote_path, quote_string
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
-from queue_agent.adapters.state.config_document import to_plain
 from queue_agent.core.state.consumer_ledger import TABLE_NAME
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.verdicts.keeping import LedgerRow, restore

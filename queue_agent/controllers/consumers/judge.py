@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from queue_agent.controllers.passes.clusters import fan_out
 from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.core.consumers.own_trims import trims_of
 from queue_agent.core.consumers.readings import VitalPositions, explain_unreadable, read_positions
 from queue_agent.core.queues.growth import registered_count
 from queue_agent.core.queues.snapshots import (
@@ -21,10 +23,17 @@ from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.ledger import is_unclear
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.values import QueueVerdict, Turn, Verdict
 
 _CONCURRENT_LEDGERS: Final = 16
+
+_JOURNAL_PATIENCE: Final = 5.0
+"""Seconds until what the journal does not tell of a trim counts as done by others; it is written each 2 s."""
+
+_SETTLED_PASSES: Final = 60
+"""Of a queue led here: no trim of its former leader is to be expected any more."""
 
 
 @dataclass(slots=True)
@@ -34,6 +43,9 @@ class _Kept:
     state: QueueState
     seen: tuple[object, object, object] | None = None
     """The partitions of consumer and queue, and the trims, from which the verdict is; None: it could not be polled."""
+
+    unclear_since: float | None = None
+    """Rows went, and what became of them may be in the journal; None: there are none."""
 
 
 class ConsumerJudge:
@@ -126,9 +138,51 @@ class ConsumerJudge:
         trims = self._context.trimming_mode is TrimmingMode.TRIM
         vital = self._vital_positions(registration.queue) if trims else None
         readings = read_positions(position, queue, registration, vital, trims=trims)
+        readings = self._with_trims(kept.state, readings, queue)
+        if self._waits_for_journal(kept, readings, queue, now):
+            kept.seen = None
+            return
         period = self._context.config.pass_period.total_seconds()
         kept.seen = seen
         kept.state = observe_queue(kept.state, readings, registered_count(position, registration), now, period)
+
+    def _with_trims(
+        self, state: QueueState, readings: Mapping[int, PartitionReading], queue: QueueSnapshot
+    ) -> Mapping[int, PartitionReading]:
+        """The readings with what is known of trims since the poll before."""
+        found = dict(readings)
+        for index, one in readings.items():
+            old = state.positions.get(index)
+            if old is None or one.reading.start <= old.reading.start:
+                continue
+            gone = range(old.reading.start, one.reading.start)
+            records = self._context.trims.find(state.pair.queue, queue.row.object_id, index, gone)
+            found[index] = replace(one, trims=trims_of(records, self._ref))
+        return found
+
+    def _waits_for_journal(
+        self, kept: _Kept, readings: Mapping[int, PartitionReading], queue: QueueSnapshot, now: float
+    ) -> bool:
+        """Whether another agent, or an earlier process, may still tell what became of rows that are gone."""
+        old = kept.state.positions
+        unclear = any(
+            index in old and is_unclear(old[index].ledger, one.reading, one.trims) for index, one in readings.items()
+        )
+        context = self._context
+        if not unclear or not context.config.trim_journal or context.trimming_mode is not TrimmingMode.TRIM:
+            kept.unclear_since = None
+            return False
+        if kept.unclear_since is None:
+            kept.unclear_since = now
+        waited = now - kept.unclear_since
+        # A trim of this agent is noted when its answer comes, maybe a moment after the rows were seen to be gone.
+        is_known = queue.role is Role.LEADING and queue.pass_index > _SETTLED_PASSES and waited > 0
+        if is_known or waited >= _JOURNAL_PATIENCE:
+            kept.unclear_since = None
+            return False
+        last = kept.state.last_poll
+        context.trims.want(kept.state.pair.queue, datetime.fromtimestamp(now if last is None else last, UTC))
+        return True
 
     def _vital_positions(self, queue: CrossClusterRef) -> VitalPositions:
         board = self._context.board

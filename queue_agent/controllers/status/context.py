@@ -8,6 +8,7 @@ from queue_agent.config.exports import StaticExports, exporting_mode
 from queue_agent.config.passes import ControllerConfig, Trimming, trimming_mode
 from queue_agent.controllers.passes.clusters import Clusters, ExportClusters
 from queue_agent.controllers.status.board import Board
+from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.core.exports.preview import ExportingMode
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.ports.guards import ConnectionGuard, LeadershipGuard, RegistrationGuard
@@ -41,6 +42,9 @@ class ControllerContext:
 
     journal: TrimJournal
     """Journal of trims."""
+
+    trims: TrimBook
+    """The latest trims, for those who count what they took."""
 
     ledger: LedgerBook
     """What is kept of verdicts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -12,14 +12,16 @@ from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.trimming.confirmation import TrimConfirmer
 from queue_agent.controllers.trimming.row_ages import RowAgesReader
+from queue_agent.controllers.trimming.witness import Witness
 from queue_agent.core.queues.snapshots import QueuePartition, QueueSnapshot
 from queue_agent.core.state.replication import REPLICATED
 from queue_agent.core.state.rows import QueueRow
 from queue_agent.core.state.trim_config import TrimmingMode
-from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.state.trim_journal import Loser, TrimRecord
 from queue_agent.core.trimming.decision import plan_trims
 from queue_agent.core.trimming.errors import find_trim_error, join_session_errors
 from queue_agent.core.trimming.inputs import TrimInputs, find_trim_inputs
+from queue_agent.core.trimming.losers import find_losers, find_suspects
 from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.trimming.replica_trims import plan_replica_trims
 from queue_agent.core.values.error_info import ErrorInfo, Origin
@@ -57,6 +59,7 @@ class Trimmer:
         self._context = context
         self._ages: defaultdict[CrossClusterRef, RowAgesReader] = defaultdict(RowAgesReader)
         self._confirmer = TrimConfirmer(context)
+        self._witness = Witness(context)
         self._refusals: dict[tuple[CrossClusterRef, int], int] = {}
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
@@ -166,15 +169,27 @@ class Trimmer:
             return plan.paused(ConstraintKind.HAND_OVER, origin.error(f"Not trimmed since {hold.reason}")), {}
         cluster = get_cluster(self._context.clusters, plan.table.cluster)
         plan = await self._ages[plan.table].hold_back(cluster, object_id, plan, origin)
+        board = self._context.board
+        suspects = find_suspects(plan, board.registrations_of_queue(self._ref), board.all_consumers)
+        seen = await self._witness.look(plan, object_id, suspects, origin)
         plan = await self._confirmer.confirm(plan, row, replica_row, origin)
         # The configuration may have changed meanwhile.
         if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
-            return plan, await self._trim(cluster, object_id, plan, plan.trims, origin)
+            trimmed, failures = await self._trim(cluster, object_id, plan, plan.trims, origin)
+            for index in trimmed:
+                losers = find_losers(plan.partitions[index], index, suspects, seen)
+                self._note(plan, row, object_id, index, losers, origin)
+            return plan, failures
         return plan, {}
 
     async def _trim(
         self, cluster: Cluster, object_id: str, plan: TrimPlan, trims: Mapping[int, PartitionTrim], origin: Origin
-    ) -> dict[int, ErrorInfo]:
+    ) -> tuple[list[int], dict[int, ErrorInfo]]:
+        """Trim partitions.
+
+        Returns:
+            Indexes of those that were or may have been trimmed, and the requests that failed.
+        """
         targets = {index: trim.target for index, trim in trims.items() if trim.target is not None}
         with self._context.leadership.acting(self._concerned(plan)) as permit:
             outcomes = await fan_out(
@@ -183,6 +198,7 @@ class Trimmer:
                 limit=_CONCURRENT_TRIMS,
             )
         failures: dict[int, ErrorInfo] = {}
+        trimmed: list[int] = []
         for index, outcome in outcomes.items():
             fields = {"partition_index": index, "trimmed_row_count": targets[index], "object_id": object_id}
             if isinstance(outcome, ActionRefused):
@@ -200,40 +216,34 @@ class Trimmer:
                 log.debug("partition trimmed", **fields, constraint=trims[index].constraint.to_map())
                 if self._refusals.pop((plan.table, index), None) is not None:
                     log.info("partition trimmed again", **fields)
-            partition = plan.partitions[index].partition
-            assert isinstance(partition, QueuePartition), "only what can be read has a target"
-            self._note(plan.table, object_id, index, partition.lower_row_index, trims[index], origin)
-        return failures
+            trimmed.append(index)
+        return trimmed, failures
 
     def _concerned(self, plan: TrimPlan) -> Collection[CrossClusterRef]:
         """The queue, and the table to trim: another agent may lead a replica, and trim it for its own consumers."""
         return dict.fromkeys((self._ref, plan.table))
 
     def _note(
-        self,
-        table: CrossClusterRef,
-        object_id: str,
-        index: int,
-        lower_row_index: int,
-        trim: PartitionTrim,
-        origin: Origin,
+        self, plan: TrimPlan, row: QueueRow, object_id: str, index: int, losers: Sequence[Loser], origin: Origin
     ) -> None:
+        partition, trim = plan.partitions[index].partition, plan.partitions[index].trim
+        assert isinstance(partition, QueuePartition), "only what can be read has a target"
         assert trim.target is not None, "it was asked for"
         context = self._context
-        if not context.config.trim_journal:
-            return
-        context.journal.note(
-            TrimRecord(
-                instant=context.clock.now(),
-                agent=f"{origin.host}:{origin.pid}",
-                queue=table,
-                object_id=object_id,
-                partition_index=index,
-                lower_row_index=lower_row_index,
-                trimmed_row_count=trim.target,
-                constraint=trim.constraint,
-            )
+        record = TrimRecord(
+            instant=context.clock.now(),
+            agent=f"{origin.host}:{origin.pid}",
+            queue=plan.table,
+            object_id=object_id,
+            partition_index=index,
+            lower_row_index=partition.lower_row_index,
+            trimmed_row_count=trim.target,
+            constraint=trim.constraint,
+            losers=losers,
         )
+        context.trims.note(self._ref, row.object_id, record)
+        if context.config.trim_journal:
+            context.journal.note(record)
 
     def _tell_observed(self, trims: Mapping[int, PartitionTrim]) -> None:
         for index, trim in trims.items():

@@ -287,6 +287,10 @@ def _finish(found: FoundState, target: int, tables: Mapping[str, FoundTable], bu
     for name, (columns, attributes) in OWN_TABLES.items():
         if name not in tables:
             yield CreateTable(name, columns, bundle, attributes)
+            continue
+        added = tuple(one for one in columns if one.name not in tables[name].columns and not one.is_key)
+        if added and tables[name].is_plain:
+            yield AddColumns(name, added)
     for name, table in tables.items():
         known = name in tables_at(LATEST_VERSION) or name in OWN_TABLES
         if known and table.is_plain and not table.is_mounted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -30,6 +30,7 @@ VALUE_COLUMNS: Final[Mapping[str, str]] = {
     "lower_row_index": "int64",
     "trimmed_row_count": "int64",
     "constraint": "any",
+    "losers": "any",
 }
 """Types by name."""
 
@@ -43,6 +44,24 @@ def table_attributes(lifetime: timedelta = LIFETIME) -> dict[str, Any]:
         "max_data_ttl": lifetime // timedelta(milliseconds=1),
         "auto_compaction_period": timedelta(days=1) // timedelta(milliseconds=1),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Loser:
+    """A consumer that had not committed all rows which a trim removed, by its offset right before the trim."""
+
+    consumer: CrossClusterRef
+    offset: int | None
+    """None: it could not be read."""
+
+    data_weight: int | None = None
+    """Bytes of those rows; None: not known."""
+
+    vital_trimming: bool = True
+    """The rows went since the vital consumers had read them; False: since exports had copied them."""
+
+    subject: str | None = None
+    """The vital consumer or the export that let them go last; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +85,6 @@ class TrimRecord:
 
     constraint: TrimConstraint
     """Why this far and no further."""
+
+    losers: Sequence[Loser] | None = None
+    """Every other consumer had committed the rows; None: not known, an agent of an earlier version wrote this."""

@@ -166,6 +166,7 @@ def _loss_map(loss: Loss) -> dict[str, Any]:
         "cause": loss.cause.value,
         "subject": loss.subject,
         "rows": loss.rows,
+        "data_weight": loss.data_weight,
     }
 
 
@@ -177,6 +178,7 @@ def _read_loss(state: Mapping[str, Any]) -> Loss:
         LossCause(state["cause"]),
         None if subject is None else read_text(subject, "subject"),
         _count(state["rows"]),
+        None if state.get("data_weight") is None else _count(state["data_weight"]),
     )
 
 

@@ -54,6 +54,11 @@ class Trim:
 
     cause: LossCause = LossCause.VITAL_TRIMMING
     subject: str | None = None
+    data_weight: int | None = None
+    """Bytes of the rows from `offset` to `to` that were there; None: not known."""
+
+    start: int = 0
+    """First row that was there before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,32 @@ class Step:
     is_skip: bool = False
     """Passed rows on purpose, or probably so."""
 
+    def then(self, later: Step) -> Step:
+        """What both changed, one after the other."""
+        return Step(
+            later.ledger,
+            self.read + later.read,
+            self.lost + later.lost,
+            self.possibly_lost + later.possibly_lost,
+            self.is_commit or later.is_commit,
+            self.is_advance or later.is_advance,
+            self.is_rewind or later.is_rewind,
+            self.is_recreation or later.is_recreation,
+            self.is_skip or later.is_skip,
+        )
+
+
+def is_unclear(ledger: Ledger, reading: Reading, trims: Sequence[Trim]) -> bool:
+    """Whether rows went of which neither the marks nor the known trims tell what became of them."""
+    old = ledger.reading
+    if old.committed_at is None or reading.tablet_id != old.tablet_id:
+        return False
+    known = max(old.start, ledger.accounted)
+    for trim in trims:
+        if trim.start <= known:  # else there was another trim between, of which nothing is known yet
+            known = max(known, trim.to)
+    return reading.start > known
+
 
 def open_ledger(reading: Reading) -> Ledger:
     """The ledger of a position seen for the first time: nothing is lost before."""
@@ -129,7 +160,7 @@ def account(
     Args:
         ledger: as of the last poll.
         reading: of this poll.
-        trims: by agents of this stage since the last poll, in order.
+        trims: by agents of this stage since the last poll, in order of rows.
         now: of this poll.
         is_blind: much time has passed since the last poll; what was read meanwhile says nothing about one read.
         is_stopped: the reader is silent, so it has no rows in flight.
@@ -141,36 +172,96 @@ def account(
     if old.committed_at is None:
         return _before_start(ledger, reading)
     reach = 0.0 if is_stopped else ledger.reach_now(now)
-    lost = possible = 0
-    accounted, low = ledger.accounted, old.start
-    causes: list[tuple[int, LossCause, str | None]] = []
+    # A queue may be polled less often than its consumer: then the rows of a commit come to sight after it.
+    ledger = replace(ledger, accounted=max(ledger.accounted, min(old.offset, reading.end)))
+    step, gaps = Step(ledger), list[_Gap]()
+    starts = [old.start]
     for trim in trims:
-        offset = old.offset if trim.offset is None else trim.offset
-        gone, doubtful = _split(max(accounted, low, offset), trim.to, offset, None if trim.offset is None else reach)
-        lost, possible = lost + gone, possible + doubtful
-        causes.append((gone, trim.cause, trim.subject))
-        accounted, low = max(accounted, trim.to), max(low, trim.to)
-    if reading.start > low:
-        passed = max(0, min(reading.offset, reading.start) - max(accounted, low, old.offset))
-        gone, doubtful = _split(max(accounted, low, reading.offset), reading.start, reading.offset, reach)
-        lost, possible = lost + gone, possible + passed + doubtful
-        causes.append((gone, blame.cause, blame.subject))
-        accounted = max(accounted, reading.start)
-    starts = (old.start, *(trim.to for trim in trims), reading.start)
-    step = _committed(replace(ledger, accounted=accounted), reading, starts, now, is_blind=is_blind)
-    counts = step.ledger.counts + Counts(lost=lost, possibly_lost=possible)
-    worst = max(causes, key=lambda one: one[0], default=None)
-    loss = ledger.loss if worst is None or not lost else extend_loss(ledger.loss, lost, worst[1], worst[2], now)
-    return replace(
-        step, ledger=replace(step.ledger, counts=counts, loss=loss, reading=reading), lost=lost, possibly_lost=possible
-    )
+        if trim.offset is not None and trim.offset > step.ledger.reading.offset:
+            known = replace(reading, offset=trim.offset, was_reset=False)
+            step = step.then(_committed(step.ledger, known, starts))
+            step = replace(step, ledger=replace(step.ledger, reading=replace(step.ledger.reading, offset=trim.offset)))
+        gaps.append(_find_gap(step.ledger, trim, starts[-1], reach))
+        step = replace(step, ledger=replace(step.ledger, accounted=max(step.ledger.accounted, trim.to)))
+        starts.append(max(starts[-1], trim.to))
+    if reading.start > starts[-1]:
+        accounted = max(step.ledger.accounted, starts[-1])
+        passed = max(0, min(reading.offset, reading.start) - max(accounted, step.ledger.reading.offset))
+        lost, doubtful = _split(max(accounted, reading.offset), reading.start, reading.offset, reach)
+        gaps.append(_Gap(lost, passed + doubtful, blame))
+        step = replace(step, ledger=replace(step.ledger, accounted=max(accounted, reading.start)))
+        starts.append(reading.start)
+    newest = step.ledger.reading.offset
+    if old.offset <= reading.offset < newest:
+        # The offsets of a poll are read first, so the last trim may have seen a later one.
+        reading = replace(reading, offset=newest)
+    else:
+        step = step.then(_committed(step.ledger, reading, starts))
+    if step.is_advance and not (is_blind or reading.was_reset):
+        step = _learned(step, old.offset, reading, starts, now)
+    return _charged(step, gaps, reading, now)
 
 
-def extend_loss(loss: Loss | None, rows: int, cause: LossCause, subject: str | None, now: Seconds) -> Loss:
-    """The incident after more rows were lost: the same, or a new one after a pause."""
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """What one trim took from the consumer."""
+
+    lost: int
+    possibly_lost: int
+    blame: Blame
+    data_weight: int | None = None
+    """Bytes of the lost rows; None: not known."""
+
+
+def _find_gap(ledger: Ledger, trim: Trim, start: int, reach: float | None) -> _Gap:
+    """What a trim by agents of this stage took.
+
+    Args:
+        ledger: right before the trim, as far as that is known.
+        trim: in question.
+        start: first available row before it.
+        reach: see `Ledger.reach_now`.
+    """
+    offset = ledger.reading.offset if trim.offset is None else trim.offset
+    low = max(ledger.accounted, start, offset)
+    lost, doubtful = _split(low, trim.to, offset, None if trim.offset is None else reach)
+    data_weight = 0 if not lost else None
+    if lost and trim.data_weight is not None:
+        # What is known is the weight of all rows that it had not committed.
+        data_weight = trim.data_weight * lost // (trim.to - max(start, offset))
+    return _Gap(lost, doubtful, Blame(trim.cause, trim.subject), data_weight)
+
+
+def _charged(step: Step, gaps: Sequence[_Gap], reading: Reading, now: Seconds) -> Step:
+    """A poll with what trims took from the consumer; the largest of them names the cause."""
+    lost = sum(one.lost for one in gaps)
+    possibly_lost = sum(one.possibly_lost for one in gaps)
+    weights = [one.data_weight for one in gaps if one.lost]
+    known = [weight for weight in weights if weight is not None]
+    ledger = step.ledger
+    loss = ledger.loss
+    if lost:
+        worst = max(gaps, key=lambda one: one.lost).blame
+        loss = extend_loss(loss, lost, worst, now, sum(known) if len(known) == len(weights) else None)
+    counts = ledger.counts + Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=sum(known))
+    ledger = replace(ledger, counts=counts, loss=loss, reading=reading)
+    return replace(step, ledger=ledger, lost=lost, possibly_lost=possibly_lost)
+
+
+def extend_loss(loss: Loss | None, rows: int, blame: Blame, now: Seconds, data_weight: int | None = None) -> Loss:
+    """The incident after more rows were lost: the same, or a new one after a pause.
+
+    Args:
+        loss: the last incident.
+        rows: lost now.
+        blame: why.
+        now: when.
+        data_weight: bytes of these rows; None: not known.
+    """
     if loss is None or now - loss.until > INCIDENT_ENDS_AFTER:
-        return Loss(now, now, cause, subject, rows)
-    return Loss(loss.since, now, cause, subject, loss.rows + rows)
+        return Loss(now, now, blame.cause, blame.subject, rows, data_weight)
+    total = None if loss.data_weight is None or data_weight is None else loss.data_weight + data_weight
+    return Loss(loss.since, now, blame.cause, blame.subject, loss.rows + rows, total)
 
 
 def _is_continued(old: Reading, new: Reading) -> bool:
@@ -182,7 +273,7 @@ def _is_continued(old: Reading, new: Reading) -> bool:
 def _recreated(ledger: Ledger, reading: Reading, now: Seconds) -> Step:
     old = ledger.reading
     lost = 0 if old.committed_at is None else max(0, old.end - max(ledger.accounted, old.offset))
-    loss = extend_loss(ledger.loss, lost, LossCause.RECREATION, None, now) if lost else ledger.loss
+    loss = extend_loss(ledger.loss, lost, Blame(LossCause.RECREATION), now) if lost else ledger.loss
     opened = replace(
         open_ledger(reading), counts=ledger.counts + Counts(lost=lost), loss=loss, reach=ledger.reach, reach_at=now
     )
@@ -212,15 +303,13 @@ def _split(low: int, high: int, offset: int, reach: float | None) -> tuple[int, 
     return lost, trimmed - lost
 
 
-def _committed(ledger: Ledger, reading: Reading, starts: Sequence[int], now: Seconds, *, is_blind: bool) -> Step:
+def _committed(ledger: Ledger, reading: Reading, starts: Sequence[int]) -> Step:
     """Settle the offset; trims are settled already.
 
     Args:
-        ledger: as of the last poll.
-        reading: of this poll.
+        ledger: as of the last commit.
+        reading: of the commit.
         starts: first available rows known since the last poll; what is below the last of them was not read.
-        now: of this poll.
-        is_blind: see `account`.
     """
     old = ledger.reading
     is_commit = reading.committed_at != old.committed_at or reading.offset != old.offset
@@ -229,19 +318,35 @@ def _committed(ledger: Ledger, reading: Reading, starts: Sequence[int], now: Sec
         return Step(replace(ledger, counts=counts), is_commit=True, is_rewind=True)
     if reading.offset == old.offset:
         return Step(ledger, is_commit=is_commit)
-    base = max((one for one in starts if one < reading.offset), default=old.offset)
-    first = max(old.offset, base)
+    first = max(old.offset, _last_start(starts, reading.offset, old.offset))
     rows = max(0, min(reading.offset, reading.end) - first)
     accounted = max(ledger.accounted, min(reading.offset, reading.end))
     if reading.was_reset:
         counts = ledger.counts + Counts(skipped=rows)
         return Step(replace(ledger, accounted=accounted, counts=counts), is_commit=True, is_advance=True, is_skip=True)
     replayed = max(0, min(reading.offset, ledger.accounted, reading.end) - first)
-    reach = ledger.reach_now(now)
-    far = reach is not None and rows > _PROBABLY_SKIPPED * max(reach, 1.0)
-    is_skip = far and not is_blind and reading.offset == reading.end
     counts = ledger.counts + Counts(read=rows, replayed=replayed)
     known = replace(ledger, accounted=accounted, counts=counts)
-    if not is_blind and not is_skip:
-        known = replace(known, reach=max(reach or 0.0, float(rows)), reach_at=now)
-    return Step(known, read=0 if is_skip else rows, is_commit=True, is_advance=True, is_skip=is_skip)
+    return Step(known, read=rows, is_commit=True, is_advance=True)
+
+
+def _learned(step: Step, offset: int, reading: Reading, starts: Sequence[int], now: Seconds) -> Step:
+    """A poll with what it tells of the reader: how far it gets at once, or that it has probably jumped.
+
+    Args:
+        step: with all trims and commits settled.
+        offset: of the poll before.
+        reading: of this poll.
+        starts: see `_committed`; only what was read after the last trim is certain to be one read.
+        now: of this poll.
+    """
+    rows = max(0, min(reading.offset, reading.end) - max(offset, _last_start(starts, reading.offset, offset)))
+    reach = step.ledger.reach_now(now)
+    is_far = reach is not None and rows > _PROBABLY_SKIPPED * max(reach, 1.0)
+    if is_far and reading.offset == reading.end:
+        return replace(step, read=0, is_skip=True)
+    return replace(step, ledger=replace(step.ledger, reach=max(reach or 0.0, float(rows)), reach_at=now))
+
+
+def _last_start(starts: Sequence[int], offset: int, default: int) -> int:
+    return max((one for one in starts if one < offset), default=default)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from queue_agent.core.verdicts.forecasts import (
     time_to_catch_up,
     time_to_loss,
 )
-from queue_agent.core.verdicts.ledger import NOBODY, Blame, Reading
+from queue_agent.core.verdicts.ledger import NOBODY, Blame, Reading, Trim
 from queue_agent.core.verdicts.pace import UNKNOWN_PACE, Pace
 from queue_agent.core.verdicts.position import Poll, Position, judge, next_deadline, observe, open_position
 from queue_agent.core.verdicts.sentences import Facts, make_action, make_sentence
@@ -61,6 +61,9 @@ class PartitionReading:
 
     written_at: Seconds | None = None
     """When the last row was written; None: not known."""
+
+    trims: Sequence[Trim] = ()
+    """By agents of this stage since the poll before, in order of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def observe_queue(
         if old is None:
             positions[index] = open_position(one.reading, now, one.written_at)
         else:
-            positions[index], pace, _ = observe(old, one.reading, (), pace, poll, one.blame)
+            positions[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame)
     patience = pace.patience(now)
     for index in seen:
         positions[index] = judge(positions[index], patience, pace.window, now)

@@ -105,6 +105,8 @@ class Loss:
     """Who made the trimming possible, such as the vital consumer; None: not known."""
 
     rows: int
+    data_weight: int | None = None
+    """Bytes of these rows; None: not known of all of them."""
 
     @property
     def rows_per_second(self) -> float:
@@ -118,6 +120,7 @@ class Loss:
             "cause": self.cause.value,
             "subject": self.subject,
             "row_count": self.rows,
+            "data_weight": self.data_weight,
         }
 
 
@@ -176,6 +179,8 @@ class Counts:
     """Read again after a step back."""
 
     rewinds: int = 0
+    lost_data_weight: int = 0
+    """Bytes of lost rows, as far as they are known: of trims by agents of this stage."""
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -185,6 +190,7 @@ class Counts:
             self.skipped + other.skipped,
             self.replayed + other.replayed,
             self.rewinds + other.rewinds,
+            self.lost_data_weight + other.lost_data_weight,
         )
 
     def to_map(self) -> dict[str, int]:
@@ -195,6 +201,7 @@ class Counts:
             "skipped_row_count": self.skipped,
             "replayed_row_count": self.replayed,
             "rewind_count": self.rewinds,
+            "lost_data_weight": self.lost_data_weight,
         }
 
 

@@ -251,3 +251,18 @@ def test_a_replicated_table_where_only_a_plain_one_can_be_is_refused() -> None:
     tables["queues"] = replace(tables["queues"], is_plain=False)
     with pytest.raises(MigrationError, match="queues is no plain table"):
         plan_migration(replace(at_version(0), tables=tables))
+
+
+def test_own_tables_of_earlier_versions_get_their_new_columns() -> None:
+    """Those of an agent, which belong to no version."""
+    found = FoundState(root_exists=True)
+    for step in plan_migration(found):
+        found = apply(found, step)
+    assert plan_migration(found) == []
+    tables = dict(found.tables or {})
+    journal = tables["trim_journal"]
+    tables["trim_journal"] = replace(journal, columns=[name for name in journal.columns if name != "losers"])
+    [step] = plan_migration(replace(found, tables=tables))
+    assert str(step) == "add losers to trim_journal"
+    tables["trim_journal"] = replace(tables["trim_journal"], is_plain=False)
+    assert plan_migration(replace(found, tables=tables)) == []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from queue_agent.core.verdicts.values import Verdict
+from dataclasses import replace
+
+from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, account, is_unclear, open_ledger
+from queue_agent.core.verdicts.values import Counts, Verdict
 from tests.unit.core.verdicts.timelines import START, Timeline, steady, warm
 
 HOUR = 3600
@@ -184,3 +187,64 @@ def test_42_losing_does_not_end_when_the_reader_jumps() -> None:
 
     line.run(20 * 60, act)
     assert line.verdicts == ["losing"]
+
+
+def _opened(offset: int = 10) -> Ledger:
+    return replace(open_ledger(Reading(0, 100, offset, START, "1-1", "a")), reach=5.0, reach_at=START)
+
+
+def _settled(ledger: Ledger, reading: Reading, *trims: Trim) -> Ledger:
+    return account(ledger, reading, trims, START + 1, is_blind=False, is_stopped=False).ledger
+
+
+def test_a_commit_right_before_a_trim_is_reading_and_no_loss() -> None:
+    """Without the offset of the trim, the 30 rows might have been trimmed first."""
+    after = Reading(40, 100, 40, START + 1, "1-1", "a")
+    known = _settled(_opened(), after, Trim(40, 40))
+    assert known.counts == Counts(read=30)
+    assert _settled(_opened(), after).counts.possibly_lost == 30
+
+
+def test_an_offset_that_a_trim_saw_later_than_the_poll_is_no_step_back() -> None:
+    ledger = _settled(_opened(), Reading(30, 100, 12, START + 1, "1-1", "a"), Trim(30, 30))
+    assert ledger.counts == Counts(read=20)
+    assert ledger.reading.offset == 30
+    later = _settled(ledger, Reading(30, 100, 30, START + 2, "1-1", "a"))
+    assert later.counts == ledger.counts
+
+
+def test_a_trim_whose_offset_could_not_be_read_loses_possibly() -> None:
+    ledger = _settled(_opened(), Reading(40, 100, 10, START, "1-1", "a"), Trim(40, None))
+    assert (ledger.counts.lost, ledger.counts.possibly_lost) == (0, 30)
+
+
+def test_one_trim_of_unknown_weight_makes_that_of_the_incident_unknown() -> None:
+    """And what is known of the others is still counted."""
+    reading = Reading(80, 100, 10, START, "1-1", "a")
+    ledger = _settled(_opened(), reading, Trim(40, 10, data_weight=300), Trim(80, 10))
+    assert ledger.counts.lost == 60  # ten of them may be in flight
+    assert ledger.counts.lost_data_weight == 200
+    assert ledger.loss is not None
+    assert ledger.loss.data_weight is None
+    whole = _settled(_opened(), reading, Trim(40, 10, data_weight=300), Trim(80, 10, data_weight=400))
+    assert whole.loss is not None
+    assert whole.loss.data_weight == whole.counts.lost_data_weight == 200 + 400
+
+
+def test_rows_that_went_are_unclear_until_a_trim_tells_of_them() -> None:
+    opened = _opened()
+    gone = Reading(40, 100, 60, START + 1, "1-1", "a")
+    assert is_unclear(opened, gone, ())
+    assert is_unclear(opened, gone, [Trim(39, 60)])
+    assert not is_unclear(opened, gone, [Trim(20, 60), Trim(40, 60)])
+    assert is_unclear(opened, gone, [Trim(20, 60), Trim(40, 60, start=21)])
+    assert not is_unclear(opened, replace(gone, start=10), ())
+    assert not is_unclear(opened, replace(gone, tablet_id="2-2"), ())
+    assert not is_unclear(open_ledger(Reading(0, 100, 0, None, "1-1")), gone, ())
+
+
+def test_rows_that_were_committed_before_the_agent_saw_them_are_not_lost_after_a_step_back() -> None:
+    seen_late = _settled(_opened(), Reading(0, 100, 120, START + 1, "1-1", "a"))
+    stepped_back = _settled(seen_late, Reading(0, 150, 50, START + 2, "1-1", "a"))
+    ledger = _settled(stepped_back, Reading(120, 150, 50, START + 2, "1-1", "a"), Trim(120, 50))
+    assert (ledger.counts.lost, ledger.counts.possibly_lost) == (0, 0)

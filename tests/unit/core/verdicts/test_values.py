@@ -37,11 +37,11 @@ def test_what_asks_for_action_is_red() -> None:
 
 
 def test_counts_add_up() -> None:
-    assert Counts(1, 2, 3, 4, 5, 6) + Counts(1, 1, 1, 1, 1, 1) == Counts(2, 3, 4, 5, 6, 7)
+    assert Counts(1, 2, 3, 4, 5, 6, 7) + Counts(1, 1, 1, 1, 1, 1, 1) == Counts(2, 3, 4, 5, 6, 7, 8)
 
 
 def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
-    loss = Loss(NOW, NOW + 1, LossCause.VITAL_TRIMMING, "a://v", 7)
+    loss = Loss(NOW, NOW + 1, LossCause.VITAL_TRIMMING, "a://v", 7, 70)
     worst = _partition(Verdict.LOSING, loss)
     pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
     fine = _partition(Verdict.OK, None)
@@ -57,6 +57,7 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
         "cause": "vital_trimming",
         "subject": "a://v",
         "row_count": 7,
+        "data_weight": 70,
     }
     assert published["pace"] == {"usual": 1.0, "patience": 120.0, "known_gaps": 5}
     assert published["partitions_by_verdict"] == {"ok": 2, "losing": 1}

@@ -1,0 +1,131 @@
+"""Who loses rows by a trim, by what was read right before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from queue_agent.core.exports.progress import ExportProgress
+from queue_agent.core.queues.snapshots import ConsumerQueueView, FailedConsumerPartition
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.state.trim_journal import Loser
+from queue_agent.core.trimming.bounds import TrimBounds
+from queue_agent.core.trimming.losers import Suspects, Witnessed, find_losers, find_suspects, rows_to_weigh
+from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
+from queue_agent.core.values.rates import Counters
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.trim_constraints import ConstraintKind
+from tests.unit.core.trimming.plans import (
+    ALICE,
+    BOB,
+    BROKEN,
+    NOW,
+    QUEUE,
+    consumer,
+    mounted,
+    plan,
+    position,
+    snapshot_of,
+)
+
+CAROL = CrossClusterRef("hume", "//tmp/carol")
+LISTENING = Registration(QUEUE, BOB, vital=False)
+
+
+def planned(*offsets: int, lower: int = 3, exports: Mapping[str, ExportProgress] | None = None) -> TrimPlan:
+    """By what Alice, who is vital, has read."""
+    queue = snapshot_of(*[mounted(lower, 20)] * len(offsets))
+    return plan(queue, {ALICE: position(queue, *offsets)}, exports=exports)
+
+
+def suspects_of(*offsets: int, registration: Registration = LISTENING, targets: tuple[int, ...] = (8, 9)) -> Suspects:
+    """By what the agent knew of Bob."""
+    queue = snapshot_of(*[mounted(3, 20)] * len(targets))
+    return find_suspects(planned(*targets), [registration], {BOB: consumer(BOB, position(queue, *offsets))})
+
+
+def test_those_are_asked_that_seem_to_be_behind_a_target() -> None:
+    assert suspects_of(8, 9).indexes == {}
+    assert suspects_of(8, 7).indexes == {BOB: [1]}
+    assert suspects_of(7, 8).indexes == {BOB: [0, 1]}
+    assert suspects_of(7, 8, targets=(8, 3)).indexes == {BOB: [0]}, "partition 1 is not trimmed"
+
+
+def test_vital_consumers_and_other_partitions_lose_nothing() -> None:
+    assert suspects_of(7, 7, registration=replace(LISTENING, vital=True)).indexes == {}
+    assert suspects_of(7, 7, registration=replace(LISTENING, partitions=(1,))).indexes == {BOB: [1]}
+    assert suspects_of(7, 7, registration=replace(LISTENING, partitions=())).indexes == {BOB: [0, 1]}
+
+
+def test_a_consumer_that_has_not_begun_loses_nothing() -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    silent = {BOB: consumer(BOB, position(queue))}
+    assert find_suspects(planned(8, 9), [LISTENING], silent).indexes == {}
+    stepped_back = position(queue, 0, 9)
+    assert isinstance(stepped_back, ConsumerQueueView)
+    first = stepped_back.partitions[0]
+    assert not isinstance(first, FailedConsumerPartition)
+    began = replace(first, last_consume_time=datetime(2025, 1, 1, tzinfo=UTC))
+    known = {BOB: consumer(BOB, replace(stepped_back, partitions=[began, stepped_back.partitions[1]]))}
+    assert find_suspects(planned(8, 9), [LISTENING], known).indexes == {BOB: [0]}
+
+
+def test_who_is_not_known_is_suspected_and_not_asked() -> None:
+    assert find_suspects(planned(8, 9), [LISTENING], {}) == Suspects({BOB: [0, 1]}, [BOB])
+    broken = {BOB: consumer(BOB, BROKEN)}
+    assert find_suspects(planned(8, 9), [LISTENING], broken) == Suspects({BOB: [0, 1]}, [BOB])
+
+
+def test_partitions_that_could_not_be_read_or_came_just_now() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    short = position(queue, 5)
+    assert isinstance(short, ConsumerQueueView)
+    known = {BOB: consumer(BOB, short)}
+    assert find_suspects(planned(8, 9), [LISTENING], known).indexes == {BOB: [0]}
+    failed = replace(short, partitions=[FailedConsumerPartition(BROKEN, 0, NOW, Counters())])
+    assert find_suspects(planned(8), [LISTENING], {BOB: consumer(BOB, failed)}).indexes == {BOB: [0]}
+
+
+def one(*offsets: int, lower: int = 3) -> PartitionPlan:
+    return planned(*offsets, lower=lower).partitions[0]
+
+
+def losers(offset: int | None, weights: Mapping[tuple[int, int], int] | None = None, target: int = 8) -> list[Loser]:
+    seen = Witnessed({BOB: None if offset is None else {0: offset}}, weights or {})
+    return list(find_losers(one(target), 0, Suspects({BOB: [0], CAROL: [1]}), seen))
+
+
+def test_a_loser_is_who_had_not_committed_all_rows_right_before() -> None:
+    assert losers(8) == []
+    assert losers(7) == [Loser(BOB, 7, None, True, str(ALICE))]
+    assert losers(None) == [Loser(BOB, None, None, True, str(ALICE))]
+    assert list(find_losers(one(8), 0, Suspects({BOB: [0]}), Witnessed({BOB: {}}))) == [
+        Loser(BOB, 0, None, True, str(ALICE))
+    ]
+
+
+def test_weights_are_those_of_the_unread_rows() -> None:
+    through = {(0, row): 10 * (row + 1) for row in range(3, 8)}
+    assert losers(5, through) == [Loser(BOB, 5, 30, True, str(ALICE))]
+    assert losers(2, through) == [Loser(BOB, 2, 50, True, str(ALICE))], "the first row counts as much as the others"
+    assert losers(3, through, target=4) == [Loser(BOB, 3, None, True, str(ALICE))], "of one row nothing is known"
+    assert losers(5, {(0, 7): 80}) == [Loser(BOB, 5, None, True, str(ALICE))]
+    assert losers(5, {(0, 4): 50}) == [Loser(BOB, 5, None, True, str(ALICE))]
+
+
+def test_two_rows_tell_the_weight_of_all_between() -> None:
+    suspects = Suspects({BOB: [0, 1], CAROL: [0]})
+    found = rows_to_weigh(planned(8, 3), suspects, {BOB: {0: 5, 1: 0}, CAROL: {0: 2}})
+    assert found == {(0, 4), (0, 7), (0, 3)}
+    assert rows_to_weigh(planned(8, 3), suspects, {BOB: None, CAROL: {0: 8}}) == set()
+
+
+def test_the_cause_is_whoever_passed_the_rows_last() -> None:
+    exported = {"daily": ExportProgress(row_counts={0: 6})}
+    [loser] = find_losers(planned(9, exports=exported).partitions[0], 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}}))
+    assert (loser.vital_trimming, loser.subject) == (False, "daily")
+    retained = replace(one(8), bounds=[TrimBounds(ConstraintKind.RETAINED_ROWS, wanted=8)])
+    assert find_losers(retained, 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}})) == [Loser(BOB, 4)]
+    nobody = replace(one(8), bounds=[replace(one(8).bounds[0], subject=None)])
+    assert find_losers(nobody, 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}}))[0].subject is None
