@@ -47,8 +47,8 @@ class TrimJournalTable:
     def __init__(self, cluster: JournalCluster, root: str) -> None:
         self._cluster = cluster
         self._path = f"{root}/{TABLE_NAME}"
-        self._has_losers: bool | None = None
-        """Whether the table has this column; None: not known since the last failure."""
+        self._has_losers = False
+        """Whether the table is known to have this column; until then it is asked each time, for it may be added."""
 
     async def write(self, records: Collection[TrimRecord]) -> None:
         """Add records in one transaction; one that is there already is written again as it was."""
@@ -59,7 +59,7 @@ class TrimJournalTable:
         try:
             await self._cluster.insert_rows(self._path, rows)
         except ClusterError:
-            self._has_losers = None
+            self._has_losers = False
             raise
 
     async def read(self, since: Mapping[CrossClusterRef, datetime]) -> Sequence[TrimRecord]:
@@ -75,12 +75,12 @@ class TrimJournalTable:
         try:
             [rows] = await self._cluster.select_all(self._path, [query])
         except ClusterError:
-            self._has_losers = None
+            self._has_losers = False
             raise
         return [record for record in map(_try_to_read, rows) if record is not None]
 
     async def _find_losers_column(self) -> bool:
-        if self._has_losers is None:
+        if not self._has_losers:
             attributes = await self._cluster.get_attributes(self._path, ["schema"])
             self._has_losers = any(str(column["name"]) == _ADDED for column in attributes.get("schema", ()))
         return self._has_losers

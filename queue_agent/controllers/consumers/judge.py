@@ -141,6 +141,8 @@ class ConsumerJudge:
         readings = self._with_trims(kept.state, readings, queue)
         if self._waits_for_journal(kept, readings, queue, now):
             kept.seen = None
+            if kept.state.verdict is None:
+                kept.state = without_poll(kept.state, Verdict.UNKNOWN, "Not polled yet", now)
             return
         period = self._context.config.pass_period.total_seconds()
         kept.seen = seen

@@ -120,7 +120,7 @@ class TrimBook:
             try:
                 records = await self._store.read(since)
             except ClusterError as error:
-                # Whoever counts goes on with bounds; that the journal fails, its keeper tells.
+                # Counting goes on with bounds. The keeper of the journal raises the alert.
                 log.debug("journal of trims not read", error=str(error))
                 records = ()
             for record in records:

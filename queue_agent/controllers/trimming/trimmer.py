@@ -177,7 +177,9 @@ class Trimmer:
         if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
             trimmed, failures = await self._trim(cluster, object_id, plan, plan.trims, origin)
             for index in trimmed:
-                losers = find_losers(plan.partitions[index], index, suspects, seen)
+                # A trim that may not have been carried out says nothing of who lost what.
+                is_certain = index not in failures
+                losers = find_losers(plan.partitions[index], index, suspects, seen) if is_certain else None
                 self._note(plan, row, object_id, index, losers, origin)
             return plan, failures
         return plan, {}
@@ -224,7 +226,7 @@ class Trimmer:
         return dict.fromkeys((self._ref, plan.table))
 
     def _note(
-        self, plan: TrimPlan, row: QueueRow, object_id: str, index: int, losers: Sequence[Loser], origin: Origin
+        self, plan: TrimPlan, row: QueueRow, object_id: str, index: int, losers: Sequence[Loser] | None, origin: Origin
     ) -> None:
         partition, trim = plan.partitions[index].partition, plan.partitions[index].trim
         assert isinstance(partition, QueuePartition), "only what can be read has a target"

@@ -87,4 +87,5 @@ class TrimRecord:
     """Why this far and no further."""
 
     losers: Sequence[Loser] | None = None
-    """Every other consumer had committed the rows; None: not known, an agent of an earlier version wrote this."""
+    """Every other consumer had committed the rows. None: not known, for the answer to the trim was lost, or an agent of
+    an earlier version wrote this."""

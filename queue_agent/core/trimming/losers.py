@@ -140,7 +140,7 @@ def _span(plan: PartitionPlan, offsets: Mapping[int, int] | None, index: int) ->
 def _weigh(span: tuple[int, int, int], index: int, weights: Mapping[Row, int]) -> int | None:
     first, end, lower = span
     before, last = weights.get((index, max(first - 1, lower))), weights.get((index, end - 1))
-    if before is None or last is None:
+    if before is None or last is None or last < before:
         return None
     if first > lower:
         return last - before

@@ -15,13 +15,10 @@ from queue_agent.core.verdicts.ledger import Ledger, Reading
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
-from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Seconds, Verdict
+from queue_agent.core.verdicts.values import MOST_COUNTED, Counts, Loss, LossCause, Seconds, Verdict
 
 _LAST_BUCKET: Final = 160
 """Of gaps: some 30,000 years."""
-
-_MOST_ROWS: Final = 1 << 48
-"""Of a counter of one position."""
 
 PAIR: Final = -1
 """Partition index of the row about all partitions."""
@@ -212,8 +209,7 @@ def _row_index(value: Any) -> int:
 
 
 def _count(value: Any) -> int:
-    """Of rows; sums over all partitions are published, and have to fit."""
-    return read_integer(value, "count", most=_MOST_ROWS)
+    return read_integer(value, "count", most=MOST_COUNTED)
 
 
 def _bucket(value: Any) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
-from queue_agent.core.verdicts.values import NO_COUNTS, Counts, Loss, LossCause, Seconds
+from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds
 
 INCIDENT_ENDS_AFTER: Final = 600.0
 _DAY: Final = 86400.0
@@ -240,10 +240,11 @@ def _charged(step: Step, gaps: Sequence[_Gap], reading: Reading, now: Seconds) -
     known = [weight for weight in weights if weight is not None]
     ledger = step.ledger
     loss = ledger.loss
+    weight = min(sum(known), MOST_COUNTED - ledger.counts.lost_data_weight)
     if lost:
         worst = max(gaps, key=lambda one: one.lost).blame
-        loss = extend_loss(loss, lost, worst, now, sum(known) if len(known) == len(weights) else None)
-    counts = ledger.counts + Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=sum(known))
+        loss = extend_loss(loss, lost, worst, now, weight if len(known) == len(weights) else None)
+    counts = ledger.counts + Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=weight)
     ledger = replace(ledger, counts=counts, loss=loss, reading=reading)
     return replace(step, ledger=ledger, lost=lost, possibly_lost=possibly_lost)
 

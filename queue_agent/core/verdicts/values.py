@@ -10,6 +10,9 @@ from typing import Any, Final
 
 from queue_agent.core.values.encoding import encode_instant
 
+MOST_COUNTED: Final = 1 << 48
+"""Rows or bytes of one position: sums over all partitions are published, and have to fit in 64 bits."""
+
 Seconds = float
 """Seconds since the epoch, or between two instants."""
 

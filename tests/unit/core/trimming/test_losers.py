@@ -111,6 +111,7 @@ def test_weights_are_those_of_the_unread_rows() -> None:
     assert losers(2, through) == [Loser(BOB, 2, 50, True, str(ALICE))], "the first row counts as much as the others"
     assert losers(3, through, target=4) == [Loser(BOB, 3, None, True, str(ALICE))], "of one row nothing is known"
     assert losers(5, {(0, 7): 80}) == [Loser(BOB, 5, None, True, str(ALICE))]
+    assert losers(5, {(0, 4): 50, (0, 7): 49}) == [Loser(BOB, 5, None, True, str(ALICE))]
     assert losers(5, {(0, 4): 50}) == [Loser(BOB, 5, None, True, str(ALICE))]
 
 

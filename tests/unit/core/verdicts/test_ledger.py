@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, account, is_unclear, open_ledger
-from queue_agent.core.verdicts.values import Counts, Verdict
+from queue_agent.core.verdicts.values import MOST_COUNTED, Counts, Verdict
 from tests.unit.core.verdicts.timelines import START, Timeline, steady, warm
 
 HOUR = 3600
@@ -248,3 +248,9 @@ def test_rows_that_were_committed_before_the_agent_saw_them_are_not_lost_after_a
     stepped_back = _settled(seen_late, Reading(0, 150, 50, START + 2, "1-1", "a"))
     ledger = _settled(stepped_back, Reading(120, 150, 50, START + 2, "1-1", "a"), Trim(120, 50))
     assert (ledger.counts.lost, ledger.counts.possibly_lost) == (0, 0)
+
+
+def test_bytes_are_counted_as_far_as_sums_of_them_can_be_published() -> None:
+    reading = Reading(40, 100, 10, START, "1-1", "a")
+    ledger = _settled(_opened(), reading, Trim(40, 10, data_weight=MOST_COUNTED * 5))
+    assert ledger.counts.lost_data_weight == MOST_COUNTED
