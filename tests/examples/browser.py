@@ -95,6 +95,15 @@ class Browser:
         steps = [step for key in keys for step in ({"type": "keyDown", "value": key}, {"type": "keyUp", "value": key})]
         await self._post("actions", actions=[{"type": "key", "id": "keyboard", "actions": steps}])
 
+    async def press(self, selector: str) -> None:
+        """Put the mouse on an element, and its button down."""
+        over = {"type": "pointerMove", "x": 0, "y": 0, "origin": {_ELEMENT: await self._element(selector)}}
+        await self._mouse(over, {"type": "pointerDown", "button": 0})
+
+    async def release(self) -> None:
+        """Let go of the mouse's button, wherever the mouse is."""
+        await self._mouse({"type": "pointerUp", "button": 0})
+
     async def devtools(self, name: str, parameters: Mapping[str, Any]) -> Any:
         """Answer to a command of Chromium's own protocol."""
         return await self._post("goog/cdp/execute", cmd=name, params=dict(parameters))
@@ -107,6 +116,9 @@ class Browser:
         """What the console says of errors, and of what the page may not do."""
         entries = await self._post("se/log", type="browser")
         return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
+
+    async def _mouse(self, *steps: Mapping[str, Any]) -> None:
+        await self._post("actions", actions=[{"type": "pointer", "id": "mouse", "actions": list(steps)}])
 
     async def _element(self, selector: str) -> str:
         found: list[dict[str, str]] = []

@@ -57,10 +57,13 @@ function Problems({ overview }) {
   const shown = isAll ? problems : problems.slice(0, FIRST_PROBLEMS);
   return html`<section class="problems" aria-labelledby="wrong">
     <h2 id="wrong">${plural(problems.length, "problem")}</h2>
-    <ul>${shown.map((one) => html`<${Problem} key=${[one.kind, one.consumer, one.queue, one.category]} problem=${one} consumers=${consumers} />`)}</ul>
+    <ul>${shown.map((one) => html`<${Problem} key=${keyOfProblem(one)} problem=${one} consumers=${consumers} />`)}</ul>
     ${problems.length > shown.length && html`<button type="button" onClick=${() => setAll(true)}>Show all ${count(problems.length)}</button>`}
   </section>`;
 }
+
+// Text, as keys are compared by identity: with another key at each update the card would be replaced, under a hand that clicks on it.
+const keyOfProblem = ({ kind, consumer, queue, category }) => JSON.stringify([kind, consumer, queue, category]);
 
 function Problem({ problem, consumers }) {
   const color = problem.color || (problem.kind === "agent" ? "red" : "amber");
