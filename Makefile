@@ -15,6 +15,9 @@ endif
 # Tests and checks start hundreds of processes, each of which would compile anew all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A test that fails is run once more, alone.
+PYTEST = $(BIN)/python -m tests.once_more $@
+
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
@@ -36,12 +39,12 @@ demo-verify: .venv/dev.installed  ## read those files back, and prove that they 
 
 test: .venv/dev.installed  ## the linters, the type checker, and all tests but the slow ones
 	$(MAKE) check
-	$(BIN)/pytest -q --numprocesses auto -m "not slow"
+	$(PYTEST) -q --numprocesses auto -m "not slow"
 
 test-all: test-slow coverage check-deploy check-spark  ## the slower suites, one after the other; CI runs them after make test
 
 test-slow: .venv/dev.installed  ## attacks and fuzzing of ten seconds or more each
-	$(BIN)/pytest -q --numprocesses auto -m slow
+	$(PYTEST) -q --numprocesses auto -m slow
 
 coverage: .venv/dev.installed  ## every branch of queue_agent/core, by its unit tests alone
 	$(BIN)/coverage run -m pytest -q tests/unit/core
@@ -58,33 +61,33 @@ check-deploy: $(DEPLOY_CHECKS)  ## what is deployed, by the tools that will read
 check-alerts: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool and a Prometheus server
 	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager
-	$(BIN)/pytest -q -rs deploy/tests
+	$(PYTEST) -q -rs deploy/tests
 
 check-incidents: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-incidents: .venv/dev.installed  ## incidents told by Prometheus and Alertmanager; INCIDENTS_PAGE=1 writes the table of docs/incidents.md
 	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager templates
-	$(BIN)/pytest -q -rs deploy/incident_tests
+	$(PYTEST) -q -rs deploy/incident_tests
 
 check-chart: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-chart: .venv/dev.installed  ## the Helm chart by helm, helm-unittest and kubeconform
 	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python go prometheus
-	$(BIN)/pytest -q -rs helm/tests
+	$(PYTEST) -q -rs helm/tests
 
 check-image: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps in a clean root, for which you have to be root
 	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python $$(test "$$(id -u)" != 0 || echo root)
 	hadolint Dockerfile
 	shellcheck deploy/install-tools.sh deploy/operator/*
-	IMAGE_ROOT=$(TOOLS_HOME)/root $(BIN)/pytest -q -rs deploy/image_tests
+	IMAGE_ROOT=$(TOOLS_HOME)/root $(PYTEST) -q -rs deploy/image_tests
 
 check-spark: .venv/dev.installed  ## exports by executors with working directories of their own; needs Java 17
-	REMOTE_EXECUTORS=1 $(BIN)/pytest -q -rs tests/spark/test_remote_executors.py
+	REMOTE_EXECUTORS=1 $(PYTEST) -q -rs tests/spark/test_remote_executors.py
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
 	@command -v chromedriver >/dev/null || \
 	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
 	    { echo "install chromium and chromedriver first" >&2; exit 1; }
-	$(BIN)/pytest -q -rs tests/examples/test_page.py
+	$(PYTEST) -q -rs tests/examples/test_page.py
 
 CONSOLE_REPORT ?= console-report
 
@@ -92,7 +95,7 @@ check-console: .venv/dev.installed  ## the agent's pages in a real browser; scre
 	@command -v chromedriver >/dev/null || \
 	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
 	    { echo "install chromium and chromedriver first" >&2; exit 1; }
-	CONSOLE_REPORT=$(CONSOLE_REPORT) $(BIN)/pytest -q -rs -s tests/console
+	CONSOLE_REPORT=$(CONSOLE_REPORT) $(PYTEST) -q -rs -s tests/console
 
 UI_KIT_DIR ?= ../shared/ui-kit
 
@@ -113,7 +116,7 @@ conformance-rpc: .venv/dev.installed  ## the conformance suite over RPC, as far 
 
 conformance-go: .venv/dev.installed  ## the Go SDK's own tests, and ours with it; needs Go, and its module proxy the first time
 	$(BIN)/python -m tests.go_sdk
-	YT_CONFORMANCE_GO=1 $(BIN)/pytest -q -rs tests/conformance/test_go_client.py
+	YT_CONFORMANCE_GO=1 $(PYTEST) -q -rs tests/conformance/test_go_client.py
 
 SECONDS ?= 60
 

@@ -1,0 +1,122 @@
+"""Stages of CI: all of them run, each test that fails gets a second try, and what failed is named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+TESTS: Final = """
+from pathlib import Path
+
+COUNTS = Path(__file__).parent
+
+def runs(name):
+    path = COUNTS / name
+    path.write_text(path.read_text() + "." if path.exists() else ".")
+    return len(path.read_text())
+
+def test_right(): assert runs("right") == 1
+
+def test_wrong(): assert runs("wrong") < 0
+
+def test_unlucky(): assert runs("unlucky") == 2
+"""
+
+MAKE: Final = """#!/bin/sh
+echo "$1" >> asked
+[ "$1" = "$BROKEN" ] || exit 0
+echo "failed t.py::$1" > "$REPORTS/$1.outcomes"
+exit 2
+"""
+
+
+def run_stage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_them.py").write_text(TESTS)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return subprocess.run(
+        [sys.executable, "-m", "tests.once_more", "some", "-q", f"--rootdir={folder}", str(folder), *arguments],
+        cwd=ROOT,
+        env={**os.environ, "REPORTS": str(folder / "reports")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_only_tests_that_failed_run_again_and_those_that_fail_twice_are_failures(tmp_path: Path, workers: str) -> None:
+    ended = run_stage(tmp_path, "--numprocesses", workers)
+    assert ended.returncode == pytest.ExitCode.TESTS_FAILED, ended.stdout
+    reports = tmp_path / "reports"
+    assert (
+        reports / "some.outcomes"
+    ).read_text() == "failed test_them.py::test_wrong\nflaky test_them.py::test_unlucky\n"
+    assert {path.name for path in reports.glob("*.xml")} == {"some.xml", "some-again.xml"}
+    assert [(tmp_path / name).read_text() for name in ("right", "wrong", "unlucky")] == [".", "..", ".."]
+
+
+def test_a_stage_passes_whose_tests_pass_alone(tmp_path: Path) -> None:
+    ended = run_stage(tmp_path, "--deselect", "test_them.py::test_wrong")
+    assert ended.returncode == 0, ended.stdout
+    assert (tmp_path / "reports" / "some.outcomes").read_text() == "flaky test_them.py::test_unlucky\n"
+
+
+def test_what_cannot_be_imported_fails(tmp_path: Path) -> None:
+    (tmp_path / "test_broken.py").write_text("import nothing_of_this_name")
+    ended = run_stage(tmp_path)
+    assert ended.returncode != 0
+    assert "test_broken.py" in ended.stdout
+
+
+def test_no_test_at_all_is_no_success(tmp_path: Path) -> None:
+    assert run_stage(tmp_path, "-k", "nothing").returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_every_stage_runs_whatever_became_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    make = tmp_path / "bin" / "make"
+    make.parent.mkdir()
+    make.write_text(MAKE)
+    make.chmod(0o755)
+    kit = tmp_path / "kit"
+    kit.mkdir()
+    environment = {
+        "PATH": f"{make.parent}:{os.environ['PATH']}",
+        "UI_KIT_DIR": str(kit),
+        "REPORTS": str(tmp_path / "reports"),
+    }
+
+    def run(broken: str) -> tuple[int, list[str]]:
+        (tmp_path / "asked").unlink(missing_ok=True)
+        ended = subprocess.run(
+            [tmp_path / ".ci" / "run"],
+            env={**environment, "BROKEN": broken},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        return ended.returncode, ended.stdout.splitlines()
+
+    code, said = run("none of them")
+    stages = (tmp_path / "asked").read_text().splitlines()
+    assert code == 0
+    assert [line.split()[:3] for line in said if line.startswith("stage ")] == [
+        ["stage", one, "passed"] for one in stages
+    ]
+    assert stages[0] == "test"
+    for broken in stages:
+        code, said = run(broken)
+        assert code == 1
+        assert (tmp_path / "asked").read_text().splitlines() == stages
+        outcomes = {line.split()[1]: line.split()[2] for line in said if line.startswith("stage ")}
+        assert outcomes == {one: "failed" if one == broken else "passed" for one in stages}
+        assert said[-1] == f"failed t.py::{broken}"
