@@ -94,6 +94,10 @@ def test_every_stage_runs_whatever_became_of_the_others(tmp_path: Path) -> None:
         "UI_KIT_DIR": str(kit),
         "REPORTS": str(tmp_path / "reports"),
     }
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / "mine.txt").write_text("kept")
+    (reports / "old.outcomes").write_text("failed of.another::run\n")
 
     def run(broken: str) -> tuple[int, list[str]]:
         (tmp_path / "asked").unlink(missing_ok=True)
@@ -109,6 +113,7 @@ def test_every_stage_runs_whatever_became_of_the_others(tmp_path: Path) -> None:
     code, said = run("none of them")
     stages = (tmp_path / "asked").read_text().splitlines()
     assert code == 0
+    assert [path.name for path in reports.iterdir()] == ["mine.txt"], "what CI did not make is not its to remove"
     assert [line.split()[:3] for line in said if line.startswith("stage ")] == [
         ["stage", one, "passed"] for one in stages
     ]
