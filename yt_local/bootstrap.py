@@ -12,6 +12,7 @@ from yt_local.identity.access_bootstrap import create_access_control
 from yt_local.identity.objects import Security
 from yt_local.queues.registrations import TABLE_PATH as REGISTRATIONS_PATH
 from yt_local.security.permissions import UNLIMITED
+from yt_local.security.subjects import ROOT_ACCOUNT
 from yt_local.store.state import ClusterState
 from yt_local.store.transaction_objects import OBJECT_MAPS
 from yt_local.system_nodes import create_system_nodes, show_servers
@@ -23,12 +24,12 @@ STATE_ROOT: Final = "//sys/queue_agents"
 STATE_VERSION: Final = 8
 """Version of the state tables' schemas, as the reference numbers its migrations."""
 
+_SYSTEM_ACCOUNT: Final = "sys"
 _DIRECTORIES: Final = (
     "//sys/tablet_cells",
     "//sys/tablet_cell_bundles",
     "//sys/users",
     "//sys/groups",
-    "//sys/accounts",
     f"{STATE_ROOT}/instances",
     "//tmp",
     "//home",
@@ -76,6 +77,8 @@ def create_first_nodes(
     with state.change():
         if state.root is None:
             _create_nodes(cypress, tablets, name, address)
+        if not cypress.exists(UNLIMITED, f"//sys/accounts/{ROOT_ACCOUNT}"):
+            cypress.create_object("//sys/accounts", "account", {"name": ROOT_ACCOUNT})
         create_access_control(state, cypress, security)
         _create_directory(state, cypress)
         create_system_nodes(cypress)
@@ -98,11 +101,14 @@ def _create_directory(state: ClusterState, cypress: Cypress) -> None:
 
 def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -> None:
     cypress.create_root()
+    cypress.create(UNLIMITED, "//sys/accounts", "map_node", {}, recursive=True)
+    for account in (_SYSTEM_ACCOUNT, "tmp"):
+        cypress.create_object("//sys/accounts", "account", {"name": account})
+    for path in ("//sys", "//sys/accounts"):  # what is made below has the account of its parent
+        cypress.set(UNLIMITED, f"{path}/@account", _SYSTEM_ACCOUNT)
     for path in _DIRECTORIES:
         cypress.create(UNLIMITED, path, "map_node", {}, recursive=True)
     cypress.set(UNLIMITED, "//sys/@cluster_name", name)
-    for account in ("sys", "tmp"):
-        cypress.create_object("//sys/accounts", "account", {"name": account})
     cypress.create_object("//sys/tablet_cell_bundles", "tablet_cell_bundle", {"name": "default", "health": "good"})
     cypress.create_object(
         "//sys/tablet_cells",
@@ -122,13 +128,23 @@ def _create_nodes(cypress: Cypress, tablets: Tablets, name: str, address: str) -
 
 
 def publish_connection(state: ClusterState, cypress: Cypress, name: str, connection: Connection) -> None:
-    """Tell a cluster where it, its neighbours and the agents listen now; done at every start."""
+    """Tell a cluster where it, its neighbours and the agents listen now; done at every start.
+
+    Without agents that are started with it, a cluster keeps those that were registered with it.
+    """
+
+    def publish(path: str, document: dict[str, Any]) -> None:
+        stages = f"{path}/queue_agent/stages"
+        if not connection.agents and cypress.exists(UNLIMITED, stages):
+            document["queue_agent"]["stages"] = cypress.get(UNLIMITED, stages)
+        cypress.set(UNLIMITED, path, document)
+
     with state.change():
-        cypress.set(UNLIMITED, "//sys/@cluster_connection", connection.of_cluster(name))
+        publish("//sys/@cluster_connection", connection.of_cluster(name))
         started = format_instant(state.clock.now())
         show_servers(cypress, connection.proxies[name], connection.rpc_proxies[name], started)
         for other in connection.proxies:
-            cypress.set(UNLIMITED, f"{CLUSTERS}/{other}", connection.of_cluster(other))
+            publish(f"{CLUSTERS}/{other}", connection.of_cluster(other))
 
 
 def _schema(keys: Mapping[str, str], values: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -215,6 +231,23 @@ STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
             "losers": "any",
         },
     ),
+    "audit_journal": _schema(
+        {"instant": "string", "id": "string"},
+        {
+            "user": "string",
+            "login": "string",
+            "peer": "string",
+            "agent": "string",
+            "act": "string",
+            "subject": "string",
+            "plan": "any",
+            "outcome": "string",
+            "finished": "string",
+            "error": "string",
+            "queue": "string",
+            "consumer": "string",
+        },
+    ),
     "consumer_ledger": _schema(
         {
             "queue_cluster": "string",
@@ -226,18 +259,36 @@ STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
         },
         {"written_at": "string", "verdict": "string", "lost_rows": "int64", "state": "any"},
     ),
+    "consumer_events": _schema(
+        {"instant": "string", "event_id": "string"},
+        {
+            "kind": "string",
+            "queue_cluster": "string",
+            "queue_path": "string",
+            "consumer_cluster": "string",
+            "consumer_path": "string",
+            "consumer_name": "string",
+            "actor": "string",
+            "subject": "string",
+            "reason": "string",
+            "details": "any",
+        },
+    ),
 }
+
+_ONE_VERSION: Final[Mapping[str, int]] = {"min_data_versions": 0, "max_data_versions": 1, "min_data_ttl": 0}
 
 _DAY: Final = 24 * 60 * 60 * 1000
 
+
+def _kept(days: int) -> dict[str, int]:
+    return {**_ONE_VERSION, "max_data_ttl": days * _DAY, "auto_compaction_period": _DAY}
+
+
 _LIFETIMES: Final[Mapping[str, Mapping[str, int]]] = {
-    "trim_journal": {
-        "min_data_versions": 0,
-        "max_data_versions": 1,
-        "min_data_ttl": 0,
-        "max_data_ttl": 30 * _DAY,
-        "auto_compaction_period": _DAY,
-    },
-    "consumer_ledger": {"min_data_versions": 0, "max_data_versions": 1, "min_data_ttl": 0},
+    "trim_journal": _kept(days=30),
+    "audit_journal": _kept(days=365),
+    "consumer_ledger": _ONE_VERSION,
+    "consumer_events": _kept(days=90),
 }
-"""Attributes, in milliseconds, by which rows of a table are gone after a time."""
+"""Attributes, in milliseconds, by which a table drops old rows."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from yt_local.cypress.expiration import Expiration
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.subtrees import Subtrees
 from yt_local.cypress.transaction_view import TransactionView
+from yt_local.cypress.value_nodes import convert_earlier_lists
 from yt_local.housekeeping import Housekeeping
 from yt_local.identity.authentication import Authenticator
 from yt_local.identity.objects import Security
@@ -44,6 +46,7 @@ from yt_local.tables.replication.replication import Replication
 from yt_local.tables.replication.replicator import Replicator
 from yt_local.tables.replication.table_replicas import TableReplicas
 from yt_local.tables.view import TableView
+from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 
 _FIRST_CELL_TAG = 1001
@@ -119,7 +122,9 @@ class Cluster:
         self.transactions = MasterTransactions(self.state)
         self.tables = DynamicTables(self.state, self.resolver, self.replication)
         history = LockHistory()
-        self.writer = TableWriter(self.state, self.tables, self.replication, history, random.Random())
+        self.writer = TableWriter(
+            self.state, self.tables, self.replication, self._view.attributes.limits, history, random.Random()
+        )
         self.replicas = TableReplicas(self.state, self.resolver)
         self.tablet_transactions = TabletTransactions(self.state, self.writer, history)
         self.registrations = Registrations(name, self.resolver, directory)
@@ -137,6 +142,7 @@ class Cluster:
         self.expiration = Expiration(self.state, Subtrees(self.state, self.resolver, self.tablets))
         self.housekeeping = Housekeeping(self.state, self.transactions, self.tablet_transactions, self.expiration)
         directory.add(self)
+        convert_earlier_lists(self.state, self.transactions, self.cypress.value_nodes)
         create_first_nodes(self.state, self.cypress, self.tablets, self.security, name, address)
 
     @property
@@ -150,6 +156,12 @@ class Cluster:
     def session_of(self, principal: Principal, transaction_id: str | None = None) -> Session:
         """A session of this user; YtError 11000 if there is no such transaction."""
         return Session(Access(principal, self.view(transaction_id).permissions), transaction_id)
+
+    @contextmanager
+    def change_within_limits(self) -> Iterator[None]:
+        """Around a change of tables; YtError 902 if an account came over its limits by it, and nothing is changed."""
+        with self.state.change(), self._view.attributes.limits.kept():
+            yield
 
     def view(self, transaction_id: str | None) -> TableView:
         """The tree as a master transaction sees it, or as it is outside of all; YtError 11000 if it is not there."""
@@ -191,7 +203,7 @@ class Cluster:
         if mutation_id is None or not command.changes:
             return await command.execute(self, session, parameters, body)
         if not isinstance(mutation_id, str):
-            raise YtError(f"Error reading parameter /mutation_id: it must be a string, got {mutation_id!r}")
+            raise YtError(f"Error reading parameter /mutation_id: it must be a string, got {yson.shown(mutation_id)}")
         # Nobody is given the answer of somebody else, or of another command.
         mutation_id = f"{session.access.user} {command.name} {mutation_id}"
         if (known := self._mutations.find(mutation_id)) is not None:

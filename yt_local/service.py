@@ -29,7 +29,7 @@ _CLUSTER: Final = re.compile(r"([A-Za-z0-9_-]+)=([0-9]{1,5})(?::([0-9]{1,5}))?")
 
 
 class ServiceError(Exception):
-    """The clusters can not be served; the message is for people."""
+    """The clusters cannot be served; the message is for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class TokenFile:
 
     @classmethod
     def in_directory(cls, directory: Path, user: str) -> Self:
-        """The file of a user, made with a new token if it is not there yet; ServiceError if it can not be."""
+        """The file of a user, made with a new token if it is not there yet; ServiceError if it cannot be."""
         path = directory / f"{user}.token"
         try:
             write_new(path, secrets.token_hex(16))
@@ -126,7 +126,7 @@ class ClusterService:
             tokens: of users that are there from the start.
 
         Raises:
-            ServiceError: the data can not be used, or a name is none.
+            ServiceError: the data cannot be used, or a name is none.
         """
         from yt_local.runner import LocalClusters
         from yt_local.store.database import StorageError
@@ -189,7 +189,7 @@ def parse_clusters(texts: Sequence[str]) -> tuple[dict[str, int], dict[str, int]
 
 
 def listen(port: int, whose: str, host: str = LOOPBACK) -> socket.socket:
-    """A socket that listens; ServiceError, naming whose port it is, if it can not."""
+    """A socket that listens; ServiceError, naming whose port it is, if it cannot."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

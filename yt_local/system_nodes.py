@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from yt_local.base.version import VERSION
-from yt_local.cypress.account_attributes import resource_limits, resource_usage
+from yt_local.cypress.account_attributes import resource_usage
+from yt_local.cypress.account_limits import resource_limits
 from yt_local.cypress.cypress import Cypress
 from yt_local.security.permissions import UNLIMITED
+from yt_local.store.charges import Usage
 
 _MEDIUM: Final = "default"
 _POOL_TREE: Final = "default"
@@ -121,7 +123,7 @@ def create_system_nodes(cypress: Cypress) -> None:
     for name, value in _OF_THE_CLUSTER.items():
         cypress.set(UNLIMITED, f"//sys/@{name}", value)
     for name in ("total_resource_limits", "total_resource_usage"):
-        value = resource_limits() if name.endswith("limits") else resource_usage(0, 0)
+        value = resource_limits([_MEDIUM]) if name.endswith("limits") else resource_usage(Usage())
         cypress.set(UNLIMITED, f"//sys/accounts/@{name}", value)
 
 

@@ -145,7 +145,7 @@ class Decoder:
         """The next complete packet, None if more bytes are needed.
 
         Raises:
-            YtError: what is next is not a packet, or is too large; the stream can not be read any further.
+            YtError: what is next is not a packet, or is too large; the stream cannot be read any further.
         """
         if not self._holds(_HEADER.size):
             return None

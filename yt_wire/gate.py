@@ -31,10 +31,13 @@ BACK_OFF_SECONDS: Final = 0.1
 """Without accepting, after the system had no resources for one more connection."""
 
 _SHED_COUNT: Final = 16
-"""Connections that are ended when descriptors have run out all the same."""
+"""Connections that are ended when descriptors still run out."""
 
 _BACKLOG: Final = 4096
 _ACCEPTS_PER_ITERATION: Final = 256
+_MOST_CLOSING: Final = 64
+"""Connections that were ended and still have their descriptor: the loop needs an iteration or more to close it."""
+
 _PEEK_BYTES: Final = 2048
 _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _LEAST_SHARE: Final = 4
@@ -49,8 +52,7 @@ Porter: TypeAlias = Callable[[bytes], bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """Bytes the system keeps for one connection. By itself it keeps several megabytes for every peer that sends or does
-    not read, at the cost of the process's container."""
+    """Bytes the system keeps for one connection. By itself it keeps megabytes for every peer that does not read."""
 
     receive: int
     """Also what is read at once, about."""
@@ -63,7 +65,8 @@ class Visitor:
 
     def __init__(self, gate: Gate, port: Port, connection: socket.socket, seat: Seat) -> None:
         self._gate = gate
-        self._socket: socket.socket | None = connection
+        self._socket = connection
+        self._is_taken = False
         self._transport: asyncio.WriteTransport | None = None
         self.port = port
         self.seat = seat
@@ -78,7 +81,12 @@ class Visitor:
     @property
     def is_waiting(self) -> bool:
         """Whether nobody serves it yet: it costs a descriptor, and hardly anything else."""
-        return self._socket is not None
+        return not self._is_taken and not self.is_closed
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the descriptor is free again, whoever has closed it."""
+        return self._socket.fileno() < 0
 
     def attach(self, transport: asyncio.WriteTransport) -> None:
         """Say what the connection is from now on."""
@@ -99,20 +107,25 @@ class Visitor:
         self.is_gone = True
         self._gate.forget(self)
 
+    def hear(self) -> None:
+        """Answer a question that has come since the connection was accepted, if the porter can."""
+        if self.is_waiting:
+            _is_done(self._socket, _peek(self._socket) or b"", self.port.porter)
+
     def close(self) -> None:
         """End the connection, whatever it is at the moment."""
         self.is_gone = True
         if self._transport is not None:
             self._transport.abort()
-        elif self._socket is not None:
+        elif self.is_waiting:
             self.take_socket().close()
 
     def take_socket(self) -> socket.socket:
         """Hand the socket over; `attach` follows."""
-        assert self._socket is not None
-        taken, self._socket = self._socket, None
-        asyncio.get_running_loop().remove_reader(taken.fileno())
-        return taken
+        assert self.is_waiting
+        self._is_taken = True
+        asyncio.get_running_loop().remove_reader(self._socket.fileno())
+        return self._socket
 
 
 async def bind(host: str, port: int) -> list[socket.socket]:
@@ -186,6 +199,7 @@ class Gate:
         self._seats = Seats(limits)
         self._visitors: dict[Seat, Visitor] = {}
         self._scope = TaskScope()
+        self._leaving: list[Visitor] = []
         self.turns = Turns()
         self.log = SparseLog(structlog.get_logger(__name__))
 
@@ -205,6 +219,11 @@ class Gate:
     @property
     def connection_count(self) -> int:
         return self._seats.count
+
+    @property
+    def visitors(self) -> Iterable[Visitor]:
+        """Those who are connected."""
+        return self._visitors.values()
 
     @property
     def held_bytes(self) -> int:
@@ -233,7 +252,10 @@ class Gate:
 
     def accept(self, port: Port, listener: socket.socket) -> None:
         """Let in those who wait at a listener."""
+        self._resize()  # the system's limit may have been lowered since the last sweep
         for _ in range(_ACCEPTS_PER_ITERATION):
+            if self._are_too_many_leaving():
+                return  # the listener can still be read in the next iteration
             try:
                 connection, address = listener.accept()
             except (BlockingIOError, InterruptedError):
@@ -320,7 +342,16 @@ class Gate:
         for seat, reason in departures:
             visitor = self._visitors.pop(seat)
             self.log.info(f"connection ended: {reason}", peer=seat.address)
-            visitor.close()
+            if visitor.is_waiting:
+                visitor.hear()
+                visitor.close()
+            else:
+                visitor.close()
+                self._leaving.append(visitor)
+
+    def _are_too_many_leaving(self) -> bool:
+        self._leaving = [visitor for visitor in self._leaving if not visitor.is_closed]
+        return len(self._leaving) >= _MOST_CLOSING
 
     async def _sweep(self) -> NoReturn:
         while True:

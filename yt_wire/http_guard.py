@@ -1,7 +1,7 @@
 """Which HTTP requests a server refuses because a web page may have made them in the name of its reader.
 
 A server at an address of this machine or network acts for whoever can reach it, and a browser there can. Two things
-give a page away: its `Origin`, or `Sec-Fetch-Site`, which scripts can not change; and, where the page had its own name
+give a page away: its `Origin`, or `Sec-Fetch-Site`, which scripts cannot change; and, where the page had its own name
 resolved to the server's address (DNS rebinding), that name in `Host`.
 """
 

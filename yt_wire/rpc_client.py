@@ -1,4 +1,4 @@
-"""The calling side: connections that are made when first needed, kept, and made anew when they broke."""
+"""The calling side: connections that are made when first needed, kept, and replaced when they break."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class RpcClient:
             time_limit: seconds, from here to the whole answer.
 
         Raises:
-            YtError: the server's own error; code 100 if it can not be reached or left; code 3 if time is up.
+            YtError: the server's own error; code 100 if it cannot be reached or left; code 3 if time is up.
         """
         try:
             async with asyncio.timeout(time_limit):

@@ -54,7 +54,7 @@ def parse_rich(value: yson.Yson) -> RichPath:
         value: bytes, too, where they are not known to be text: the attributes in front may be binary.
 
     Raises:
-        YtError: not a string, or the prefix is not YSON.
+        YtError: not a string, the prefix is not YSON, or the cluster has no name.
     """
     if not yson.is_string(value):
         raise YtError("Path must be a string")
@@ -75,6 +75,8 @@ def parse_rich(value: yson.Yson) -> RichPath:
     if separator and cluster and re.fullmatch(r"[A-Za-z0-9_.-]+", cluster):
         attributes = {"cluster": cluster, **attributes}
         text = "//" + rest
+    if not isinstance(attributes.get("cluster"), str | None):
+        raise YtError('Attribute "cluster" of a path must be a string')
     return RichPath(text, attributes)
 
 

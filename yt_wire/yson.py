@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from io import BytesIO
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import yt_yson_bindings as bindings
 from yt.yson import yson_types
@@ -28,6 +28,9 @@ Uint64 = yson_types.YsonUint64
 
 UNDECODABLE = yson_types.YsonStringProxy
 """Type of a string that is not UTF-8; `bytes_of` gives its content."""
+
+_SHOWN_LENGTH: Final = 200
+"""Characters of a value in a message for people."""
 
 
 def loads(data: bytes) -> Yson:
@@ -139,6 +142,16 @@ def is_string(value: Yson) -> bool:
 def is_null(value: Yson) -> bool:
     """Whether this is YSON's entity `#`, with attributes or without."""
     return value is None or isinstance(value, yson_types.YsonEntity)
+
+
+def shown(value: Yson) -> str:
+    """A value in a message for people, or its beginning: as text YSON, or as Python's if YSON cannot hold it."""
+    try:
+        written = value.encode("utf-8", "surrogateescape") if type(value) is str else value
+        text = dumps(written, "text").decode("ascii", "backslashreplace")
+    except (YsonError, UnicodeEncodeError):  # from JSON come numbers that are too large, and halves of characters
+        text = ascii(value)
+    return text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "..."
 
 
 def as_boolean(value: Yson) -> Yson:

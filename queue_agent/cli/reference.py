@@ -18,19 +18,16 @@ from queue_agent.trim_policies import ConstraintKind
 from yt_local.reference.page import render_reference
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
-COMMANDS_MARK: Final = "## Its commands"
-"""What is below this line of the page on the local cluster is generated; what is above it people write."""
-
 POLICIES_HEAD: Final = "| kind | bound | trimming ends here because |\n| --- | --- | --- |\n"
 """What is below these lines of the page on trimming is generated, up to the next empty line."""
 
 
 def pages() -> Mapping[str, str]:
-    """Content of every page that is generated, or ends with something generated, by its file name in `docs/`."""
+    """Content of every page that is generated, or has something generated in it, by its file name in `docs/`."""
     return {
         "commands.md": commands_page(),
         "configuration.md": _configuration(),
-        "local-cluster.md": _local_cluster(),
+        **render_reference(),
         "metrics.md": metrics_page(),
         "trimming.md": _trimming(),
     }
@@ -86,14 +83,6 @@ def _default(field: FieldInfo) -> str:
     if isinstance(default, timedelta):
         return f"{default / timedelta(milliseconds=1):g}"
     return f"`{default}`" if default is not None else "none"
-
-
-def _local_cluster() -> str:
-    """The page as people write it up to the mark, and the reference of the commands behind it."""
-    written, mark, _ = (DOCS / "local-cluster.md").read_text().partition(COMMANDS_MARK)
-    if not mark:
-        raise ValueError(f"docs/local-cluster.md has lost its line {COMMANDS_MARK!r}")
-    return f"{written}{mark}\n\n{render_reference()}"
 
 
 def _trimming() -> str:

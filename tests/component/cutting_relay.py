@@ -1,4 +1,4 @@
-"""A relay of HTTP between a client and a real cluster, which breaks kept-alive connections where it is told to."""
+"""A relay of HTTP between a client and a real cluster, which breaks kept-alive connections on demand."""
 
 from __future__ import annotations
 

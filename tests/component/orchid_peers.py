@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ import pytest
 
 from queue_agent.adapters.serving.orchid import OrchidServer
 from queue_agent.core.values.encoding import Unsigned
+from tests.waiting import until
 from yt_wire import bus, orchid, rpc
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.gate import Gate, bind
@@ -79,12 +80,6 @@ async def serving(tree: Tree, address: str = "127.0.0.1:0") -> AsyncIterator[Orc
     host, port = parse_address(address)
     async with roomy_gate() as gate, OrchidServer(tree, await bind(host, port), gate) as server:
         yield server
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - not everything waited for could set an event
-            await asyncio.sleep(0.001)
 
 
 async def failure_of(call: Awaitable[Any]) -> YtError:

@@ -16,8 +16,8 @@ from tests.component.orchid_peers import (
     raw_peer,
     roomy_gate,
     serving,
-    until,
 )
+from tests.waiting import until
 from yt_local.queues.orchid_gateway import OrchidGateway
 from yt_wire import bus, orchid, rpc, yson
 from yt_wire.connection import ConnectionLimits, Reply

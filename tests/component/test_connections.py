@@ -6,10 +6,12 @@ import asyncio
 import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 
 import pytest
 from aiohttp import web
 
+from tests.waiting import stopped_time
 from yt_local.base.faults import Faults
 from yt_local.base.memory_budget import MemoryBudget
 from yt_local.calls.command import Kind
@@ -36,6 +38,8 @@ class Endpoint:
         self.connect = connect
         self.budget = MemoryBudget(BUDGET)
         self.busy = asyncio.Event()
+        self.come: Callable[[], int] = lambda: 0
+        """Bytes of the present body that have come."""
         self.release = asyncio.Event()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -46,6 +50,7 @@ class Endpoint:
             with self.budget.lease() as lease:
                 encoding = request.headers.get("Content-Encoding", "")
                 kind: Kind = "tabular" if request.path == "/rows" else "null"
+                self.come = lambda: request.content.total_bytes
                 body = await read_body(request.content, encoding, kind, lease, PATIENCE)
                 return web.Response(text=str(len(body)))
         except BodyTimeout as error:
@@ -126,7 +131,7 @@ async def test_a_head_that_comes_a_byte_at_a_time_has_no_more_time_than_another(
     async def drip() -> None:
         while True:
             writer.write(b"x")
-            await asyncio.sleep(PATIENCE / 10)
+            await asyncio.sleep(PATIENCE / 10)  # as slowly as the attacker likes
 
     async with asyncio.TaskGroup() as group:
         dripping = group.create_task(drip())
@@ -145,22 +150,34 @@ async def test_half_a_body_is_answered_and_ends_the_connection(endpoint: Endpoin
 
 async def test_a_body_that_takes_long_but_comes_is_read(endpoint: Endpoint) -> None:
     reader, writer = await endpoint.connect()
-    writer.write(request(length=20))
-    for _ in range(20):
-        writer.write(b"x")
-        await asyncio.sleep(PATIENCE / 10)
-    assert await answer_of(reader) == (200, "20")
+    with stopped_time() as time:
+        writer.write(request(length=20))
+        for number in range(20):
+            writer.write(b"x")
+            await time.until(partial(lambda count: endpoint.come() == count, number + 1))
+            await time.advance(PATIENCE * 0.9)
+        assert await answer_of(reader) == (200, "20")
+
+
+async def test_a_body_of_which_a_piece_comes_too_late_is_refused(endpoint: Endpoint) -> None:
+    reader, writer = await endpoint.connect()
+    with stopped_time() as time:
+        writer.write(request(body=b"half", length=8))
+        await time.until(lambda: endpoint.come() == 4)
+        await time.advance(PATIENCE * 1.1)
+        assert (await answer_of(reader))[0] == 408
 
 
 async def test_a_connection_is_kept_between_requests_and_before_the_first(endpoint: Endpoint) -> None:
     reader, writer = await endpoint.connect()
-    await asyncio.sleep(PATIENCE * 1.5)
-    for body in (b"", b"abc", b""):
-        writer.write(request(body=body)[:10])
-        await asyncio.sleep(0)
-        writer.write(request(body=body)[10:])
-        assert await answer_of(reader) == (200, str(len(body)))
-        await asyncio.sleep(PATIENCE * 1.5)
+    with stopped_time() as time:
+        await time.advance(PATIENCE * 1.5)
+        for body in (b"", b"abc", b""):
+            writer.write(request(body=body)[:10])
+            await asyncio.sleep(0)
+            writer.write(request(body=body)[10:])
+            assert await answer_of(reader) == (200, str(len(body)))
+            await time.advance(PATIENCE * 1.5)
 
 
 async def test_a_request_sent_ahead_does_not_end_the_one_before_it(endpoint: Endpoint) -> None:
@@ -168,7 +185,8 @@ async def test_a_request_sent_ahead_does_not_end_the_one_before_it(endpoint: End
     writer.write(request("/wait"))
     await endpoint.busy.wait()
     writer.write(request("/", b"abc")[:10])
-    await asyncio.sleep(PATIENCE * 1.5)
+    with stopped_time() as time:
+        await time.advance(PATIENCE * 1.5)
     endpoint.release.set()
     assert await answer_of(reader) == (200, "0")
     writer.write(request("/", b"abc")[10:])

@@ -17,8 +17,8 @@ from tests.component.orchid_peers import (
     failure_of,
     make_tree,
     serving,
-    until,
 )
+from tests.waiting import until
 from yt_local.queues.orchid_gateway import OrchidGateway, order_addresses
 from yt_wire import orchid, yson
 from yt_wire.error import ErrorCode
@@ -189,6 +189,19 @@ async def test_another_address_answers_for_a_dead_one(server: OrchidServer, gate
     addresses = [await dead_address(), server.address]
     for number in range(6):
         assert await gateway.get(addresses, f"//numbers/{number}") == number
+
+
+async def test_another_address_answers_for_one_that_says_nothing(server: OrchidServer) -> None:
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    async with silent, asyncio.timeout(30), OrchidGateway(connect_timeout=60) as gateway:
+        addresses = [f"127.0.0.1:{silent.sockets[0].getsockname()[1]}", server.address]
+        for _ in range(20):  # of which it is waited for once: then it is the last to be asked
+            assert await gateway.get(addresses, "//numbers/1") == 1
+        silent.close()
 
 
 def test_addresses_take_turns_and_those_that_failed_come_last() -> None:

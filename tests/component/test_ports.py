@@ -21,7 +21,8 @@ from structlog.testing import capture_logs
 from queue_agent.adapters.serving.http_api import live_at_once
 from queue_agent.adapters.serving.http_server import HttpServer
 from queue_agent.adapters.serving.orchid import OrchidServer
-from tests.component.orchid_peers import RawPeer, Tree, header_of, raw_peer, until
+from tests.component.orchid_peers import RawPeer, Tree, header_of, raw_peer
+from tests.waiting import until
 from yt_wire import bus, orchid, rpc
 from yt_wire.connection import Connection
 from yt_wire.gate import Buffers, Gate, bind

@@ -88,7 +88,7 @@ class World:
         await self.users[name].create_queue(QUEUE, upstream_replica_id=self.ids[f"{name}:{QUEUE}"])
 
     async def lose(self, row_count: int) -> None:
-        """Replicas made anew, of which the synchronous one has so many rows that the other lacks."""
+        """Recreated replicas, of which the synchronous one has so many rows that the other lacks."""
         if row_count == 0:
             return
         for name in MODES:

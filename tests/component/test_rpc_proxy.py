@@ -9,6 +9,7 @@ import pytest
 from google.protobuf.message import Message
 
 from tests.component.rpc_calls import Caller, calling
+from tests.waiting import until
 from yt_local.base.faults import Cut, Drop, Hang, HttpStatus, Refuse, Scope
 from yt_local.commands import METHODS
 from yt_local.runner import LocalClusters
@@ -120,8 +121,7 @@ async def test_faults_befall_calls_as_they_do_requests(clusters: LocalClusters) 
     with cluster.faults.active(Hang()) as fault:
         async with calling(address) as caller, asyncio.TaskGroup() as group:
             hanging = group.create_task(caller.refusal(GET))
-            while not fault.hits:  # noqa: ASYNC110 - nothing tells of a hit
-                await asyncio.sleep(0.001)
+            await until(lambda: fault.hits > 0)
             cluster.faults.remove(fault.number)
             assert (await hanging).code == ErrorCode.TRANSPORT
 

@@ -33,7 +33,7 @@ async def content(caller: Caller) -> bytes:
     await reading.send()
     pieces = [piece async for piece in reading.streams.incoming]
     await reading.end()
-    return b"".join(pieces[1:])  # without what is told first
+    return b"".join(pieces[1:])  # without the first piece, which is the header
 
 
 async def test_as_many_read_as_want_to_and_as_many_write_as_there_is_room_for(caller: Caller) -> None:

@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import ClientSession
 
+from tests.waiting import until
 from yt_local.base.turns import TURN_SECONDS, Turns, aside, give_way
 from yt_local.calls.command import Body, Rows
 from yt_local.cluster import Cluster
@@ -48,6 +49,7 @@ async def ask(cluster: Cluster, command: str, body: Body | None = None, **parame
 async def filled() -> AsyncIterator[LocalClusters]:
     async with LocalClusters({"a": 0}) as clusters:
         cluster = clusters.cluster("a")
+        cluster.requests.start()
         for path, columns in (("//tmp/sorted", SORTED), ("//tmp/ordered", ORDERED)):
             schema = yson.with_attributes(columns, {"unique_keys": columns is SORTED})
             await ask(cluster, "create", type="table", path=path, attributes={"dynamic": True, "schema": schema})
@@ -79,7 +81,7 @@ async def test_others_are_answered_while_a_query_goes_on(name: str) -> None:
                 assert (await answer.json())["value"]
 
         task = group.create_task(query())
-        await asyncio.sleep(0.1)  # the query has been sent
+        await until(lambda: any(one.command == "select_rows" for one in clusters.cluster("a").requests.find()))
         for _ in range(3):
             await neighbour()
         assert not task.done()
@@ -172,8 +174,7 @@ async def test_work_whose_caller_is_gone_is_given_up() -> None:
             left.append(True)
 
     task = asyncio.get_running_loop().create_task(Turns().run(work))
-    await asyncio.sleep(0.1)
-    assert begun
+    await until(lambda: bool(begun))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

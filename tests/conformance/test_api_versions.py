@@ -83,6 +83,16 @@ def test_v3_answers_the_bare_value(raw: RawHttp, node: str) -> None:
     assert answer_of(ask(raw, "GET", "v3/get", {"path": "//sys/users/of_v3/@id"})) == user
 
 
+def test_v3_answers_as_v4_where_the_bare_value_is_wanted(raw: RawHttp, node: str) -> None:
+    ask(raw, "PUT", "v3/set", {"path": node + "/@x"}, b'{"value": 5}', Content_Type="application/json")
+    for wanted in (True, "true", 1):
+        parameters = {"path": node + "/@x", "return_only_value": wanted}
+        assert answer_of(ask(raw, "GET", "v3/get", parameters)) == {"value": 5}
+        batch = {"requests": [{"command": "get", "parameters": parameters}]}
+        assert answer_of(ask(raw, "POST", "v3/execute_batch", batch)) == [{"output": {"value": 5}}]
+    assert answer_of(ask(raw, "GET", "v3/get", {"path": node + "/@x"})) == {"value": 5}
+
+
 def test_v3_answers_nothing_where_v4_answers_an_empty_map(raw: RawHttp, node: str) -> None:
     answer = ask(raw, "PUT", "v3/set", {"path": node + "/@x"}, b"5", Content_Type="application/json")
     assert (answer.status, answer.body) == (200, b"")

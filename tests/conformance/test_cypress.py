@@ -72,7 +72,7 @@ def test_a_failed_creation_leaves_nothing_behind(client: YtClient, home: str) ->
         (yson.Uint64(2**64 - 1), "uint64_node"),
         (1.5, "double_node"),
         (True, "boolean_node"),
-        ([1, "a", {"b": None}], "list_node"),
+        ([1, "a", {"b": [2.5]}, []], "list_node"),
         ({"a": {"b": 1}, "c": "d"}, "map_node"),
         ("\N{CYRILLIC SMALL LETTER ZHE}/@&*[{", "string_node"),
         ("", "string_node"),
@@ -242,7 +242,7 @@ def test_a_search_finds_every_table(client: YtClient, home: str) -> None:
 
 
 def test_a_search_goes_through_lists(client: YtClient, home: str) -> None:
-    client.set(f"{home}/l", [1, {"a": None}, [True]])
+    client.set(f"{home}/l", [1, {"a": "b"}, [True]])
     assert list(client.search(home, node_type="table")) == []
 
 

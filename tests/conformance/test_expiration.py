@@ -21,7 +21,7 @@ NODE = "//tmp/n"
 
 @pytest.fixture
 def clock() -> Clock:
-    clock = Clock(lambda: 0.0)  # stands still
+    clock = Clock(lambda: 0.0)  # never moves
     clock.set(START)
     return clock
 

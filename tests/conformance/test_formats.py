@@ -183,6 +183,20 @@ def test_the_header_names_its_own_format_in_yson(raw: RawHttp, home: str, header
     assert json.loads(answer.body) == {"value": True}
 
 
+@pytest.mark.parametrize("header_format", ["yson", "<format=pretty>yson", "<format=pretty>json", "json", None])
+def test_parameters_of_answers_stand_in_one_line_of_text(
+    raw: RawHttp, client: YtClient, home: str, header_format: str | None
+) -> None:
+    client.write_table(f"{home}/t", [{"a": 1}])
+    query = urlencode({"path": f"{home}/t", "output_format": "json"})
+    headers = {http.HEADER_FORMAT: header_format} if header_format else {}
+    answer = raw.request("GET", f"/api/v4/read_table?{query}", headers=headers)
+    assert json.loads(answer.body) == {"a": 1}
+    told = answer.headers[http.RESPONSE_PARAMETERS]
+    is_yson = header_format is not None and "yson" in header_format
+    assert (yson.loads(told.encode()) if is_yson else json.loads(told))["start_row_index"] == 0
+
+
 @pytest.mark.parametrize("separator", ["", "-"])
 def test_long_parameters_may_come_in_pieces(raw: RawHttp, home: str, separator: str) -> None:
     text = base64.b64encode(yson.dumps({"path": home, "output_format": "json"}, "text")).decode()

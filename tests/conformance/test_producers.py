@@ -233,6 +233,11 @@ def test_what_is_no_producer_or_no_queue_is_refused(client: YtClient, producer: 
         push(table, producer.queue)
     with refused(1, "producer schema"):
         client.create_queue_producer_session(table, producer.queue, SESSION)
+    for path in (home, f"{home}/nope"):  # the queue is looked at first
+        with refused(1, f"Path {path} does not point to a valid queue"):
+            push(table, path)
+    with refused(1, f"Path {home} does not point to a valid producer"):
+        push(home, producer.queue)
 
 
 def test_the_command_line_pushes_through_a_session(cli: Cli, producer: Producer) -> None:

@@ -196,6 +196,23 @@ def test_why_a_replica_gets_no_rows_can_be_seen(table: Replicated) -> None:
     [tablet] = table.replica("pythia", "tablets")
     assert "unmounted" in str(tablet["replication_error"])
     assert list(table.meta.get_tablet_errors(table.path)["replication_errors"]) == [table.ids["pythia"]]
+
+
+def test_errors_are_told_up_to_a_limit(table: Replicated) -> None:
+    table.alter("hume", mode="async")
+    for cluster in ("pythia", "hume"):
+        table.clusters[cluster].unmount_table(table.copy(cluster), sync=True)
+    table.meta.insert_rows(table.path, ROWS, require_sync_replica=False)
+    for cluster in ("pythia", "hume"):
+        wait_for(lambda cluster=cluster: table.replica(cluster, "error_count") == 1)  # type: ignore[misc]
+    whole = table.meta.get_tablet_errors(table.path)
+    assert len(whole["replication_errors"]) == 2
+    assert "incomplete" not in whole
+    part = table.meta.get_tablet_errors(table.path, limit=1)
+    assert len(part["replication_errors"]) == 1
+    assert part["incomplete"]
+    with refused(1, "limit"):
+        table.meta.get_tablet_errors(table.path, limit=-1)
     table.meta.mount_table(table.copy("pythia"), sync=True)
     wait_for(lambda: table.replica("pythia", "error_count") == 0)
     assert table.rows("pythia") == ROWS

@@ -64,7 +64,7 @@ def started(directory: Path, clock: Clock | None = None) -> Iterator[Started]:
 def fill(cluster: Started) -> None:
     """Something of everything."""
     client, other = cluster.client, cluster.other
-    client.set("//tmp/tree", {"a": {"b": yson.Uint64(5), "c": [1, {"d": None}]}, "s": "\N{CYRILLIC SMALL LETTER ZHE}"})
+    client.set("//tmp/tree", {"a": {"b": yson.Uint64(5), "c": [1, {"d": ["e"]}]}, "s": "\N{CYRILLIC SMALL LETTER ZHE}"})
     client.set("//tmp/tree/@mine", {"x": 1.5, "y": True})
     client.create("document", "//tmp/document", attributes={"value": {"a": [1, 2]}})
     client.link("//tmp/document", "//tmp/link")

@@ -63,8 +63,13 @@ def queue(driver: DriverProcess, home: str) -> str:
 
 
 def test_the_tree_is_read_and_changed(driver: DriverProcess, home: str) -> None:
-    driver.do("set", f"{home}/d", {"a": [1, 2.5, "s", None, True, YsonUint64(2**64 - 1)]})
-    assert driver.do("get", f"{home}/d") == {"a": [1, 2.5, "s", None, True, 2**64 - 1]}
+    driver.do("set", f"{home}/d", {"a": [1, 2.5, "s", [], True, YsonUint64(2**64 - 1)]})
+    assert driver.do("get", f"{home}/d") == {"a": [1, 2.5, "s", [], True, 2**64 - 1]}
+    driver.do("create", "map_node", f"{home}/d/a/before:0", attributes={"colour": "red"})
+    assert driver.do("get", f"{home}/d/a/0/@path") == f"{home}/d/a/0"
+    assert driver.do("get", f"{home}/d/a", attributes=["colour"])[0].attributes == {"colour": "red"}
+    driver.do("remove", f"{home}/d/a/0")
+    assert driver.do("get", f"{home}/d/a/0") == 1
     driver.do("copy", f"{home}/d", f"{home}/e")
     driver.do("move", f"{home}/e", f"{home}/f")
     driver.do("link", f"{home}/f", f"{home}/l")

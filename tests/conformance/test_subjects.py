@@ -166,6 +166,10 @@ class TestSubjects:
             client.create("account", attributes={"name": name})
         with refused(901, "account"):
             bob.client.create("account", attributes={"name": "mine"})
+        for path in ("late", "still"):
+            with refused(1, "its usage is not zero"):
+                client.remove(f"//sys/accounts/{name}")
+            client.remove(f"{home}/{path}", recursive=True)
         client.remove(f"//sys/accounts/{name}")
 
     def test_other_nodes_may_have_attributes_of_these_names(self, client: YtClient, home: str) -> None:

@@ -50,6 +50,14 @@ def test_tables_are_served_by_cells_of_their_bundle(client: YtClient, home: str,
     assert client.get(f"//sys/tablet_cells/{cell}/@tablet_count") == 1
     with refused(1, "unmount them first"):
         client.remove(f"//sys/tablet_cells/{cell}")
+    client.insert_rows(f"{home}/q", [{"data": "before"}])
+    other = client.create("tablet_cell", attributes={"size": 1, "tablet_cell_bundle": bundle})
+    client.remove(f"//sys/tablet_cells/{cell}")
+    (tablet,) = client.get(f"{home}/q/@tablets")
+    assert (tablet["cell_id"], tablet["state"]) == (other, "mounted")
+    assert client.get(f"//sys/tablet_cells/{other}/@tablet_count") == 1
+    client.insert_rows(f"{home}/q", [{"data": "after"}])
+    assert [row["data"] for row in client.select_rows(f"data from [{home}/q]")] == ["before", "after"]
     with refused(1, "since it has 1 active tablet cell"):
         client.remove(f"//sys/tablet_cell_bundles/{bundle}")
     client.unmount_table(f"{home}/q", sync=True)
@@ -94,3 +102,15 @@ def test_only_superusers_make_them(local: ClusterThread, make_user: Callable[[],
     for kind in ("tablet_cell_bundle", "tablet_cell", "domestic_medium"):
         with refused(901, "create"):
             user.client.create(kind, attributes={"name": "mine"})
+
+
+def test_tables_are_mounted_into_cells_of_their_bundle_alone(client: YtClient, home: str, bundle: str) -> None:
+    client.create("table", f"{home}/q", attributes={"dynamic": True, "schema": QUEUE_SCHEMA})
+    cell = client.create("tablet_cell", attributes={"size": 1, "tablet_cell_bundle": bundle})
+    message = f'Cannot mount tablets into cell {cell} since it belongs to bundle "{bundle}"'
+    with refused(1, message):
+        client.mount_table(f"{home}/q", cell_id=cell)
+    table = client.get(f"{home}/q/@id")
+    with refused(500, f"No such tablet cell {table}"):
+        client.mount_table(f"{home}/q", cell_id=table)
+    client.remove(f"//sys/tablet_cells/{cell}")

@@ -222,7 +222,8 @@ class TestImpersonation:
         root.create("user", attributes={"name": "yql_agent"})
         token = root.issue_token("yql_agent")
         answer = ask(closed, "/auth/whoami", Authorization=f"OAuth {token}", X_YT_User_Name=bob)
-        assert (answer.status, json.loads(answer.body)["login"]) == (200, bob)
+        told = json.loads(answer.body)
+        assert (answer.status, told["login"], told["realm"]) == (200, bob, "cypress:impersonation")
         root.remove("//sys/users/yql_agent")
 
     def test_nobody_acts_as_somebody_who_is_not_there(self, closed: str) -> None:
@@ -242,11 +243,13 @@ class TestImpersonation:
 
 class TestOpen:
     def test_without_a_token_one_is_root(self, proxy: str, local: ClusterThread) -> None:
-        assert json.loads(ask(proxy, "/auth/whoami").body)["login"] == "root"
+        alone = json.loads(ask(proxy, "/auth/whoami").body)
+        assert (alone["login"], alone["realm"]) == ("root", "YT")
         assert json.loads(ask(proxy, "/auth/whoami", Authorization="OAuth of another cluster").body)["login"] == "root"
 
     def test_anybody_can_be_had_by_name(self, proxy: str, local: ClusterThread) -> None:
-        assert json.loads(ask(proxy, "/auth/whoami", X_YT_User_Name="guest").body)["login"] == "guest"
+        guest = json.loads(ask(proxy, "/auth/whoami", X_YT_User_Name="guest").body)
+        assert (guest["login"], guest["realm"]) == ("guest", "YT")
         assert ask(proxy, X_YT_User_Name="nobody").status == 403
         assert ask(proxy, X_YT_User_Name="owner").status == 403
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from yt.wrapper import YtClient, YtError
+from yt.ypath.common import YPathError
 
 from tests.differential.commands import Call
 
@@ -39,7 +40,7 @@ def perform(client: YtClient, call: Call, transactions: list[str]) -> Any:
         return _plain(_result(client, call, transactions))
     except YtError as error:
         return {"error": _error(error.simplify())}
-    except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, RuntimeError, YPathError) as error:
         # The client itself refuses; both do so before anything is sent.
         return {"refused": type(error).__name__}
 

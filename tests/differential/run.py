@@ -20,6 +20,14 @@ from yt_local.testing import local_clusters
 
 EXPLAINED: Final = Path(__file__).with_name("explained.toml")
 _SHOWN: Final = 40
+_WITHOUT_MEMORY: Final = {
+    "table_mount_cache": {
+        "expire_after_successful_update_time": 0,
+        "expire_after_failed_update_time": 0,
+        "refresh_time": None,
+    }
+}
+"""For the driver: what it remembers of a table is no longer true once that is altered."""
 _over_there: list[str] = []
 """Transactions of the client in the driver's process."""
 
@@ -83,7 +91,8 @@ def differences(seed: int, count: int) -> Found:
     with local_clusters("pythia") as by_http, local_clusters("pythia") as by_rpc:
         client = by_http["pythia"].client
         transactions: list[str] = []
-        with DriverProcess(by_rpc["pythia"].address) as driver:
+        with DriverProcess(by_rpc["pythia"].address, driver_config=_WITHOUT_MEMORY) as driver:
+            driver.do("exists", "/")  # one that cannot start would refuse everything, as clients do
             for number, call in enumerate(calls):
                 http = perform(client, call, transactions)
                 rpc = driver.run(perform_there, call)

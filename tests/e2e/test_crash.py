@@ -135,7 +135,7 @@ class Pusher:
 
 
 class Replacer:
-    """Writes a static table anew, and then something behind it."""
+    """Rewrites a static table, and then something behind it."""
 
     def __init__(self) -> None:
         self.batch_count = 0
@@ -335,6 +335,7 @@ def assert_written(writers: Sequence[Writer], batch_counts: Sequence[int], too_e
     assert all(writer.batch_count >= count for writer, count in zip(writers, batch_counts, strict=True)) or too_early
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(100 * ROUNDS)
 def test_acknowledged_batches_survive_being_killed_and_the_others_are_whole_or_absent(tmp_path: Path) -> None:
     options = ("--agents=0", f"--data-dir={tmp_path / 'data'}")

@@ -127,6 +127,7 @@ def bombs() -> Sequence[Attack]:
         "zeros": deflated,
         "members": b"".join(members),
         "rows": rows,
+        "as many rows as a body can hold": gzip.compress(b"{};" * (2**27 // 3)),
         "nested": gzip.compress(b"[" * 2**24),
         "numbers": gzip.compress(b"[" + b"1;" * 2**22 + b"]"),
         "digits": gzip.compress(b"9" * 2**24),
@@ -262,7 +263,8 @@ def _request(
             body = as_json(parameters)
     if close:
         lines.append(b"Connection: close")
-    target = f"{method} {http.COMMAND_PREFIX}{command}{query} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+    version = choices.choice(("v3", "v4")) if choices else "v4"
+    target = f"{method} /api/{version}/{command}{query} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
     return target.encode() + b"".join(line + b"\r\n" for line in lines) + b"\r\n" + body
 
 

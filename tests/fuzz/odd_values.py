@@ -29,6 +29,9 @@ _PATHS: Final = (
     "#0-0-0-0",
     f"<cluster=a>{QUEUE}",
     f"<cluster=nowhere>{QUEUE}",
+    f"<cluster=5>{QUEUE}",
+    f"<columns=5;ranges=5>{TABLE}",
+    f"<timestamp=-1;retention_timestamp={2**64 - 1}u>{TABLE}",
     "<append=%true",
     f"{TABLE}{{key}}[5:7,#1]",
     f"{TABLE}[[[",
@@ -113,7 +116,7 @@ def fitting_value(choices: random.Random, name: str, annotation: str) -> Any:
     if "int" in annotation:
         return choices.choice(_NUMBERS[:8])
     if "bool" in annotation:
-        return choices.random() < 0.5
+        return choices.choice((True, False, "true", "0", 1))
     if "list" in annotation:
         return [choices.choice((0, 1, 2, "key", "data")) for _ in range(choices.randint(0, 3))]
     if "dict" in annotation:

@@ -274,7 +274,7 @@ def no_traceback() -> Any:
     handler = _Tracebacks()
     logging.getLogger("asyncio").addHandler(handler)
     failure: BaseException | None = None
-    # What another test has shown already would not be told again.
+    # An error that another test has shown would not be logged again.
     with pytest.MonkeyPatch.context() as patch, capture_logs() as logs:
         patch.setattr(isolation, "_told", {})
         try:

@@ -122,7 +122,7 @@ def _header(choices: random.Random, service: str, method: str) -> TRequestHeader
         odd = TRequestHeader()
         odd.CopyFrom(header)
         fill(choices, odd)
-        return odd if odd.IsInitialized() else header  # what lacks something can not be written
+        return odd if odd.IsInitialized() else header  # what lacks something cannot be written
     return header
 
 

@@ -147,6 +147,7 @@ def test_little_data_never_becomes_much(playground: Playground) -> None:
     assert still_answers(address)
 
 
+@pytest.mark.slow
 def test_connections_beyond_what_the_process_can_hold_are_closed(playground: Playground) -> None:
     address = address_of(playground)
     held: list[socket.socket] = []

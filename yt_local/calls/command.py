@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
+from yt_local.base.scalars import boolean, integer
 from yt_local.calls.manual import Manual
 from yt_local.cluster import Cluster
 from yt_local.formats.format import Format, InputRow, RowShape
@@ -21,8 +32,15 @@ from yt_wire.error import ErrorCode, YtError
 from yt_wire.guid import NULL_GUID, Guid
 from yt_wire.ypath import RichPath, parse_rich
 
-_SHOWN_LENGTH: Final = 200
-"""Characters of a wrong value in an error."""
+_WRONG: Final = {
+    "string_type": "must be a string",
+    "list_type": "must be a list",
+    "dict_type": "must be a map",
+    "model_type": "must be a map",
+}
+"""What to say of a value of a wrong type, by pydantic's name of the error."""
+
+_READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {bool: boolean, int: integer}
 
 Kind: TypeAlias = Literal["null", "structured", "tabular", "binary"]
 
@@ -72,14 +90,40 @@ def _names(value: Any) -> Any:
 AttributeFilter = Annotated[list[str] | None, BeforeValidator(_names)]
 
 
+def _reader(annotation: Any) -> Callable[[Any], Any]:
+    """What reads values of a field of this type, unless the type itself says how."""
+    for kind in get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,):
+        plain, *about = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+        if plain in _READERS and not any(isinstance(item, BeforeValidator) for item in about):
+            return _READERS[plain]
+    return _unread
+
+
+def _unread(value: Any) -> Any:
+    return value
+
+
 class Parameters(BaseModel):
     """Base of all parameter models; clients send more than is known, that is ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, arbitrary_types_allowed=True)
+    _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    """What reads the value of each field."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _read_scalar(cls, value: Any, info: ValidationInfo) -> Any:
+        """Booleans and integers as real clusters read them, which is neither as pydantic does nor as strictly."""
+        assert info.field_name is not None, "fields alone have validators"
+        return cls._readers[info.field_name](value)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls._readers = {name: _reader(field.annotation) for name, field in cls.model_fields.items()}
 
 
 class NoParameters(Parameters):
-    """Of commands that need to be told nothing."""
+    """For commands without parameters."""
 
 
 class RevisionPrerequisite(Parameters):
@@ -189,7 +233,7 @@ class Stream:
 
     pieces: Generator[Any]
     response_parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What the client is told before."""
+    """What the client gets first."""
 
     shape: RowShape = field(default_factory=RowShape)
     """Of the rows, if there are some."""
@@ -217,7 +261,7 @@ class Command:
     run: Callable[[Cluster, Session, Any, Body], Awaitable[Any]]
     manual: Manual
     changes: bool = False
-    """Whether a repeat must not be done again; some commands are volatile and only read all the same."""
+    """Whether a repeat must not be done again; some volatile commands only read."""
     transactions: TransactionUse = "refused"
     takes_pieces: bool = False
     """Whether it takes its body piece by piece, however large it is."""
@@ -267,14 +311,9 @@ class Command:
             name = "/".join(str(part) for part in first["loc"])
             if first["type"] == "missing":
                 raise YtError(f"Missing required parameter /{name}") from error
-            message = first["msg"].removeprefix("Value error, ")
-            raise YtError(f"Error reading parameter /{name}: {message}, got {_shown(first['input'])}") from error
-
-
-def _shown(value: Any) -> str:
-    """A value as whoever sent it would write it, or its beginning."""
-    text = yson.dumps(value, "text").decode("ascii", "backslashreplace")
-    return text if len(text) <= _SHOWN_LENGTH else text[:_SHOWN_LENGTH] + "..."
+            message = _WRONG.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+            message = message.replace("Input should be", "must be")
+            raise YtError(f"Error reading parameter /{name}: {message}, got {yson.shown(first['input'])}") from error
 
 
 def tablet_transaction(cluster: Cluster, transaction_id: str | None) -> TabletTransaction | None:

@@ -1,4 +1,4 @@
-"""What is told about a command beside what its parameters and its descriptor say."""
+"""Manual of a command: what its parameters and its descriptor do not say."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ EXISTS: Final = "something is there already, and neither `ignore_existing` nor `
 LONG_STRING: Final = "a string is longer than 64 KiB"
 LONG_NAME: Final = "a name is longer than 4 KiB"
 NOT_REGISTERED: Final = "the consumer is not registered for the queue; permissions"
+OVER_LIMITS: Final = "the account would have more than its `@resource_limits`"
 HAS_ANOTHER_LOCK: Final = (
     "another transaction has a lock that does not go with it (400 and 401: the own one, or a descendant)"
 )

@@ -53,7 +53,7 @@ def request_parameters(message: Message, names: Mapping[str, str] = NO_NAMES) ->
 def text(value: str | bytes) -> str:
     """Text of a message; protobuf gives bytes where it is none: YtError 101 then."""
     if isinstance(value, bytes):
-        raise YtError(f"Text is not UTF-8: {value!r}", ErrorCode.PROTOCOL)
+        raise YtError(f"Text is not UTF-8: {yson.shown(value)}", ErrorCode.PROTOCOL)
     return value
 
 
@@ -62,7 +62,7 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise YtError(f"Text is not UTF-8: {data!r}", ErrorCode.PROTOCOL) from error
+        raise YtError(f"Text is not UTF-8: {yson.shown(data)}", ErrorCode.PROTOCOL) from error
 
 
 def rich_path(value: str | bytes) -> Any:

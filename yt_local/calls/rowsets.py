@@ -332,39 +332,6 @@ def _encoder_by_type(index: int, kind: type) -> _Encoder:
     return lambda value: encode_any(yson.dumps(value))
 
 
-def serialized_key(columns: Sequence[Column], values: Row) -> bytes:
-    """A key, or the beginning of one, as single keys travel in messages."""
-    pieces = [_varint(0), _varint(len(values))]
-    for index, (column, value) in enumerate(zip(columns, values, strict=False)):
-        kind = NULL if value is None else value_type(column)
-        pieces += [_varint(index), _varint(kind), _key_value(kind, value)]
-    return b"".join(pieces)
-
-
-def _key_value(kind: int, value: Any) -> bytes:
-    match kind:
-        case 0x02:
-            return b""
-        case 0x03:
-            return _varint((value << 1) ^ (value >> 63))
-        case 0x04:
-            return _varint(value)
-        case 0x06:
-            return bytes([value])
-        case 0x10:
-            return b"".join((_varint(len(value)), value))
-    return bytes(_NUMBERS[kind].pack(value))
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
 def pack_refs(parts: Sequence[bytes]) -> bytes:
     """Several pieces as one."""
     pieces = [struct.pack("<i", len(parts))]

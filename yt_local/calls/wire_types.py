@@ -53,7 +53,7 @@ LOGICAL: Final[Mapping[str, int]] = {
 }
 """Types of columns, by their names in schemas."""
 
-assert set(LOGICAL) == set(SIMPLE_TYPES), "every column can be told of"
+assert set(LOGICAL) == set(SIMPLE_TYPES), "every column has a logical type"
 
 CREATABLE: Final[Mapping[int, str]] = {
     **{number: name for name, number in OBJECT_TYPES.items()},

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from yt_local.calls.call import NOTHING, Call, Method
 from yt_local.calls.command import Body, Command, PathParameter, Transactional, volatile
-from yt_local.calls.manual import NO_SUCH_NODE, Manual
+from yt_local.calls.manual import NO_SUCH_NODE, OVER_LIMITS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.cluster import Cluster
 from yt_local.session import Session
@@ -28,9 +28,10 @@ class _Alter(Transactional):
 
 async def _alter(cluster: Cluster, session: Session, parameters: _Alter, _: Body) -> Any:
     tablets = cluster.view(session.transaction_id).tablets
-    tablets.alter(
-        session.access, parameters.path, parameters.schema_, parameters.dynamic, parameters.upstream_replica_id
-    )
+    with cluster.change_within_limits():
+        tablets.alter(
+            session.access, parameters.path, parameters.schema_, parameters.dynamic, parameters.upstream_replica_id
+        )
     return {}
 
 
@@ -45,6 +46,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 1: "a schema the old one cannot become; a dynamic table inside of a master transaction",
                 402: "another transaction has locked the table",
                 500: NO_SUCH_NODE,
+                902: OVER_LIMITS,
                 1706: "not all tablets are unmounted",
             },
             ignored=("schema_id", "schema_modification", "clip_timestamp", "constraints", "constrained_schema"),

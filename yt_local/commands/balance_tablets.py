@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from yt_local.calls.call import Method
+from yt_local.calls.call import Call, Method, reply
 from yt_local.calls.command import Body, Command, Parameters, PathParameter, volatile
 from yt_local.calls.manual import NO_SUCH_NODE, Manual
+from yt_local.calls.messages import request_parameters
 from yt_local.cluster import Cluster
 from yt_local.cypress.system_objects import BUNDLE, check_system_object
 from yt_local.session import Session
+from yt_wire.connection import Reply
+from yt_wire.proto import api_pb2 as api
 
 
 class _Reshard(Parameters):
@@ -71,4 +74,17 @@ COMMANDS: Final[tuple[Command, ...]] = (
 )
 
 
-METHODS: Final[tuple[Method, ...]] = ()
+async def _rpc_reshard_automatic(call: Call, request: api.TReqReshardTableAutomatic) -> Reply:
+    await call.execute("reshard_table_automatic", request_parameters(request))
+    return reply(api.TRspReshardTableAutomatic())
+
+
+async def _rpc_balance(call: Call, request: api.TReqBalanceTabletCells) -> Reply:
+    await call.execute("balance_tablet_cells", request_parameters(request, {"movable_tables": "tables"}))
+    return reply(api.TRspBalanceTabletCells())
+
+
+METHODS: Final[tuple[Method, ...]] = (
+    Method(api.TReqReshardTableAutomatic, _rpc_reshard_automatic),
+    Method(api.TReqBalanceTabletCells, _rpc_balance),
+)

@@ -113,7 +113,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 900: "no such user",
                 907: "a subject of the list is not there",
             },
-            parameters={"acl": "the list", "ignore_missing_subjects": "they are told of instead"},
+            parameters={"acl": "the list", "ignore_missing_subjects": "the answer lists them instead of failing"},
         ),
         transactions="ignored",
     ),

@@ -117,7 +117,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 1700: "somebody else has written a row since the start of the tablet transaction; nothing is written",
                 1701: "a tablet was resharded meanwhile",
                 1702: "a tablet is not mounted any more",
-                1704: "a tablet was mounted anew meanwhile",
+                1704: "a tablet was mounted again meanwhile",
             },
             parameters={"transaction_id": "the transaction"},
         ),

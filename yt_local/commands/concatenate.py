@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from yt_local.calls.call import NOTHING, Call, Method
 from yt_local.calls.command import Body, Command, RichPathParameter, Transactional, volatile
-from yt_local.calls.manual import WRITTEN_BY_OTHERS, Manual
+from yt_local.calls.manual import OVER_LIMITS, WRITTEN_BY_OTHERS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.cluster import Cluster
 from yt_local.session import Session
@@ -42,6 +42,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 1: "tables and files together; dynamic tables; schemas that do not go together",
                 402: WRITTEN_BY_OTHERS,
                 500: "no such node",
+                902: OVER_LIMITS,
             },
             ignored=("uniqualize_chunks",),
             parameters={"source_paths": "where from, in this order"},

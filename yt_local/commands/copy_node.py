@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from yt_local.calls.call import Call, Method, guid, reply
 from yt_local.calls.command import Body, Command, PathParameter, Transactional, volatile
-from yt_local.calls.manual import EXISTS, HAS_ANOTHER_LOCK, LONG_NAME, Manual
+from yt_local.calls.manual import EXISTS, HAS_ANOTHER_LOCK, LONG_NAME, OVER_LIMITS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.cluster import Cluster
 from yt_local.cypress.subtrees import CopyOptions
@@ -22,6 +22,7 @@ _COPY_ERRORS: Final = {
     500: "a path leads nowhere; the parent is missing and `recursive` is not given",
     501: EXISTS,
     505: LONG_NAME,
+    902: OVER_LIMITS,
     1706: "a dynamic table below has tablets that are neither unmounted nor frozen",
 }
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from yt_local.calls.call import Call, Method, guid, reply
 from yt_local.calls.command import Body, Command, PathParameter, Transactional, volatile
-from yt_local.calls.manual import EXISTS, HAS_ANOTHER_LOCK, LONG_NAME, LONG_STRING, Manual
+from yt_local.calls.manual import EXISTS, HAS_ANOTHER_LOCK, LONG_NAME, LONG_STRING, OVER_LIMITS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.calls.wire_types import CREATABLE
 from yt_local.cluster import Cluster
@@ -104,6 +104,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 505: LONG_NAME,
                 719: "no such medium",
                 901: "neither a superuser nor somebody who may create this",
+                902: OVER_LIMITS,
                 905: "no such account",
             },
             refused="Types that only a real cluster has: `journal`, `rack`, `scheduler_pool`, ...",

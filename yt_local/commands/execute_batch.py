@@ -68,7 +68,9 @@ def _input(command: RunnableCommand, request: _Request) -> Body:
     format_name = request.parameters.get("input_format")
     if format_name is None:
         if not isinstance(request.input, dict):
-            raise YtError(f'Input of command "{command.name}" in a batch is a row, a map; got {request.input!r}')
+            raise YtError(
+                f'Input of command "{command.name}" in a batch is a row, a map; got {yson.shown(request.input)}'
+            )
         data = yson.dumps([request.input], "binary")[1:-1]
     else:
         if not yson.is_string(request.input):

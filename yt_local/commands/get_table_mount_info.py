@@ -6,8 +6,8 @@ from typing import Final
 
 from yt_local.calls.call import Call, Method, guid, reply
 from yt_local.calls.command import Command
-from yt_local.calls.rowsets import serialized_key
 from yt_local.calls.schemas import schema_message
+from yt_local.calls.single_rows import serialized_key
 from yt_local.calls.wire_types import REPLICA_MODES, TABLET_STATES
 from yt_local.store.model import Node
 from yt_local.store.replicated_types import NO_REPLICA, REPLICATED_TABLE, UPSTREAM_REPLICA_ID

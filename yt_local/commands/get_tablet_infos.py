@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from yt_local.calls.call import Call, Method, guid, reply
 from yt_local.calls.command import Body, Command, Int64, Parameters, PathParameter, volatile
@@ -26,8 +28,9 @@ class _TabletInfos(Parameters):
     request_errors: bool = False
 
 
-class _Path(Parameters):
+class _Errors(Parameters):
     path: PathParameter
+    limit: Annotated[Int64, Field(ge=1)] | None = None
 
 
 async def _get_tablet_infos(cluster: Cluster, session: Session, parameters: _TabletInfos, _: Body) -> Any:
@@ -38,13 +41,16 @@ async def _get_tablet_infos(cluster: Cluster, session: Session, parameters: _Tab
     return {"tablets": [{**info, **errors} for info in infos]}
 
 
-async def _get_tablet_errors(cluster: Cluster, session: Session, parameters: _Path, _: Body) -> Any:
+async def _get_tablet_errors(cluster: Cluster, session: Session, parameters: _Errors, _: Body) -> Any:
     table = cluster.tables.open(parameters.path, UNCHECKED)
     errors = {
         replica.id: [error.to_map() for error in cluster.replication.errors(replica)]
         for replica in cluster.replication.replicas(table.node.id)
     }
-    return {"tablet_errors": {}, "replication_errors": {key: found for key, found in errors.items() if found}}
+    told = {key: found for key, found in errors.items() if found}
+    shown = dict(list(told.items())[: parameters.limit])
+    incomplete = {} if len(shown) == len(told) else {"incomplete": True}
+    return {"tablet_errors": {}, "replication_errors": shown, **incomplete}
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -75,13 +81,14 @@ COMMANDS: Final[tuple[Command, ...]] = (
     ),
     volatile(
         "get_tablet_errors",
-        _Path,
+        _Errors,
         _get_tablet_errors,
         Manual(
             "Errors of tablets.",
-            "`{tablet_errors={}; replication_errors={replica id=[error; ...]; ...}}`: why replicas are behind.",
+            "`{tablet_errors={}; replication_errors={replica id=[error; ...]; ...}}`: why replicas are behind; and "
+            "`incomplete=%true` if `limit` has left some out.",
             {1: _TABLE, 500: NO_SUCH_NODE},
-            ignored=("limit",),
+            parameters={"limit": "how many replicas the answer may name"},
         ),
         transactions="ignored",
     ),
@@ -116,7 +123,7 @@ def _tablet_info(info: dict[str, Any]) -> api.TRspGetTabletInfos.TTabletInfo:
 
 async def _rpc_get_tablet_errors(call: Call, request: api.TReqGetTabletErrors) -> Reply:
     answer = await call.execute("get_tablet_errors", request_parameters(request))
-    message = api.TRspGetTabletErrors()
+    message = api.TRspGetTabletErrors(incomplete=answer.get("incomplete"))
     for ids, lists, errors in (
         (message.tablet_ids, message.tablet_errors, answer["tablet_errors"]),
         (message.replica_ids, message.replication_errors, answer["replication_errors"]),

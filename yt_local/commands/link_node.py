@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from yt_local.calls.call import Call, Method, guid, reply
 from yt_local.calls.command import Body, Command, PathParameter, Transactional, volatile
-from yt_local.calls.manual import EXISTS, Manual
+from yt_local.calls.manual import EXISTS, OVER_LIMITS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.cluster import Cluster
 from yt_local.session import Session
@@ -46,10 +46,15 @@ COMMANDS: Final[tuple[Command, ...]] = (
         Manual(
             "A symbolic link.",
             "`{node_id=id}` of the link.",
-            {1: "the link would lead to itself", 500: "the target or the parent is missing", 501: EXISTS},
+            {
+                1: "the link would lead to itself",
+                500: "the target or the parent is missing",
+                501: EXISTS,
+                902: OVER_LIMITS,
+            },
             ignored=("attributes",),
             differs="Attributes are given by `create` with the type `link`.",
-            parameters={"target_path": "what the link stands for", "link_path": "where the link is to be"},
+            parameters={"target_path": "target of the link", "link_path": "path of the link"},
         ),
         transactions="taken",
     ),

@@ -46,7 +46,7 @@ _ROWS: Final = {
     1700: "somebody else has written a row since the transaction started; at the commit, or at once without one",
     1701: "`$tablet_index` out of range; the tablet was resharded since the transaction first wrote to it",
     1702: "a tablet is not mounted, or the table has no mounted one",
-    1704: "the tablet was mounted anew since the transaction first wrote to it",
+    1704: "the tablet was mounted again since the transaction's first write",
     1714: "a replicated table has no synchronous replica, and `require_sync_replica` is not false",
     1718: "the table at the end of a synchronous replica is bound to another replica",
     1717: "more rows than a transaction may have",

@@ -64,7 +64,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         Manual(
             "What tables, or parts of them, are divided into for readers that work side by side.",
             "`{partitions=[{table_ranges=[path; ...]; aggregate_statistics={chunk_count; data_weight; row_count}}; "
-            "...]}`; every path has `ranges`, nothing stands for what is empty",
+            "...]}`; every path has `ranges`, empty parts are left out",
             {1: "no table; `sorted` mode; more partitions than there may be", 500: "no such node"},
             ignored=("enable_key_guarantee", "enable_cookies", "chunk_slice_fetcher_config"),
             differs="Static tables are cut between any two rows; dynamic ones between tablets, or not at all if ranges "

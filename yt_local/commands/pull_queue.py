@@ -30,11 +30,11 @@ _ROWS: Final = (
 )
 
 _PULL_CONSUMER: Final = Manual(
-    "Rows of one partition for a consumer; without `offset` from where it stands.",
+    "Rows of one partition for a consumer; without `offset` from its position.",
     _ROWS,
     {**_PULL, 901: NOT_REGISTERED},
     ignored=("replica_consistency", "timeout"),
-    parameters={"offset": "index of the first row; where the consumer stands if null"},
+    parameters={"offset": "index of the first row; default: the consumer's position"},
 )
 
 

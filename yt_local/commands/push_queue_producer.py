@@ -77,7 +77,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _CreateSession,
         _create_session,
         Manual(
-            "Begins a session, or takes it over: the epoch grows, and whoever had it before is fenced off.",
+            "Begins a session, or takes it over: the epoch grows, and the earlier holder is fenced off.",
             "`{epoch=int; sequence_number=int; user_meta=any}`; -1 before the first push.",
             {
                 1: "the producer's table has another form",
@@ -97,7 +97,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         ),
         transactions="ignored",
     ),
-    # Declared with rows in its body, although older servers declare none: clients send them all the same.
+    # Declared with rows in its body, although older servers declare none: clients still send them.
     volatile(
         "push_queue_producer",
         _Push,
@@ -106,7 +106,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
             "Writes rows to a queue, each once however often it is pushed.",
             "`{last_sequence_number=int; skipped_row_count=int}`",
             {
-                1: "a path that is no queue or no producer; no such session; a `$sequence_number` that is no integer",
+                1: "not a queue or a producer; no such session; a `$sequence_number` that is not an integer",
                 307: "a row does not go with the schema",
                 1700: "another push or owner of the session was faster",
                 1701: "`$tablet_index` out of range",

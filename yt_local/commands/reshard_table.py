@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from yt_local.calls.call import NOTHING, Call, Method
 from yt_local.calls.command import Body, Command, Int64, Parameters, PathParameter, volatile
-from yt_local.calls.manual import TABLET_STATE_ERRORS, Manual
+from yt_local.calls.manual import OVER_LIMITS, TABLET_STATE_ERRORS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.calls.rowsets import decode_keys
 from yt_local.cluster import Cluster
@@ -39,14 +39,15 @@ class _Reshard(_Range):
 async def _reshard(cluster: Cluster, session: Session, parameters: _Reshard, _: Body) -> Any:
     if (parameters.tablet_count is None) == (parameters.pivot_keys is None):
         raise YtError('Exactly one of "tablet_count" and "pivot_keys" must be given')
-    cluster.tablets.reshard(
-        session.access,
-        parameters.path,
-        Sharding(parameters.pivot_keys, parameters.tablet_count, parameters.uniform),
-        parameters.chosen,
-        trimmed_row_counts=parameters.trimmed_row_counts,
-        cumulative_data_weights=parameters.cumulative_data_weights,
-    )
+    with cluster.change_within_limits():
+        cluster.tablets.reshard(
+            session.access,
+            parameters.path,
+            Sharding(parameters.pivot_keys, parameters.tablet_count, parameters.uniform),
+            parameters.chosen,
+            trimmed_row_counts=parameters.trimmed_row_counts,
+            cumulative_data_weights=parameters.cumulative_data_weights,
+        )
     return {}
 
 
@@ -62,6 +63,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 1: "not exactly one of `tablet_count` and `pivot_keys`; `pivot_keys` of an ordered table, "
                 "or out of order; "
                 "tablets that were trimmed within a segment; a replicated table whose log is not empty",
+                902: OVER_LIMITS,
                 1706: "not all tablets are unmounted",
             },
             ignored=("enable_slicing", "slicing_accuracy"),

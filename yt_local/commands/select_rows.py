@@ -112,11 +112,11 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 "execution_backend",
                 "versioned_read_options",
             ),
-            differs="There are no functions of users. What of the language is not there is told by query-language.md.",
+            differs="User-defined functions are missing. query-language.md lists the rest.",
             parameters={
                 "input_row_limit": "rows that may be read",
                 "output_row_limit": "rows that may be answered",
-                "placeholder_values": "a map of what stands for `{name}` in the query",
+                "placeholder_values": "a map of values for `{name}` in the query",
                 "timestamp": "as of when; within a transaction its start",
                 "retention_timestamp": "values of sorted tables that were written before are null, as in `lookup_rows`",
                 "fail_on_incomplete_result": "an error instead of a part of the answer, if a limit is reached",

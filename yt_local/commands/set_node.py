@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from yt_local.calls.call import NOTHING, Call, Method
 from yt_local.calls.command import Body, Command, PathParameter, Transactional, volatile
-from yt_local.calls.manual import HAS_ANOTHER_LOCK, LEADS_NOWHERE, LONG_NAME, LONG_STRING, Manual
+from yt_local.calls.manual import HAS_ANOTHER_LOCK, LEADS_NOWHERE, LONG_NAME, LONG_STRING, OVER_LIMITS, Manual
 from yt_local.calls.messages import request_parameters, text
 from yt_local.cluster import Cluster
 from yt_local.session import Session
@@ -58,6 +58,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 500: "the parent is missing and `recursive` is not given",
                 503: LONG_STRING,
                 505: LONG_NAME,
+                902: OVER_LIMITS,
                 905: "no such account",
             },
             ignored=("suppress_access_tracking", "suppress_modification_tracking"),
@@ -73,7 +74,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         Manual(
             "Several attributes of one node, all or none.",
             errors={
-                1: "the input is no map; an attribute that cannot be set or has no such values",
+                1: "the input is not a map; an attribute that cannot be set or has no such values",
                 500: LEADS_NOWHERE,
             },
             parameters={"force": "access control lists that the caller could not undo"},

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from yt_local.base.ids import TABLET_TRANSACTION_TYPES
+from yt_local.base.scalars import milliseconds
 from yt_local.calls.call import NOTHING, Call, Method, reply
 from yt_local.calls.command import Body, Command, Parameters, TransactionId, volatile
 from yt_local.calls.manual import Manual
@@ -41,7 +42,7 @@ def _instant(value: Any) -> Any:
 
 class _Start(Parameters):
     type: Literal["master", "tablet"] = "master"
-    timeout: Annotated[int, Field(gt=0, lt=2**53)] | None = None
+    timeout: Annotated[int, Field(gt=0, lt=2**53), BeforeValidator(milliseconds)] | None = None
     deadline: Annotated[datetime | None, BeforeValidator(_instant)] = None
     transaction_id: TransactionId = None
     prerequisite_transaction_ids: list[str] = Field(default_factory=list)

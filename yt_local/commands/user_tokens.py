@@ -68,7 +68,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         _issue_token,
         Manual(
             "A new token for a user.",
-            "`token`; it is told this once",
+            "`token`; no later command shows it again",
             {900: f"{_PASSWORD}; no such user", 901: _PASSWORD},
             parameters={"description": "kept with the token"},
         ),

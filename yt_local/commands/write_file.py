@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from yt_local.calls.call import NOTHING, Call, Method
 from yt_local.calls.command import Body, Command, RichPathParameter, Transactional
-from yt_local.calls.manual import WRITTEN_BY_OTHERS, Manual
+from yt_local.calls.manual import OVER_LIMITS, WRITTEN_BY_OTHERS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.cluster import Cluster
 from yt_local.session import Session
@@ -52,7 +52,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         takes_pieces=True,
         manual=Manual(
             "Replaces the content of a file, or adds to it with `<append=%true>`; all at once, at the end.",
-            errors={1: "no file", 402: WRITTEN_BY_OTHERS, 500: "no such node"},
+            errors={1: "no file", 402: WRITTEN_BY_OTHERS, 500: "no such node", 902: OVER_LIMITS},
             ignored=("file_writer",),
             parameters={"compute_md5": "so that `@md5` is there", "file_writer": "no effect"},
         ),

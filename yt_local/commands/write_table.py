@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from yt_local.calls.call import NOTHING, Call, Method
 from yt_local.calls.command import Body, Command, Parameters, RichPathParameter, Transactional
-from yt_local.calls.manual import WRITTEN_BY_OTHERS, Manual
+from yt_local.calls.manual import OVER_LIMITS, WRITTEN_BY_OTHERS, Manual
 from yt_local.calls.messages import request_parameters
 from yt_local.calls.rowsets import decode_named_rows, unpack_refs
 from yt_local.calls.schemas import schema_message
@@ -102,6 +102,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 307: "a row does not go with the schema; keys that have to be unique are not",
                 402: WRITTEN_BY_OTHERS,
                 500: "no such node: `write_table` of the HTTP API makes none, clients make it before",
+                902: OVER_LIMITS,
             },
             ignored=("max_row_buffer_size",),
             refused="`chunk_sort_columns` and `chunk_unique_keys` in the path.",
@@ -121,7 +122,7 @@ async def _rpc_write_table(call: Call, request: api.TReqWriteTable) -> Reply:
     found = request_parameters(request, {"config": "table_writer", "format": ""})
     if request.HasField("format"):
         raise YtError("Rows are taken in wire format only")
-    node = call.node(found, "write")  # others are not told the schema
+    node = call.node(found, "write")  # others must not learn the schema
     if node.table is None:
         raise YtError(f'Invalid type of {found["path"]}: expected "table", "{node.type}" found')
     schema = node.table.schema

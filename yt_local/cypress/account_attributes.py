@@ -2,115 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from yt_local.cypress.settable_attributes import SETTABLE, is_user
+from yt_local.cypress.account_limits import RESOURCE_LIMITS
+from yt_local.cypress.account_tree import OVERCOMMIT, PARENT_NAME, AccountTree, is_account, is_limited, parent_of
+from yt_local.cypress.settable_attributes import is_user
 from yt_local.cypress.transaction_attributes import Computed
+from yt_local.store.charges import DEFAULT_ACCOUNT, Usage
 from yt_local.store.model import Node
 from yt_local.store.state import TreeState
 
 _MEDIUM: Final = "default"
-_QUOTA: Final = 2**50
-"""Of bytes and of objects: an account has room for everything."""
 
 
-_USED: Final = (
-    "resource_usage",
-    "committed_resource_usage",
-    "recursive_resource_usage",
-    "recursive_committed_resource_usage",
-)
-
-
-def resource_usage(node_count: int, disk_space: int, media: Iterable[str] = (_MEDIUM,)) -> dict[str, Any]:
-    """Resources in use, in the shape of `@resource_usage`; `disk_space` in bytes, all on the default medium."""
+def resource_usage(used: Usage, media: Iterable[str] = (_MEDIUM,)) -> dict[str, Any]:
+    """Resources in use, in the shape of `@resource_usage`."""
     return {
-        "node_count": node_count,
-        "chunk_count": 0,
-        "tablet_count": 0,
+        "node_count": used.node_count,
+        "chunk_count": used.chunk_count,
+        "tablet_count": used.tablet_count,
         "tablet_static_memory": 0,
-        "disk_space": disk_space,
-        "disk_space_per_medium": {medium: disk_space if medium == _MEDIUM else 0 for medium in media},
+        "disk_space": used.disk_space,
+        "disk_space_per_medium": {medium: used.disk_space if medium == _MEDIUM else 0 for medium in media},
         "chunk_host_cell_master_memory": 0,
         "master_memory": {"total": 0, "chunk_host": 0, "per_cell": {}},
         "detailed_master_memory": {"nodes": 0, "chunks": 0, "attributes": 0, "tablets": 0, "schemas": 0},
     }
 
 
-def resource_limits(media: Iterable[str] = (_MEDIUM,)) -> dict[str, Any]:
-    """Resources that may be used, in the shape of `@resource_limits`."""
-    return {
-        "node_count": _QUOTA,
-        "chunk_count": _QUOTA,
-        "tablet_count": _QUOTA,
-        "tablet_static_memory": _QUOTA,
-        "disk_space": _QUOTA,
-        "disk_space_per_medium": dict.fromkeys(media, _QUOTA),
-        "chunk_host_cell_master_memory": _QUOTA,
-        "master_memory": {"total": _QUOTA, "chunk_host": _QUOTA, "per_cell": {}},
-    }
+UsageOf = Callable[[str], Usage]
+"""Usage of an account, by its name."""
 
 
-def account_attributes(state: TreeState, find_used_bytes: Callable[[Node], int]) -> Mapping[str, Computed]:
-    """By name.
+def usage_of_accounts(state: TreeState, of_chunks: Computed) -> tuple[UsageOf, UsageOf]:
+    """Two functions: usage of an account, and the part of it that is outside of transactions.
 
     Args:
         state: the nodes of the cluster.
-        find_used_bytes: gives the size of what a node holds.
+        of_chunks: the attribute `resource_usage` of what consists of chunks.
+    """
+    _, content = of_chunks
+    committed = state.committed
+
+    def of_table(node: Node) -> Usage:
+        found = content(node)
+        return Usage(0, found["chunk_count"], len(committed.tablets.of(node.id)), found["disk_space"])
+
+    def of_tablets(account: str) -> Usage:
+        return sum(map(of_table, committed.charges.dynamic_tables(account)), Usage())
+
+    return (
+        lambda account: committed.charges.usage(account) + of_tablets(account),
+        lambda account: committed.charges.committed_usage(account) + of_tablets(account),
+    )
+
+
+def account_attributes(tree: AccountTree, usage_of: UsageOf, committed_usage_of: UsageOf) -> Mapping[str, Computed]:
+    """By name.
+
+    Args:
+        tree: the accounts.
+        usage_of: see `usage_of_accounts`.
+        committed_usage_of: likewise.
     """
 
-    def names(directory: str) -> list[str]:
-        root = state.root
-        system = None if root is None else state.child(root.id, "sys")
-        parent = None if system is None else state.child(system.id, directory)
-        return [] if parent is None else sorted(node.name for node in state.children(parent.id))
+    def shown(counted: UsageOf, *, recursive: bool) -> Computed:
+        def usage(account: Node) -> dict[str, Any]:
+            names = tree.subtree(account.name) if recursive else [account.name]
+            return resource_usage(sum(map(counted, names), Usage()), tree.media())
 
-    def usage(account: Node) -> dict[str, Any]:
-        nodes = [node for node in _walk(state) if account_of(node) == account.name]
-        return resource_usage(len(nodes), sum(map(find_used_bytes, nodes)), names("media"))
+        return (is_account if recursive else is_limited, usage)
 
     return {
-        **dict.fromkeys(
-            (
-                "resource_usage",
-                "committed_resource_usage",
-                "recursive_resource_usage",
-                "recursive_committed_resource_usage",
-            ),
-            (_is_account, usage),
-        ),
-        "resource_limits": (_is_account, lambda _: resource_limits(names("media"))),
-        "total_children_resource_limits": (_is_account, lambda _: resource_limits(names("media"))),
-        "recursive_violated_resource_limits": (_is_account, lambda _: {}),
-        "allow_children_limit_overcommit": (_is_account, lambda _: False),
-        "parent_name": (_is_account, lambda _: "root"),
+        "resource_usage": shown(usage_of, recursive=False),
+        "committed_resource_usage": shown(committed_usage_of, recursive=False),
+        "recursive_resource_usage": shown(usage_of, recursive=True),
+        "recursive_committed_resource_usage": shown(committed_usage_of, recursive=True),
+        RESOURCE_LIMITS: (is_limited, tree.limits),
+        "total_children_resource_limits": (is_account, lambda account: tree.total_of_children(account.name)),
+        "recursive_violated_resource_limits": (is_account, lambda _: {}),
+        OVERCOMMIT: (is_limited, lambda account: account.attributes.get(OVERCOMMIT, False)),
+        PARENT_NAME: (is_limited, parent_of),
         "hashed_password": (_has_password, lambda node: node.value["hash"]),
         "password_salt": (_has_password, lambda node: node.value["salt"]),
-        "usable_accounts": (is_user, lambda _: names("accounts")),
-        "usable_tablet_cell_bundles": (is_user, lambda _: names("tablet_cell_bundles")),
+        "usable_accounts": (is_user, lambda _: [account.name for account in tree.all() if is_limited(account)]),
+        "usable_tablet_cell_bundles": (is_user, lambda _: tree.names("tablet_cell_bundles")),
         "usable_network_projects": (is_user, lambda _: []),
     }
 
 
 def account_of(node: Node) -> str:
     """Name of the account that a node is charged to."""
-    return str(node.attributes.get("account", SETTABLE["account"].default))
-
-
-def _walk(state: TreeState) -> Iterator[Node]:
-    """All nodes, the root first."""
-    waiting = [state.root]
-    while waiting:
-        node = waiting.pop()
-        if node is not None:
-            yield node
-            waiting.extend(state.children(node.id) if node.type == "map_node" else ())
+    return str(node.attributes.get("account", DEFAULT_ACCOUNT))
 
 
 def _has_password(node: Node) -> bool:
     return is_user(node) and bool(node.value)
-
-
-def _is_account(node: Node) -> bool:
-    return node.type == "account"

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from yt_local.base.clock import format_instant
-from yt_local.cypress.account_attributes import account_attributes
+from yt_local.cypress.account_attributes import account_attributes, usage_of_accounts
+from yt_local.cypress.account_checks import AccountLimits
+from yt_local.cypress.account_tree import AccountTree, is_account
 from yt_local.cypress.agent_attributes import AGENT_ATTRIBUTES, Unanswered, find_agent_attribute
 from yt_local.cypress.balancer_config import TABLET_BALANCER_CONFIG, checked_balancer_config
 from yt_local.cypress.kinds import Kinds
@@ -32,7 +34,7 @@ from yt_local.security.permissions import Permissions
 from yt_local.security.subjects import BUILTIN, MEMBERS, ROOT, Subjects, members
 from yt_local.store.chunks import CHUNK_LIST_TYPE, CHUNK_TYPES, OPAQUE_OF_CHUNK_LISTS
 from yt_local.store.locks import EXCLUSIVE, LockMode, LockRequest, strongest_mode
-from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
+from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, LIST, Node
 from yt_local.store.replica_tracking import checked_options
 from yt_local.store.replicated_types import TABLE_REPLICA, UPSTREAM_REPLICA_ID
 from yt_local.store.state import TreeState
@@ -79,7 +81,7 @@ def _lock_mode(state: TreeState, node: Node) -> str:
 _OF_ALL_OBJECTS: Final = ("id", "type", "revision", "ref_counter", "native_cell_tag", "effective_acl")
 
 _NOT_OF_TABLES: Final = frozenset({"md5", "replicas"})
-"""Told with those of tables, but of files and replicated tables."""
+"""Listed with those of tables; only files and replicated tables have them."""
 
 
 class Attributes:
@@ -97,7 +99,7 @@ class Attributes:
         self._of_nodes: Mapping[str, Computed] = {
             "id": (anything, lambda node: node.id),
             "type": (anything, resolver.shown_type),
-            "key": (lambda node: node.parent_id is not None, lambda node: node.name),
+            "key": (self._has_key, lambda node: node.name),
             "path": (anything, resolver.path_of),
             "parent_id": (lambda node: node.parent_id is not None, lambda node: node.parent_id),
             "creation_time": (anything, lambda node: node.creation_time),
@@ -119,7 +121,10 @@ class Attributes:
                 lambda node: {name: node.attributes[name] for name in self._user_names(node)},
             ),
             "opaque_attribute_keys": (anything, lambda node: [name for name in self.names(node) if name in OPAQUE]),
-            "count": (lambda node: node.type in MAPS or node.type == "list_node", self._count),
+            "count": (
+                lambda node: node.type in MAPS or node.type == LIST,
+                lambda node: self._state.child_count(node.id),
+            ),
             "target_path": (is_link, lambda node: node.value),
             "broken": (is_link, self._is_broken),
             "effective_expiration": (anything, lambda node: effective_expiration(state, node)),
@@ -129,7 +134,7 @@ class Attributes:
             "member_of_closure": (is_subject, lambda node: sorted(self._subjects.closure(node.name))),
             "builtin": (is_subject, lambda node: node.name in BUILTIN),
             MEMBERS: (lambda node: node.type == "group", lambda node: list(members(node))),
-            "name": (is_subject, lambda node: node.name),
+            "name": (lambda node: is_subject(node) or is_account(node), lambda node: node.name),
             "aliases": (is_subject, lambda node: node.attributes.get("aliases", [])),
             "banned": (is_user, lambda node: node.attributes.get("banned", False)),
             "queue_agent_object_revisions": (self._is_sys, lambda _: self._object_revisions()),
@@ -137,9 +142,10 @@ class Attributes:
         }
         of_all = {name: self._of_nodes[name] for name in _OF_ALL_OBJECTS}
         self._of_replicas = {**of_all, **kinds.replica_attributes(state, resolver)}
-        has_chunks, usage = of_tables["resource_usage"]
-        of_accounts = account_attributes(state, lambda node: usage(node)["disk_space"] if has_chunks(node) else 0)
-        self._of_subjects = {**self._of_nodes, **of_accounts}
+        usage_of, committed_usage_of = usage_of_accounts(state, of_tables["resource_usage"])
+        self.accounts = AccountTree(state)
+        self.limits = AccountLimits(self.accounts, usage_of)
+        self._of_subjects = {**self._of_nodes, **account_attributes(self.accounts, usage_of, committed_usage_of)}
         self._of_cells = {**self._of_nodes, **cell_attributes(state)}
 
     def names(self, node: Node) -> list[str]:
@@ -196,7 +202,7 @@ class Attributes:
         """The node with the attribute set.
 
         Raises:
-            YtError: the attribute is builtin and can not be set, or not to this value, or not now.
+            YtError: the attribute is builtin and cannot be set, or not to this value, or not now.
         """
         _refuse_fixed(node)
         if not isinstance(name, str) or not name:
@@ -205,6 +211,8 @@ class Attributes:
             return self._of_transactions.with_value(node, name, value)
         if is_subject(node) and name in ("name", "aliases", "banned"):
             return self._with_subject_value(node, name, value)
+        if self.accounts.is_settable(node, name):
+            return self.accounts.with_value(node, name, value)
         reserved = node.table is not None and name in self._reserved_of_tables  # by static or dynamic ones at least
         if reserved or self._is_computed(node, name) or name in AGENT_ATTRIBUTES:
             raise YtError(f'Builtin attribute "{name}" cannot be set')
@@ -269,7 +277,7 @@ class Attributes:
     def _computed(self, node: Node) -> Mapping[str, Computed]:
         if node.type == TABLE_REPLICA:
             return self._of_replicas
-        if is_subject(node) or node.type == "account":
+        if is_subject(node) or is_account(node):
             return self._of_subjects
         if node.type == CELL:
             return self._of_cells
@@ -279,7 +287,7 @@ class Attributes:
         if not settable.present(node):
             raise YtError(f'Builtin attribute "{name}" cannot be set on {node.type} {self._resolver.path_of(node)}')
         if not settable.valid(value):
-            raise YtError(f'Invalid value {value!r} of attribute "{name}"')
+            raise YtError(f'Invalid value {yson.shown(value)} of attribute "{name}"')
         if settable.only_unmounted and any(
             tablet.state != "unmounted" for tablet in self._committed.tablets.of(node.id)
         ):
@@ -298,7 +306,7 @@ class Attributes:
         if name == "aliases":
             value = self._subjects.check_aliases(node, value)
         elif not is_user(node) or not is_boolean(value):
-            raise YtError(f'Attribute "banned" of {node.type} "{node.name}" cannot be set to {value!r}')
+            raise YtError(f'Attribute "banned" of {node.type} "{node.name}" cannot be set to {yson.shown(value)}')
         elif value and node.name == ROOT:
             raise YtError(f'User "{ROOT}" cannot be banned')
         return replace(node, attributes={**node.attributes, name: value})
@@ -314,8 +322,10 @@ class Attributes:
     def _user_names(self, node: Node) -> list[str]:
         return [name for name in node.attributes if name not in SETTABLE and not self._is_computed(node, name)]
 
-    def _count(self, node: Node) -> int:
-        return len(node.value) if node.type == "list_node" else self._state.child_count(node.id)
+    def _has_key(self, node: Node) -> bool:
+        """Items of lists have places, which change, and no keys."""
+        parent = None if node.parent_id is None else self._state.find_node(node.parent_id)
+        return parent is not None and parent.type != LIST
 
     def _is_broken(self, node: Node) -> bool:
         try:

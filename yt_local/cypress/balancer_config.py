@@ -29,11 +29,11 @@ def checked_balancer_config(config: Mapping[str, Any]) -> dict[str, Any]:
     for name in DEFAULT_BALANCER_CONFIG:
         known[name] = yson.as_boolean(known[name])
         if not isinstance(known[name], bool):
-            raise YtError(f"Invalid value {known[name]!r} of option /{name}")
+            raise YtError(f"Invalid value {yson.shown(known[name])} of option /{name}")
     for name in _NUMBERS:
         value = known.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-            raise YtError(f"Invalid value {value!r} of option /{name}")
+            raise YtError(f"Invalid value {yson.shown(value)} of option /{name}")
     for lower, upper in combinations(_SIZES, 2):
         if known.get(lower) is not None and known.get(upper) is not None and known[lower] > known[upper]:
             raise YtError(f'"{lower}" must be less than or equal to "{upper}"')

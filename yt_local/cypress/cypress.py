@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from yt_local.cypress.attributes import Attributes, instant
+from yt_local.cypress.account_tree import is_account
+from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.cypress_reader import CypressReader
 from yt_local.cypress.documents import clear_inside, remove_inside, set_inside
 from yt_local.cypress.kinds import NodeTablets
-from yt_local.cypress.node_places import NodePlaces, check_options, check_writable
+from yt_local.cypress.node_places import NodePlaces, Place, check_options, check_writable
 from yt_local.cypress.nodes import (
     CREATABLE,
     CREATION_ONLY,
@@ -18,20 +19,21 @@ from yt_local.cypress.nodes import (
     check_addresses,
     checked_upstream,
     checked_value,
-    child_name,
     new_node,
     node_type_of,
+    renewed,
     table_state,
     target_path,
 )
-from yt_local.cypress.resolver import Resolver, Target, missing_child, resolve_error
+from yt_local.cypress.resolver import Resolver, Target, resolve_error
 from yt_local.cypress.subtrees import CopyOptions, Subtrees
-from yt_local.cypress.system_objects import check_unneeded
+from yt_local.cypress.system_objects import CELL, check_unneeded, vacate
 from yt_local.cypress.transaction_attributes import TransactionAttributes
+from yt_local.cypress.value_nodes import ValueNodes
 from yt_local.security.permissions import ACCESS_CONTROL, CHANGE_CHILDREN, Access, attribute_permission
 from yt_local.security.subjects import BUILTIN, SUBJECT_TYPES, Subjects
 from yt_local.store.locks import EXCLUSIVE
-from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
+from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, LIST, Node
 from yt_local.store.replicated_types import CHAOS_REPLICATED_TABLE, REPLICATED_TABLE, UPSTREAM_REPLICA_ID
 from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import TRANSACTION_TYPES
@@ -48,6 +50,7 @@ class Cypress(CypressReader):
         self._subtrees = Subtrees(state, resolver, tablets)
         self._subjects = Subjects(state)
         self._places = NodePlaces(state, resolver, self._subtrees, self._subjects)
+        self.value_nodes = ValueNodes(state, attributes, self._places)
 
     def create(
         self,
@@ -76,7 +79,7 @@ class Cypress(CypressReader):
                 lock_existing=lock_existing,
             )
         check_options(ignore_existing, force, lock_existing)
-        with self._state.change():
+        with self._state.change(), self._attributes.limits.kept():
             found = self._places.find(path)
             if found and ignore_existing:
                 if found.type != node_type and not ignore_type_mismatch:
@@ -86,16 +89,14 @@ class Cypress(CypressReader):
                         ErrorCode.ALREADY_EXISTS,
                     )
                 return self._places.existing(access, found, lock_existing)
-            if found:
-                self._places.make_room(access, found, path, force)
-            parent, name = self._places.place(access, path, recursive)
+            place = self._places.cleared(access, path, found, force=force, recursive=recursive)
             if not ACCESS_CONTROL.isdisjoint(attributes):
-                access.check(parent, "administer")
-            node = self._places.owned(access, new_node(self._state, node_type, parent.id, name))
-            self._put_new(access, node, attributes)
+                access.check(place.parent, "administer")
+            node = self._places.owned(access, new_node(self._state, node_type, place.parent.id, place.name))
+            self._put_new(access, place, node, attributes)
             return node.id
 
-    def _put_new(self, access: Access, node: Node, attributes: Mapping[str, Any]) -> None:
+    def _put_new(self, access: Access, place: Place, node: Node, attributes: Mapping[str, Any]) -> None:
         """Keep a new node with what its type and its attributes make of it."""
         node_type = node.type
         if node_type == ORCHID:
@@ -106,9 +107,12 @@ class Cypress(CypressReader):
             if UPSTREAM_REPLICA_ID in attributes:
                 upstream = checked_upstream(node, user_attributes.pop(UPSTREAM_REPLICA_ID))
                 node = replace(node, attributes={**node.attributes, UPSTREAM_REPLICA_ID: upstream})
-        elif "value" in user_attributes:
+        elif "value" in user_attributes and node_type != LIST:
             node = replace(node, value=checked_value(node_type, user_attributes.pop("value")))
-        self._state.put_node(node)
+        self._places.put(place, node)
+        if node_type == LIST and "value" in user_attributes:
+            self.value_nodes.fill(access, node, checked_value(node_type, user_attributes.pop("value")))
+            node = self._state.node(node.id)
         if node.table and node.table.dynamic and node_type != CHAOS_REPLICATED_TABLE:
             self._tablets.create(node, attributes)
         for key, value in user_attributes.items():
@@ -118,7 +122,7 @@ class Cypress(CypressReader):
 
     def set(self, access: Access, path: str, value: Any, *, recursive: bool = False, force: bool = False) -> None:
         """Give a node, an attribute or a place inside a document a value; a node that is not there is created."""
-        with self._state.change():
+        with self._state.change(), self._attributes.limits.kept():
             target = self._resolver.resolve(path, follow_last=False)
             if target.wildcard:
                 raise resolve_error(path, YtError("Unexpected wildcard in YPath", ErrorCode.RESOLVE))
@@ -131,14 +135,13 @@ class Cypress(CypressReader):
                 changed = set_inside(target.node.value, target.inside, value, where, recursive=recursive)
                 self._replace(replace(target.node, value=changed))
             elif target.missing:
-                parent, name = self._places.place(access, path, recursive)
-                self._create_from_value(access, parent.id, name, value)
+                self.value_nodes.create(access, self._places.place(access, path, recursive), value)
             else:
                 self._replace_value(access, target.node, path, value, force)
 
     def multiset_attributes(self, access: Access, path: str, values: Mapping[str, Any], *, force: bool = False) -> None:
         """Set several attributes at once, others stay; `path` is that of the node, with or without `/@`."""
-        with self._state.change():
+        with self._state.change(), self._attributes.limits.kept():
             found = node = self._resolver.node(path.removesuffix("/@"))
             for name, value in values.items():
                 node = self._with_value(access, node, name, value)
@@ -150,7 +153,7 @@ class Cypress(CypressReader):
             target = self._resolver.resolve(path, follow_last=False)
             if target.missing:
                 if not force:
-                    raise missing_child(path, self._resolver.path_of(target.node), target.missing[0])
+                    raise self._resolver.missing(path, target)
             elif target.wildcard:
                 self._remove_all(access, target, path)
             elif target.attribute is not None:
@@ -164,7 +167,7 @@ class Cypress(CypressReader):
     def copy(self, access: Access, source: str, destination: str, options: CopyOptions, *, move: bool = False) -> str:
         """Copy or move a subtree; returns the id of the node at the destination, a new one even after a move."""
         check_options(options.ignore_existing, options.force, options.lock_existing)
-        with self._state.change():
+        with self._state.change(), self._attributes.limits.kept():
             node = self._resolver.node(source)
             access.check_subtree(node, "full_read")
             if move:
@@ -177,12 +180,11 @@ class Cypress(CypressReader):
                 raise YtError("Cannot copy or move a node to itself or to its descendant")
             if found and found.id in self._subtrees.lineage(node):
                 raise YtError(f"Cannot copy or move {source} over {destination}, which it is part of")
-            if found:
-                self._places.make_room(access, found, destination, options.force)
-            parent, name = self._places.place(access, destination, options.recursive)
-            if node.id in self._subtrees.lineage(parent):
+            place = self._places.cleared(access, destination, found, force=options.force, recursive=options.recursive)
+            if node.id in self._subtrees.lineage(place.parent):
                 raise YtError("Cannot copy or move a node to its descendant")
-            fresh = self._subtrees.copy(node, parent.id, name, options.keep, move, access.user)
+            fresh = self._subtrees.copy(node, place.parent.id, place.name, options.keep, move, access.user)
+            self._places.enter(place, fresh)
             if move:
                 self._subtrees.delete(node)
             return fresh
@@ -200,21 +202,17 @@ class Cypress(CypressReader):
     ) -> str:
         """Make a node that stands for another path; with `force` that path need not lead anywhere yet."""
         check_options(ignore_existing, force, lock_existing)
-        with self._state.change():
+        with self._state.change(), self._attributes.limits.kept():
             if not force:
                 self._resolver.node(target_path)
             found = self._places.find(link_path)
             if found and ignore_existing and found.type == "link":
                 return self._places.existing(access, found, lock_existing)
-            if found:
-                self._places.make_room(access, found, link_path, force)
-            parent, name = self._places.place(access, link_path, recursive)
-            node = replace(
-                self._places.owned(access, new_node(self._state, "link", parent.id, name)), value=target_path
-            )
-            self._state.put_node(node)
+            place = self._places.cleared(access, link_path, found, force=force, recursive=recursive)
+            node = self._places.owned(access, new_node(self._state, "link", place.parent.id, place.name))
+            self._places.put(place, replace(node, value=target_path))
             try:
-                self._resolver.resolve(link_path)
+                self._resolver.resolve(f"#{node.id}")
             except YtError as error:
                 raise YtError("Failed to create link: link is cyclic", inner_errors=[error]) from error
             return node.id
@@ -229,7 +227,7 @@ class Cypress(CypressReader):
             parent = self._resolver.node(parent_path)
             node = new_node(self._state, object_type, parent.id, "")
             name = str(attributes.get("name", node.id))
-            self._state.put_node(replace(node, name=name, attributes=dict(attributes)))
+            self._state.put_node(replace(node, name=name, attributes={**node.attributes, **attributes}))
             return node.id
 
     def _with_value(self, access: Access, node: Node, name: str, value: Any) -> Node:
@@ -266,30 +264,7 @@ class Cypress(CypressReader):
         if node.type in TRANSACTION_TYPES:
             TransactionAttributes(self._state.versions).put(node)
             return
-        revision = self._state.next_revision()
-        self._state.put_node(
-            replace(
-                node,
-                revision=revision,
-                attribute_revision=revision if attributes else node.attribute_revision,
-                content_revision=node.content_revision if attributes else revision,
-                modification_time=instant(self._state),
-            )
-        )
-
-    def _create_from_value(self, access: Access, parent_id: str, name: str, value: Any) -> None:
-        node = self._places.owned(access, new_node(self._state, node_type_of(value), parent_id, name))
-        for key, item in yson.attributes_of(value).items():
-            if key in ACCESS_CONTROL:
-                access.check(self._state.node(parent_id), "administer")
-            access.check_owner(key, item)
-            node = self._attributes.with_value(node, key, item)
-        if node.type == "map_node":
-            self._state.put_node(node)
-            for key, item in value.items():
-                self._create_from_value(access, node.id, child_name(key), item)
-        else:
-            self._state.put_node(replace(node, value=yson.plain(value)))
+        self._state.put_node(renewed(self._state, node, attributes=attributes))
 
     def _replace_value(self, access: Access, node: Node, path: str, value: Any, force: bool) -> None:
         access.check(node, "write")
@@ -304,12 +279,12 @@ class Cypress(CypressReader):
             raise YtError(f'Cannot update "{actual}" node {path} with "{given}" value; types must match')
         if self._state.root and node.id == self._state.root.id:
             raise YtError("Node / cannot be replaced")
-        if node.type == "map_node":
+        if node.type in ("map_node", LIST):
             access.check_below(node, "remove")
             self._places.check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
-            for key, item in value.items():
-                self._create_from_value(access, node.id, child_name(key), item)
+            self.value_nodes.fill(access, self._state.node(node.id), value)
+            node = self._state.node(node.id)
         else:
             self._state.lock(node, EXCLUSIVE)
             node = replace(node, value=yson.plain(value))
@@ -319,7 +294,7 @@ class Cypress(CypressReader):
 
     def _set_attribute(self, access: Access, target: Target, path: str, value: Any, force: bool) -> None:
         if target.missing:
-            raise missing_child(path, self._resolver.path_of(target.node), target.missing[0])
+            raise self._resolver.missing(path, target)
         node = target.node
         assert target.attribute is not None
         if not target.attribute:
@@ -340,16 +315,16 @@ class Cypress(CypressReader):
 
     def _remove_all(self, access: Access, target: Target, path: str) -> None:
         node = target.node
-        access.check(node, *(CHANGE_CHILDREN if node.type == "map_node" else ("write",)))
+        access.check(node, *(CHANGE_CHILDREN if node.type in ("map_node", LIST) else ("write",)))
         if target.attribute is not None:
             bare = self._without_attributes(node)
             if bare != node:
                 self._update(bare, attributes=True)
-        elif node.type == "map_node":
+        elif node.type in ("map_node", LIST):
             access.check_below(node, "remove")
             self._places.check_not_builtin(*self._state.children(node.id))
             self._subtrees.delete_children(node)
-        elif node.type in ("list_node", "document"):
+        elif node.type == "document":
             where = self._resolver.path_of(node)
             self._replace(replace(node, value=clear_inside(node.value, target.inside, where)))
         else:
@@ -393,6 +368,10 @@ class Cypress(CypressReader):
             raise YtError(f'Cannot remove a built-in {node.type} "{node.name}"')
         self._places.check_removal(access, node)
         check_unneeded(self._state, node)
-        if not recursive and node.type == "map_node" and self._state.children(node.id):
+        if is_account(node):
+            self._attributes.limits.check_removal(node)
+        if not recursive and node.type in ("map_node", LIST) and self._state.children(node.id):
             raise YtError(f"Cannot remove non-empty composite node {self._resolver.path_of(node)}")
+        if node.type == CELL:
+            vacate(self._state, node)
         self._subtrees.delete(node)

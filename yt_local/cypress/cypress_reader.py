@@ -7,10 +7,10 @@ from typing import Any
 
 from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.documents import get_inside
-from yt_local.cypress.nodes import SCALARS, typed_items
+from yt_local.cypress.nodes import SCALARS
 from yt_local.cypress.resolver import Resolver, resolve_error
 from yt_local.security.permissions import Access
-from yt_local.store.model import Node
+from yt_local.store.model import LIST, Node
 from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import MAP_KINDS, MAPS
 from yt_wire import yson
@@ -96,8 +96,8 @@ class CypressReader:
         if node.type in MAPS:
             children = self._state.children(node.id)[:max_size]
             return {child.name: self._tree(access, child, names) for child in children}
-        if node.type == "list_node":
-            return typed_items(node.value) if names and "type" in names else node.value
+        if node.type == LIST:
+            return [self._tree(access, item, names) for item in self._state.children(node.id)]
         return node.value if node.type in SCALARS else None
 
     def _tree(self, access: Access, node: Node, names: Sequence[str] | None) -> Any:

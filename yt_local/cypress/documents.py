@@ -11,7 +11,9 @@ from yt_wire.error import ErrorCode, YtError
 _MAX_NEW_KEYS = 256
 """Values are not nested more deeply."""
 
-_NEW_ITEM = re.compile(r"begin|end|(before|after):(-?\d+)")
+_NEW_ITEM = re.compile(r"begin|end|(before|after):(-?[0-9]+)")
+
+_INDEX = re.compile(r"-?[0-9]{1,18}")
 
 
 class AttributeKey(str):
@@ -53,7 +55,7 @@ def set_inside(
     if isinstance(key, AttributeKey) and not key:
         raise YtError(f"All attributes of {where} cannot be set at once")
     if isinstance(value, list) and not isinstance(key, AttributeKey) and not rest:
-        position = _new_position(value, key, where)
+        position = new_position(len(value), key, where)
         if position is not None:
             return _like(value, [*value[:position], new, *value[position:]])
     if not rest:
@@ -75,7 +77,7 @@ def remove_inside(value: yson.Yson, keys: Sequence[str], where: str) -> yson.Yso
         return yson.with_attributes(value, kept) if kept else yson.plain(value)
     if isinstance(value, dict):
         return _like(value, {name: item for name, item in value.items() if name != key})
-    index = _list_index(value, key, where)
+    index = list_index(len(value), key, where)
     return _like(value, [*value[:index], *value[index + 1 :]])
 
 
@@ -101,7 +103,7 @@ def _step(value: yson.Yson, key: str, where: str) -> yson.Yson:
             raise YtError(f'Node {where} has no child with key "{key}"', ErrorCode.RESOLVE)
         return value[key]
     if isinstance(value, list):
-        return value[_list_index(value, key, where)]
+        return value[list_index(len(value), key, where)]
     raise YtError(f"Node {where} cannot have children", ErrorCode.RESOLVE)
 
 
@@ -111,29 +113,38 @@ def _replaced(value: yson.Yson, key: str, inner: yson.Yson, where: str) -> yson.
     if isinstance(value, dict):
         return _like(value, {**value, key: inner})
     if isinstance(value, list):
-        index = _list_index(value, key, where)
+        index = list_index(len(value), key, where)
         return _like(value, [*value[:index], inner, *value[index + 1 :]])
     raise YtError(f"Node {where} cannot have children", ErrorCode.RESOLVE)
 
 
-def _new_position(value: list[yson.Yson], key: str, where: str) -> int | None:
-    """Where an item with such a key is to be inserted; None if the key names one that is there."""
+def new_position(count: int, key: str, where: str) -> int | None:
+    """Where in a list an item with such a key is to be inserted; None if the key can only name one that is there.
+
+    Args:
+        count: how many items the list has.
+        key: a path component.
+        where: path of the list, for errors.
+
+    Raises:
+        YtError: code 500: the place is said by an item that is not there.
+    """
     match = _NEW_ITEM.fullmatch(key)
     if match is None:
         return None
     if match[1] is None:
-        return 0 if key == "begin" else len(value)
-    return _list_index(value, match[2], where) + (match[1] == "after")
+        return 0 if key == "begin" else count
+    return list_index(count, match[2], where) + (match[1] == "after")
 
 
-def _list_index(value: list[yson.Yson], key: str, where: str) -> int:
-    try:
-        index = int(key)
-    except ValueError:
-        raise YtError(f'Invalid index "{key}" in list {where}', ErrorCode.RESOLVE) from None
-    if not -len(value) <= index < len(value):
+def list_index(count: int, key: str, where: str) -> int:
+    """Index of the item that a path component names, in a list of so many; arguments and errors as above."""
+    if not _INDEX.fullmatch(key):
+        raise YtError(f'Invalid index "{key[:100]}" in list {where}', ErrorCode.RESOLVE)
+    index = int(key)
+    if not -count <= index < count:
         raise YtError(f"Node {where} has no child with index {index}", ErrorCode.RESOLVE)
-    return index % len(value)
+    return index % count
 
 
 def _below(where: str, key: str) -> str:

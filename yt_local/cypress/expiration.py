@@ -25,7 +25,7 @@ class Expiration:
         self._subtrees = subtrees
 
     def touch(self, resolver: Resolver, paths: Iterable[str]) -> None:
-        """Have the timeouts of what these paths lead to begin anew; of nothing, if they lead nowhere."""
+        """Restart the timeouts of what these paths lead to; of nothing, if they lead nowhere."""
         if not self._state.touched:
             return
         for path in paths:

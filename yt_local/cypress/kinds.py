@@ -1,4 +1,4 @@
-"""What the tree has to be told of nodes of some kinds, by the rooms that know them: tables, their replicas, chunks."""
+"""What the tree has to know about nodes of some kinds, by the rooms that know them: tables, their replicas, chunks."""
 
 from __future__ import annotations
 

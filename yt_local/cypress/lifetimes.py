@@ -9,6 +9,7 @@ from typing import Any, Final
 from yt_local.base.clock import format_instant
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from yt_local.store.state import TreeState
+from yt_wire import yson
 from yt_wire.error import YtError
 
 _LONGEST_MILLISECONDS: Final = 100 * 365 * 24 * 3600 * 1000
@@ -29,7 +30,7 @@ def checked_lifetime(state: TreeState, node: Node, name: str, value: Any) -> str
             return _milliseconds(value)
         return format_instant(_moment(value).astimezone(UTC))
     except (ValueError, OverflowError) as error:
-        raise YtError(f'Invalid value {value!r} of attribute "{name}": {error}') from error
+        raise YtError(f'Invalid value {yson.shown(value)} of attribute "{name}": {error}') from error
 
 
 def effective_expiration(state: TreeState, node: Node) -> dict[str, Any]:

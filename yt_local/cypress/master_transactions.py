@@ -23,7 +23,7 @@ _MAX_DEPTH: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class LockResult:
-    """What is told about a lock that has been asked for."""
+    """Answer to a lock request."""
 
     lock: Lock
     revision: int
@@ -158,7 +158,7 @@ class MasterTransactions:
             transaction_id: who is to have the lock.
             node: what to lock.
             request: how.
-            waitable: take the lock as soon as it can be had, if it can not be had now.
+            waitable: take the lock as soon as it can be had, if it cannot be had now.
 
         Raises:
             YtError: 400 to 402, for a lock that is not waitable.

@@ -12,7 +12,7 @@ from yt_local.cypress.attributes import instant
 from yt_local.rows.computed_columns import validate_computed_columns
 from yt_local.schema.schema import TableSchema, parse_schema
 from yt_local.security.permissions import Access
-from yt_local.store.model import Node, TableState
+from yt_local.store.model import LIST, Node, TableState
 from yt_local.store.replicated_types import CHAOS_REPLICATED_TABLE, NO_REPLICA, REPLICATED_TABLE
 from yt_local.store.state import TreeState
 from yt_wire import yson
@@ -79,7 +79,11 @@ BUILTIN_NODES: Final = frozenset(
         ),
     }
 )
-"""What a cluster can not be without; a real one keeps most of this in places that are no ordinary nodes."""
+"""What a cluster cannot be without; a real one keeps most of this in places that are no ordinary nodes."""
+
+
+MAX_CHILD_COUNT: Final = 50_000
+"""Items of a list, as a real cluster has it by default."""
 
 
 def check_external(access: Access, attributes: Mapping[str, Any]) -> None:
@@ -88,7 +92,7 @@ def check_external(access: Access, attributes: Mapping[str, Any]) -> None:
     if external is None:
         return
     if not isinstance(external, bool):
-        raise YtError(f'Attribute "external" must be a boolean, got {external!r}')
+        raise YtError(f'Attribute "external" must be a boolean, got {yson.shown(external)}')
     if external:
         raise YtError("No secondary masters registered")
     if not access.unlimited:
@@ -99,7 +103,7 @@ def check_external(access: Access, attributes: Mapping[str, Any]) -> None:
 
 
 def check_addresses(attributes: Mapping[str, Any]) -> None:
-    """YtError if an orchid node can not be created with these attributes."""
+    """YtError if an orchid node cannot be created with these attributes."""
     addresses = attributes.get(REMOTE_ADDRESSES)
     if not isinstance(addresses, Mapping) or not all(isinstance(address, str) for address in addresses.values()):
         raise YtError(f'Attribute "{REMOTE_ADDRESSES}" of an orchid node must be a map of addresses')
@@ -107,6 +111,8 @@ def check_addresses(attributes: Mapping[str, Any]) -> None:
 
 def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str) -> Node:
     """A node of the type with an empty value and its parent's account; not attached yet.
+
+    An item of a list has its id for a name, whatever name is given.
 
     Raises:
         YtError: it would be deeper down than `MAX_DEPTH`; 505 if its name is too long.
@@ -117,20 +123,33 @@ def new_node(state: TreeState, node_type: str, parent_id: str | None, name: str)
         raise YtError(f"Nodes cannot have names of more than {MAX_NAME_LENGTH} bytes", ErrorCode.MAX_KEY_LENGTH)
     revision = state.next_revision()
     now = instant(state)
-    value = [] if node_type == "list_node" else SCALARS.get(node_type)
-    around = {} if parent_id is None else state.node(parent_id).attributes
+    parent = None if parent_id is None else state.node(parent_id)
+    around = {} if parent is None else parent.attributes
+    node_id = state.ids.next(node_type)
     return Node(
-        id=state.ids.next(node_type),
+        id=node_id,
         type=node_type,
         parent_id=parent_id,
-        name=name,
+        name=node_id if parent and parent.type == LIST else name,
         creation_time=now,
         modification_time=now,
         revision=revision,
         attribute_revision=revision,
         content_revision=revision,
-        value=value,
+        value=SCALARS.get(node_type),
         attributes={"account": around["account"]} if "account" in around else {},
+    )
+
+
+def renewed(state: TreeState, node: Node, *, attributes: bool = False) -> Node:
+    """The node as one that has just been changed: in its attributes, or else in its content."""
+    revision = state.next_revision()
+    return replace(
+        node,
+        revision=revision,
+        attribute_revision=revision if attributes else node.attribute_revision,
+        content_revision=node.content_revision if attributes else revision,
+        modification_time=instant(state),
     )
 
 
@@ -165,20 +184,6 @@ def node_type_of(value: Any) -> str:
             raise YtError(message, ErrorCode.MAX_STRING_LENGTH)
         return "string_node"
     raise YtError("Entity nodes cannot be created")
-
-
-def typed_items(value: Any) -> Any:
-    """What is inside a list node, with `type` on every item: to clients items are nodes too."""
-    if isinstance(value, list):
-        return [_typed(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _typed(item) for key, item in value.items()}
-    return yson.plain(value)
-
-
-def _typed(item: Any) -> Any:
-    node_type = "entity" if yson.is_null(item) else node_type_of(item)
-    return yson.with_attributes(typed_items(item), {**yson.attributes_of(item), "type": node_type})
 
 
 def target_path(attributes: Mapping[str, Any]) -> str:
@@ -234,11 +239,11 @@ def table_state(node_type: str, attributes: Mapping[str, Any]) -> TableState | N
 def checked_upstream(node: Node, replica_id: Any) -> str:
     """The id of the replica a table is to be; YtError if it can be none, or this is no id."""
     if not isinstance(replica_id, str):
-        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {replica_id!r}')
+        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {yson.shown(replica_id)}')
     try:
         upstream = str(Guid.parse(replica_id))
     except ValueError as error:
-        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {replica_id!r}') from error
+        raise YtError(f'Attribute "upstream_replica_id" must be an id, got {yson.shown(replica_id)}') from error
     if upstream != NO_REPLICA and (node.type != "table" or node.table is None or not node.table.dynamic):
         raise YtError("Upstream replica can only be set for dynamic tables that are not replicated themselves")
     return upstream

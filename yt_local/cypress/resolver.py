@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from yt_local.cypress.documents import AttributeKey
-from yt_local.store.model import Node
+from yt_local.cypress.documents import AttributeKey, list_index, new_position
+from yt_local.store.model import LIST, Node
 from yt_local.store.state import TreeState
 from yt_local.store.transaction_objects import MAP_KINDS, MAPS
+from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.ypath import split_selectors, tokenize, unescape_literal
 
@@ -54,10 +55,10 @@ class Target:
     """The last node on the way that exists."""
 
     missing: Sequence[str] = ()
-    """Keys below `node` that do not exist, if it is a map."""
+    """Keys below `node` that do not exist, if it is a map or a list; the first may be the place of a new item."""
 
     inside: Sequence[str] = ()
-    """Keys inside the value of a document or list."""
+    """Keys inside the value of a document."""
 
     attribute: Sequence[str] | None = None
     """`[]` for `/@`, `[name, keys...]` for `/@name/keys`; None if the path has no `@`."""
@@ -105,7 +106,7 @@ class Resolver:
         """
         target = self.resolve(path)
         if target.missing:
-            raise missing_child(path, self.path_of(target.node), target.missing[0])
+            raise self.missing(path, target)
         if target.wildcard:
             raise resolve_error(path, YtError("Unexpected wildcard in YPath", ErrorCode.RESOLVE))
         return target
@@ -148,13 +149,32 @@ class Resolver:
                 if remaining > 2:
                     raise _malformed(path, "A wildcard must end a YPath")
                 return Target(node, wildcard=True)
-            if node.type not in MAPS:
+            if node.type != LIST and node.type not in MAPS:
                 return self._inside(path, node, tokens[position:])
-            child = self._state.child(node.id, unescape_literal(key))
+            child = self._child(node, unescape_literal(key))
             if child is None:
                 return self._missing(path, node, tokens[position:])
             node = child
             position += 2
+
+    def missing(self, path: str, target: Target) -> YtError:
+        """The error about the first key of a path that does not exist; `target` is what the path leads to."""
+        where, key = self.path_of(target.node), target.missing[0]
+        if target.node.type == LIST:
+            try:
+                if new_position(len(target.node.items), key, where) is None:
+                    list_index(len(target.node.items), key, where)
+            except YtError as error:
+                return resolve_error(path, error)
+        return missing_child(path, where, key)
+
+    def _child(self, node: Node, key: str) -> Node | None:
+        if node.type != LIST:
+            return self._state.child(node.id, key)
+        try:
+            return self._state.node(node.items[list_index(len(node.items), key, "")])
+        except YtError:
+            return None
 
     def shown_type(self, node: Node) -> str:
         """The type of a node as masters call it."""
@@ -195,7 +215,7 @@ class Resolver:
         return replace(target, missing=_keys(path, tokens[: at - 1]))
 
     def _inside(self, path: str, node: Node, tokens: Sequence[str]) -> Target:
-        if node.type not in ("document", "list_node", "orchid"):
+        if node.type not in ("document", "orchid"):
             raise resolve_error(path, YtError(f"Node {self.path_of(node)} cannot have children", ErrorCode.RESOLVE))
         tokens, wildcard = _without_wildcard(tokens)
         return Target(node, inside=_keys(path, tokens), wildcard=wildcard)
@@ -211,7 +231,7 @@ def missing_child(path: str, parent_path: str, key: str) -> YtError:
 
 
 def _malformed(path: str, reason: str) -> YtError:
-    return YtError(f"Error parsing YPath {path!r}: {reason}")
+    return YtError(f"Error parsing YPath {yson.shown(path)}: {reason}")
 
 
 def _attribute_keys(path: str, tokens: Sequence[str]) -> list[str]:
@@ -244,5 +264,7 @@ def _keys(path: str, tokens: Sequence[str]) -> list[str]:
         elif token is None and kind is AttributeKey:
             keys.append(AttributeKey())
         else:
-            raise _malformed(path, f"Expected a key in YPath but found {token!r}" if token else "it ends in a slash")
+            raise _malformed(
+                path, f"Expected a key in YPath but found {yson.shown(token)}" if token else "it ends in a slash"
+            )
     return keys

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from yt_local.cypress.balancer_config import DEFAULT_BALANCER_CONFIG, TABLET_BALANCER_CONFIG
 from yt_local.schema.retention import RETENTION_ATTRIBUTES
 from yt_local.security.subjects import SUBJECT_TYPES
+from yt_local.store.charges import DEFAULT_ACCOUNT
 from yt_local.store.model import EXPIRATION_TIME, EXPIRATION_TIMEOUT, Node
 from yt_local.store.replica_tracking import DEFAULT_OPTIONS
 from yt_local.store.replicated_types import REPLICATED_TABLE
@@ -129,7 +130,7 @@ class Settable:
 
 
 SETTABLE: Final[Mapping[str, Settable]] = {
-    "account": Settable(anything, _is_text, "tmp", lock="outside"),
+    "account": Settable(anything, _is_text, DEFAULT_ACCOUNT, lock="outside"),
     "owner": Settable(anything, _is_text, "root", lock="outside"),
     "acl": Settable(anything, _is_list, [], lock="outside"),
     "inherit_acl": Settable(anything, is_boolean, True, lock="outside"),

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from yt_local.cypress.kinds import NodeTablets
-from yt_local.cypress.nodes import new_node
+from yt_local.cypress.nodes import new_node, renewed
 from yt_local.cypress.resolver import Resolver
 from yt_local.security.subjects import ROOT, SUBJECT_TYPES, Subjects
-from yt_local.store.locks import SHARED, LockRequest
-from yt_local.store.model import Node
+from yt_local.store.locks import EXCLUSIVE, SHARED
+from yt_local.store.model import LIST, Node
 from yt_local.store.replicated_types import REPLICATED_TABLE, TABLE_REPLICA
-from yt_local.store.state import TreeState
+from yt_local.store.state import TreeState, placing
 from yt_wire.error import ErrorCode, YtError
 
 
@@ -60,16 +60,25 @@ class Subtrees:
             YtError: a transaction has locked some of it.
         """
         assert node.parent_id is not None
+        parent = self._state.node(node.parent_id)
+        self._take_out(parent, node)
+        if parent.type == LIST:
+            items = tuple(item_id for item_id in parent.items if item_id != node.id)
+            self._state.put_node(renewed(self._state, replace(parent, items=items)))
+
+    def delete_children(self, node: Node) -> None:
+        self._state.lock(node, EXCLUSIVE if node.type == LIST else SHARED)
+        for child in self._state.children(node.id):
+            self._take_out(node, child)
+        if node.items:
+            self._state.put_node(renewed(self._state, replace(node, items=())))
+
+    def _take_out(self, parent: Node, node: Node) -> None:
         self._state.lock_subtree(node)
-        self._state.lock(self._state.node(node.parent_id), LockRequest.of_child(node.name))
+        self._state.lock(parent, placing(parent, node.name))
         self._state.remove_node(node)
         if node.type in SUBJECT_TYPES:
             Subjects(self._state).forget(node.name)
-
-    def delete_children(self, node: Node) -> None:
-        self._state.lock(node, SHARED)
-        for child in self._state.children(node.id):
-            self.delete(child)
 
     def copy(self, node: Node, parent_id: str, name: str, keep: AbstractSet[str], move: bool, owner: str) -> str:
         """Copy a subtree, attributes as in `CopyOptions.keep`; for a move tablets are not copied but handed over.
@@ -99,12 +108,14 @@ class Subtrees:
             self._tablets.move(node, fresh.id)
         else:  # what a transaction moves has to stay where it was, too
             self._tablets.copy(node, fresh.id)
-        for child in self._state.children(node.id):
-            self.copy(child, fresh.id, child.name, keep, move, owner)
+        children = self._state.children(node.id)
+        copies = [self.copy(child, fresh.id, child.name, keep, move, owner) for child in children]
+        if node.items:
+            self._state.put_node(replace(self._state.node(fresh.id), items=tuple(copies)))
         return fresh.id
 
     def check_can_travel(self, node: Node, move: bool) -> None:
-        """YtError if a table of the subtree serves and thus can not be copied or moved."""
+        """YtError if a table of the subtree serves and thus cannot be copied or moved."""
         if node.parent_id is None:
             raise YtError(f"Node {self._resolver.path_of(node)} cannot be copied or moved")
         allowed = ("unmounted",) if move else ("unmounted", "frozen")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from yt_local.base.clock import format_instant
 from yt_local.cypress.transaction_attributes import Computed
 from yt_local.security.permissions import Access
-from yt_local.store.model import Node
+from yt_local.store.model import Node, Tablet
 from yt_local.store.state import TreeState
+from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 
 BUNDLE: Final = "tablet_cell_bundle"
@@ -72,7 +74,9 @@ def create_system_object(
     else:
         name = given.pop("name", None)
         if not isinstance(name, str) or not name:
-            raise YtError(f'Attribute "name" of a new {kind} must be a string that is not empty, got {name!r}')
+            raise YtError(
+                f'Attribute "name" of a new {kind} must be a string that is not empty, got {yson.shown(name)}'
+            )
         existing = state.child(parent.id, name)
         if existing is not None and ignore_existing:
             return existing.id
@@ -90,15 +94,31 @@ def check_unneeded(state: TreeState, node: Node) -> None:
         raise YtError(f'Cannot remove a built-in {node.type.replace("_", " ")} "{node.name}"')
     if node.type == BUNDLE and (count := len(cells_of(state, node.name))):
         raise YtError(f'Cannot remove tablet cell bundle "{node.name}" since it has {count} active tablet cell(s)')
-    if node.type == CELL and (count := _tablet_count(state, node)):
-        raise YtError(f"Cannot remove tablet cell {node.id} since it has {count} tablet(s); unmount them first")
+    if node.type == CELL and (tablets := _tablets_of(state, node)) and not _others(state, node):
+        raise YtError(
+            f'Cannot remove tablet cell {node.id} since it has {len(tablets)} tablet(s) and bundle "{bundle_of(node)}" '
+            "has no other cell for them; unmount them first"
+        )
+
+
+def vacate(state: TreeState, cell: Node) -> None:
+    """Move the tablets of a cell that is about to be removed to the others of its bundle; part of a change."""
+    cells = _others(state, cell)
+    for tablet in _tablets_of(state, cell):
+        moved = replace(tablet, cell_id=cells[tablet.number % len(cells)].id, mount_revision=state.next_revision())
+        state.committed.tablets.put(moved)
 
 
 def cells_of(state: TreeState, bundle: str) -> Sequence[Node]:
     """The tablet cells of a bundle, in the order of their ids."""
     parent = _map_of(state, CELL)
     cells = () if parent is None else state.children(parent.id)
-    return [cell for cell in cells if cell.attributes.get(BUNDLE, _DEFAULT) == bundle]
+    return [cell for cell in cells if bundle_of(cell) == bundle]
+
+
+def bundle_of(cell: Node) -> str:
+    """Name of the bundle that a tablet cell belongs to."""
+    return str(cell.attributes.get(BUNDLE, _DEFAULT))
 
 
 def cell_attributes(state: TreeState) -> Mapping[str, Computed]:
@@ -116,8 +136,16 @@ def _is_cell(node: Node) -> bool:
 
 
 def _tablet_count(state: TreeState, cell: Node) -> int:
+    return len(_tablets_of(state, cell))
+
+
+def _tablets_of(state: TreeState, cell: Node) -> list[Tablet]:
     tablets = (tablet for table in state.tables() for tablet in state.committed.tablets.of(table.id))
-    return sum(tablet.cell_id == cell.id for tablet in tablets)
+    return [tablet for tablet in tablets if tablet.cell_id == cell.id]
+
+
+def _others(state: TreeState, cell: Node) -> list[Node]:
+    return [other for other in cells_of(state, bundle_of(cell)) if other.id != cell.id]
 
 
 def _cell_attributes(state: TreeState, given: Mapping[str, Any]) -> dict[str, Any]:

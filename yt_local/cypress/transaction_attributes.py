@@ -107,12 +107,12 @@ class TransactionAttributes:
         """The node with an attribute set; of the builtin ones that can be the timeout of a transaction alone.
 
         Raises:
-            YtError: the attribute can not be set, or not to this value.
+            YtError: the attribute cannot be set, or not to this value.
         """
         if name in self.computed(node) and not (name == "timeout" and node.type != "lock"):
             raise YtError(f'Builtin attribute "{name}" cannot be set')
         if name == "timeout" and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-            raise YtError(f"Timeout of a transaction must be a number of milliseconds, got {value!r}")
+            raise YtError(f"Timeout of a transaction must be a number of milliseconds, got {yson.shown(value)}")
         return replace(node, attributes={**node.attributes, name: value})
 
     def put(self, node: Node) -> None:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from yt_local.cypress.attributes import instant
 from yt_local.store.locks import EXCLUSIVE, Lock, LockMode, LockRequest, is_redundant
-from yt_local.store.model import Branch, Node
-from yt_local.store.state import ClusterState, TreeState
+from yt_local.store.model import LIST, Branch, Node
+from yt_local.store.state import ClusterState, TreeState, placing
 from yt_local.store.transaction_objects import is_versioned
 
 _VERSIONED_APART: Final = frozenset(
@@ -104,6 +104,9 @@ class TransactionView(TreeState):
     def children(self, parent_id: str) -> Sequence[Node]:
         if not self._branches(parent_id):
             return [self.node(child.id) for child in self._cluster.children(parent_id)]
+        parent = self.node(parent_id)
+        if parent.type == LIST:
+            return [self.node(item_id) for item_id in parent.items]
         return [self.node(child_id) for _, child_id in sorted(self._child_ids(parent_id).items())]
 
     def child_count(self, parent_id: str) -> int:
@@ -213,7 +216,8 @@ class TransactionView(TreeState):
     def _create(self, node: Node) -> None:
         assert self.transaction_id is not None
         if node.parent_id is not None:
-            self.lock(self.node(node.parent_id), LockRequest.of_child(node.name))
+            parent = self.node(node.parent_id)
+            self.lock(parent, placing(parent, node.name))
         self._cluster.place_node(replace(node, parent_id=None, attributes={}))
         self.lock(node, EXCLUSIVE)
         self.versions.put_branch(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar, Final
 
+from yt_local.formats.arrow_types import ArrowType, ArrowTypes
 from yt_local.formats.format import Batch, Format, InputRow, PlacedRows, RowReader, RowShape
-from yt_local.formats.options import Attributes
+from yt_local.formats.options import Attributes, boolean
 from yt_local.schema.schema import Column
 from yt_wire import yson
 from yt_wire.error import YtError
 
 _PLACES: Final = ("$range_index", "$row_index", "$tablet_index")
-_YSON_METADATA: Final = {"YtType": "yson"}
 
 
 class ArrowFormat(Format):
@@ -29,12 +29,13 @@ class ArrowFormat(Format):
     mime_type = "application/octet-stream"
     tables_only: ClassVar[bool] = True
 
-    def __init__(self, _: Attributes) -> None:
+    def __init__(self, attributes: Attributes) -> None:
         try:
             # Importing it takes longer than a cluster needs to start.
             self._arrow = importlib.import_module("pyarrow")
         except ImportError as error:
             raise YtError('Format "arrow" needs pyarrow: install yt-local-cluster[arrow]') from error
+        self._types = ArrowTypes(self._arrow, composites=boolean(attributes, "enable_complex_types"))
 
     def read_rows(self, data: bytes, columns: Sequence[Column]) -> list[InputRow]:
         raise self._output_only()
@@ -44,17 +45,17 @@ class ArrowFormat(Format):
 
     def encode_rows(self, batches: Iterable[Batch], shape: RowShape) -> Iterator[bytes]:
         shown = [column for column in shape.columns if shape.selected is None or column.name.encode() in shape.selected]
-        types = self._types()
-        for column in shown:
-            if column.type not in types:
-                raise YtError(f'Type "{column.type}" is not currently supported by Arrow encoder')
+        types = [self._types.of_column(column.type, column.type_v3) for column in shown]
         placed = PlacedRows()
         filled = filter(None, (list(placed.of(batch)) for batch in batches))
         first = next(filled, None)
         if first is None:
             return
         places = [Column(name, "int64") for name in _PLACES if name.encode() in first[0]]
-        fields = [_Field(self._arrow, column, types[column.type]) for column in (*shown, *places)]
+        types += [self._types.of_column(place.type, place.type_v3) for place in places]
+        fields = [
+            _Field(self._arrow, column, arrow_type) for column, arrow_type in zip((*shown, *places), types, strict=True)
+        ]
         schema = self._arrow.schema([field.arrow for field in fields])
         sink = io.BytesIO()
         with self._arrow.ipc.new_stream(sink, schema) as stream:
@@ -64,42 +65,23 @@ class ArrowFormat(Format):
                 yield _drained(sink)
         yield _drained(sink)
 
-    def _types(self) -> Mapping[str, Any]:
-        """Arrow's types by the names in the attribute `type` of columns; composites are `any` there."""
-        arrow = self._arrow
-        same = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-        return {name: getattr(arrow, name)() for name in same} | {
-            "interval": arrow.int64(),
-            "float": arrow.float32(),
-            "double": arrow.float64(),
-            "boolean": arrow.bool_(),
-            "string": arrow.binary(),
-            "any": arrow.binary(),
-            "utf8": arrow.string(),
-            "json": arrow.string(),
-            "date": arrow.date32(),
-            "datetime": arrow.timestamp("s"),
-            "timestamp": arrow.timestamp("us"),
-            "null": arrow.null(),
-            "void": arrow.null(),
-        }
-
 
 class _Field:
     """One column of batches."""
 
-    def __init__(self, arrow: Any, column: Column, arrow_type: Any) -> None:
-        metadata = _YSON_METADATA if column.type == "any" else None
-        self.arrow = arrow.field(column.name, arrow_type, nullable=not column.required, metadata=metadata)
+    def __init__(self, arrow: Any, column: Column, arrow_type: ArrowType) -> None:
+        self.arrow = arrow.field(
+            column.name, arrow_type.type, nullable=not column.required, metadata=arrow_type.metadata
+        )
         self._array = arrow.array
         self._name = column.name.encode()
-        self._convert: Callable[[Any], Any] | None = yson.dumps if column.type == "any" else None
+        self._convert = arrow_type.convert
 
     def values(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
         """The column of these rows."""
         values = [row.get(self._name) for row in rows]
         if self._convert is not None:
-            values = [None if value is None else self._convert(value) for value in values]
+            values = [None if yson.is_null(value) else self._convert(value) for value in values]
         return self._array(values, self.arrow.type)
 
 

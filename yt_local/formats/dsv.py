@@ -44,7 +44,7 @@ class DsvOptions:
         columns = tuple(yson.bytes_of(item) for item in given)
         mode = yson.plain(attributes.get("missing_value_mode", "fail"))
         if mode not in ("fail", "skip_row", "print_sentinel"):
-            raise YtError(f'Format attribute "missing_value_mode" cannot be {mode!r}')
+            raise YtError(f'Format attribute "missing_value_mode" cannot be {yson.shown(mode)}')
         return cls(
             columns=columns if name == "schemaful_dsv" else None,
             record_separator=_separator(attributes, "record_separator", b"\n"),
@@ -88,7 +88,9 @@ class DsvReader:
             if separator:
                 row[self._unescaped(name)] = self._unescaped(value)
             elif field and field != b"tskv":
-                raise YtError(f'Error parsing dsv: no "{self._options.key_value_separator.decode()}" in {field!r}')
+                raise YtError(
+                    f'Error parsing dsv: no "{self._options.key_value_separator.decode()}" in {yson.shown(field)}'
+                )
         return row
 
     def _read_positional(self, fields: Sequence[bytes]) -> dict[bytes, Any]:
@@ -196,7 +198,7 @@ def _text(value: Any, name: str) -> bytes:
         return b"true" if value else b"false"
     if isinstance(value, (int, float)):
         return repr(float(value) if isinstance(value, float) else int(value)).encode()
-    raise YtError(f'Values of type "any" are not supported by format "{name}": {value!r}')
+    raise YtError(f'Values of type "any" are not supported by format "{name}": {yson.shown(value)}')
 
 
 def _escaped(options: DsvOptions, text: bytes, extra: Mapping[bytes, bytes] | None = None) -> bytes:
@@ -224,12 +226,12 @@ def _shown(text: bytes) -> str:
 def _line_prefix(attributes: Mapping[str, Any]) -> bytes | None:
     value = attributes.get("line_prefix")
     if value is not None and not yson.is_string(value):
-        raise YtError(f'Format attribute "line_prefix" must be a string, got {value!r}')
+        raise YtError(f'Format attribute "line_prefix" must be a string, got {yson.shown(value)}')
     return None if value is None else yson.bytes_of(value)
 
 
 def _separator(attributes: Mapping[str, Any], name: str, default: bytes) -> bytes:
     value = attributes.get(name, default)
     if not yson.is_string(value) or len(yson.bytes_of(value)) != 1:
-        raise YtError(f'Format attribute "{name}" must be one byte, got {value!r}')
+        raise YtError(f'Format attribute "{name}" must be one byte, got {yson.shown(value)}')
     return yson.bytes_of(value)

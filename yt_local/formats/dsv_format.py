@@ -9,6 +9,7 @@ from yt_local.formats.format import Batch, Format, InputRow, RowReader, RowShape
 from yt_local.formats.options import Attributes
 from yt_local.formats.row_output import ValueRows
 from yt_local.formats.row_streams import PieceReader
+from yt_local.formats.value_count import check_value_count
 from yt_local.schema.schema import Column
 
 
@@ -22,6 +23,7 @@ class DsvFormat(Format):
         self._options = DsvOptions.parse(name, attributes)
 
     def read_rows(self, data: bytes, columns: Sequence[Column]) -> list[InputRow]:
+        check_value_count(data, (self._options.record_separator, self._options.field_separator))
         return DsvReader(self._options).read(data.removesuffix(self._options.record_separator)) if data else []
 
     def row_reader(self, columns: Sequence[Column]) -> RowReader:

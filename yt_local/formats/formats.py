@@ -28,7 +28,7 @@ def parse_format(value: Any) -> Format:
         YtError: not a format, or one that is not supported.
     """
     if not isinstance(value, str):
-        raise YtError(f"Format must be a string, got {value!r}")
+        raise YtError(f"Format must be a string, got {yson.shown(value)}")
     name = str(value)  # with its attributes it would equal nothing
     if name not in _FORMATS:
         raise YtError(f'Format "{name}" is not supported')

@@ -11,12 +11,15 @@ from typing import Any, Final
 from yt_local.formats.format import Batch, Format, InputRow, RowReader, RowShape
 from yt_local.formats.json_output import JsonOptions, JsonWriter
 from yt_local.formats.row_streams import PieceReader
+from yt_local.formats.value_count import check_value_count
 from yt_local.schema.schema import Column
 from yt_wire import yson
 from yt_wire.error import YtError
 
 _MAX_DEPTH: Final = 250
 """As deep as YSON may be, in which it is kept."""
+
+_MARKS: Final = (b",", b"{", b"[")
 
 
 class JsonFormat(Format):
@@ -30,6 +33,7 @@ class JsonFormat(Format):
         self._writer = JsonWriter(options)
 
     def read_node(self, data: bytes) -> Any:
+        check_value_count(data, _MARKS)
         text = _text(data)
         value, end = self._decode(text, 0)
         if text[end:].strip():
@@ -40,6 +44,7 @@ class JsonFormat(Format):
         return self._writer.write(value)
 
     def read_rows(self, data: bytes, columns: Sequence[Column]) -> list[InputRow]:
+        check_value_count(data, _MARKS)
         rows = []
         text = _text(data)
         position = _skip_space(text, 0)
@@ -84,7 +89,7 @@ class JsonFormat(Format):
     def _row(self, value: Any) -> InputRow:
         row = self._value(value, bytes)
         if not isinstance(row, dict):
-            raise YtError(f"Error parsing rows: expected a map, got {row!r}")
+            raise YtError(f"Error parsing rows: expected a map, got {yson.shown(row)}")
         return {yson.bytes_of(key): item for key, item in row.items()}
 
     def _decode(self, text: str, position: int) -> tuple[Any, int]:
@@ -119,7 +124,7 @@ class JsonFormat(Format):
             inner = yson.Uint64(inner)
         attributes = self._value(value.get("$attributes", {}), _readable, depth + 1)
         if not isinstance(attributes, dict):
-            raise YtError(f'Error parsing JSON: "$attributes" must be a map, got {attributes!r}')
+            raise YtError(f'Error parsing JSON: "$attributes" must be a map, got {yson.shown(attributes)}')
         return yson.with_attributes(inner, attributes) if attributes else inner
 
     def _key(self, key: str) -> Any:
@@ -139,7 +144,7 @@ class JsonFormat(Format):
             return text.encode("latin-1" if encode_utf8 else "utf-8")
         except UnicodeEncodeError as error:
             hint = "characters above 255; set encode_utf8=%false" if encode_utf8 else "half of a surrogate pair"
-            raise YtError(f"Error parsing JSON: {text!r} has {hint}") from error
+            raise YtError(f"Error parsing JSON: {yson.shown(text)} has {hint}") from error
 
 
 def _typed(kind: Any, content: Any) -> Any:
@@ -157,7 +162,7 @@ def _typed(kind: Any, content: Any) -> Any:
     except ValueError as error:
         raise _bad_json(error) from error
     if kind in ("string", "int64", "uint64", "double", "boolean"):
-        raise YtError(f'Error parsing JSON: "$value" {content!r} is not of "$type" "{kind}"')
+        raise YtError(f'Error parsing JSON: "$value" {yson.shown(content)} is not of "$type" "{kind}"')
     raise YtError(f'Error parsing JSON: Unexpected "$type" value "{kind}"')
 
 

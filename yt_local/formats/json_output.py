@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -11,6 +12,11 @@ from typing import Any, Final
 from yt_local.formats.options import Attributes, boolean, choice, count
 from yt_wire import yson
 from yt_wire.error import YtError
+
+_BARE_MARK: Final = "\ud800"
+"""Before a word that is to lose its quotes: half of a surrogate pair, which no string of a cluster becomes."""
+
+_BARE: Final = re.compile(b'"' + re.escape(_BARE_MARK.encode("utf-8", "surrogatepass")) + rb'(-?inf|nan)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,9 @@ class JsonOptions:
     """In bytes; keys are not cut."""
 
     stringify_nan_and_infinity: bool = False
+    support_infinity: bool = False
+    """Infinities and NaN are written as `inf`, `-inf` and `nan`, which is not JSON any more."""
+
     plain: bool = False
     """Of input: no key means anything."""
 
@@ -40,11 +49,9 @@ class JsonOptions:
     def parse(cls, attributes: Attributes) -> JsonOptions:
         """Read the attributes of a format; YtError if one makes no sense."""
         stringify_nan = boolean(attributes, "stringify_nan_and_infinity")
-        if boolean(attributes, "support_infinity"):
-            if stringify_nan:
-                message = '"support_infinity" and "stringify_nan_and_infinity" cannot be specified simultaneously'
-                raise YtError(message)
-            raise YtError('Format attribute "support_infinity" is not supported: what it writes is not JSON')
+        support_infinity = boolean(attributes, "support_infinity")
+        if support_infinity and stringify_nan:
+            raise YtError('"support_infinity" and "stringify_nan_and_infinity" cannot be specified simultaneously')
         unlimited = yson.is_null(attributes.get("string_length_limit"))
         return cls(
             pretty=choice(attributes, "format", "text", "pretty") == "pretty",
@@ -54,6 +61,7 @@ class JsonOptions:
             annotate_with_types=boolean(attributes, "annotate_with_types"),
             string_length_limit=None if unlimited else count(attributes, "string_length_limit", 0),
             stringify_nan_and_infinity=stringify_nan,
+            support_infinity=support_infinity,
             plain=boolean(attributes, "plain"),
             skip_null_values=boolean(attributes, "skip_null_values"),
         )
@@ -75,7 +83,8 @@ class JsonWriter:
 
     def write(self, value: Any) -> bytes:
         """One value, without a line break."""
-        return dump(self.convert(value), pretty=self._options.pretty)
+        data = dump(self.convert(value), pretty=self._options.pretty)
+        return _BARE.sub(rb"\1", data) if self._options.support_infinity else data
 
     def convert(self, value: Any) -> Any:
         """The value as `json.dumps` takes it."""
@@ -139,6 +148,8 @@ class JsonWriter:
             return value
         if self._options.stringify_nan_and_infinity:
             return shortest(value)
+        if self._options.support_infinity:
+            return _BARE_MARK + shortest(value)
         raise YtError(
             "Unexpected NaN or infinity encountered during JSON writing; "
             'consider using either "support_infinity" or "stringify_nan_and_infinity" config options'
@@ -150,13 +161,13 @@ class JsonWriter:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise YtError(f"String {data!r} is not UTF-8 and cannot be written as JSON") from error
+            raise YtError(f"String {yson.shown(data)} is not UTF-8 and cannot be written as JSON") from error
 
 
 def dump(value: Any, *, pretty: bool = False) -> bytes:
     """JSON with no spaces between, for clients' tests compare text, or on many lines."""
     layout: dict[str, Any] = {"indent": 4} if pretty else {"separators": (",", ":")}
-    return json.dumps(value, ensure_ascii=False, **layout).encode()
+    return json.dumps(value, ensure_ascii=False, **layout).encode("utf-8", "surrogatepass")
 
 
 def type_name(value: Any) -> str:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
+from yt_local.base import scalars
 from yt_wire import yson
 from yt_wire.error import YtError
 
 Attributes = Mapping[str, Any]
 
-_BOOLEANS: Final[Mapping[Any, bool]] = {"true": True, "1": True, "false": False, "0": False, True: True, False: False}
-
 
 def boolean(attributes: Attributes, name: str, default: bool = False) -> bool:
     """A boolean; people write `encode_utf8=false`, which in YSON is a string, and numbers."""
-    value = yson.plain(attributes.get(name, default))
-    if not isinstance(value, (str, int)) or value not in _BOOLEANS:
-        raise YtError(f'Format attribute "{name}" must be a boolean, got {value!r}')
-    return _BOOLEANS[value]
+    value = attributes.get(name, default)
+    try:
+        return scalars.boolean(value)
+    except ValueError as error:
+        raise YtError(f'Format attribute "{name}" must be a boolean, got {yson.shown(value)}') from error
 
 
 def count(attributes: Attributes, name: str, default: int) -> int:
     """A number of things, 0 or more."""
     value = yson.plain(attributes.get(name, default))
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise YtError(f'Format attribute "{name}" must be a number of 0 or more, got {value!r}')
+        raise YtError(f'Format attribute "{name}" must be a number of 0 or more, got {yson.shown(value)}')
     return value
 
 
@@ -33,5 +33,5 @@ def choice(attributes: Attributes, name: str, *allowed: str) -> str:
     """One of the allowed words, of which the first is the default."""
     value = yson.plain(attributes.get(name, allowed[0]))
     if value not in allowed:
-        raise YtError(f'Format attribute "{name}" must be one of {", ".join(allowed)}, got {value!r}')
+        raise YtError(f'Format attribute "{name}" must be one of {", ".join(allowed)}, got {yson.shown(value)}')
     return str(value)

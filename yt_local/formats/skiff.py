@@ -19,6 +19,7 @@ from yt_local.formats.skiff_schema import (
 )
 from yt_local.formats.skiff_types import SkiffCodec, column_codec
 from yt_local.formats.skiff_wire import CANNOT_REPRESENT, END_TAGS, CutShort, SkiffBytes, write_string
+from yt_local.formats.value_count import MAX_VALUE_COUNT, too_many_values
 from yt_local.formats.web_json import INVALID_FORMAT
 from yt_local.schema.schema import Column
 from yt_wire import yson
@@ -78,6 +79,7 @@ class _Parser:
         if table.sparse is not None:
             self._sparse = [(column.name.encode(), codecs(column, True).read) for column in table.sparse]
         self._has_other_columns = table.has_other_columns
+        self._width = max(1, len(self._dense))
 
     def read_complete(self, data: bytes) -> tuple[list[InputRow], bytes]:
         """All whole rows, and the beginning of the next."""
@@ -88,6 +90,8 @@ class _Parser:
             while not found.at_end:
                 rows.append(self._row(found))
                 end = found.position
+                if len(rows) * self._width > MAX_VALUE_COUNT:
+                    raise too_many_values()
         except CutShort:
             pass
         return rows, data[end:]
@@ -111,7 +115,7 @@ class _Parser:
         if self._has_other_columns:
             others = data.simple("yson32")
             if not isinstance(others, dict):
-                raise YtError(f'"{OTHER_COLUMNS}" must be a map, got {others!r}')
+                raise YtError(f'"{OTHER_COLUMNS}" must be a map, got {yson.shown(others)}')
             row |= {yson.bytes_of(name): value for name, value in others.items()}
         return row
 

@@ -124,7 +124,7 @@ def _always_null(schema: SkiffSchema) -> SkiffCodec:
 
 def _bytes(value: Any, size: int, name: str) -> bytes:
     if not yson.is_string(value) or len(data := yson.bytes_of(value)) != size:
-        raise YtError(f'Value of column "{name}" is not a string of {size} bytes: {value!r}')
+        raise YtError(f'Value of column "{name}" is not a string of {size} bytes: {yson.shown(value)}')
     return data
 
 
@@ -270,7 +270,7 @@ class _Composites:
             chosen, content = _items(value, schema.name, 2)
             index = names.index(chosen) if chosen in names else chosen
             if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(codecs):
-                raise YtError(f'A variant of column "{schema.name}" has no alternative {chosen!r}')
+                raise YtError(f'A variant of column "{schema.name}" has no alternative {yson.shown(chosen)}')
             out.extend(index.to_bytes(tag_size, "little"))
             codecs[index].write(out, content)
 
@@ -284,7 +284,7 @@ def _named(names: Sequence[str], values: Sequence[Any]) -> Mapping[bytes, Any]:
 
 def _items(value: Any, name: str, count: int | None = None) -> Sequence[Any]:
     if not isinstance(value, list) or count not in (None, len(value)):
-        raise YtError(f'YSON item type mismatch in column "{name}": expected a list, got {value!r}')
+        raise YtError(f'YSON item type mismatch in column "{name}": expected a list, got {yson.shown(value)}')
     return value
 
 

@@ -181,7 +181,7 @@ def _column_names(given: Any) -> frozenset[bytes] | None:
     if yson.is_null(given):
         return None
     if not isinstance(given, list) or not all(yson.is_string(name) for name in given):
-        raise YtError(f'Format attribute "column_names" must be a list of names, got {given!r}')
+        raise YtError(f'Format attribute "column_names" must be a list of names, got {yson.shown(given)}')
     names = [yson.bytes_of(name) for name in given]
     for name in names:
         if names.count(name) > 1:

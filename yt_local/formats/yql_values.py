@@ -167,7 +167,7 @@ def _variant(members: _Members) -> Writer:
         chosen, content = _items(value, 2)
         index = names.index(chosen) if chosen in names else chosen
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(members):
-            raise YtError(f"Alternative is out of bounds: a variant of {len(members)} has no {chosen!r}")
+            raise YtError(f"Alternative is out of bounds: a variant of {len(members)} has no {yson.shown(chosen)}")
         text.begin_list()
         text.value(str(int(index)))
         members[index][1](text, content)
@@ -178,7 +178,7 @@ def _variant(members: _Members) -> Writer:
 
 def _items(value: Any, count: int | None = None) -> list[Any]:
     if not isinstance(value, list) or count not in (None, len(value)):
-        raise YtError(f"YSON item type mismatch: expected a list, got {value!r}")
+        raise YtError(f"YSON item type mismatch: expected a list, got {yson.shown(value)}")
     return value
 
 
@@ -186,11 +186,11 @@ def _checked(value: Any, kind: type[bool] | type[float] | type[int]) -> Any:
     """What is inside of composites need not have been checked when it was written."""
     plain = yson.plain(value)
     if type(plain) not in (kind, yson.Uint64 if kind is int else kind):
-        raise YtError(f"YSON item type mismatch: expected {kind.__name__}, got {value!r}")
+        raise YtError(f"YSON item type mismatch: expected {kind.__name__}, got {yson.shown(value)}")
     return plain
 
 
 def _string(value: Any) -> bytes:
     if not yson.is_string(value):
-        raise YtError(f"YSON item type mismatch: expected a string, got {value!r}")
+        raise YtError(f"YSON item type mismatch: expected a string, got {yson.shown(value)}")
     return yson.bytes_of(value)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from yt_local.formats.format import Batch, Format, InputRow, RowReader, RowShape
 from yt_local.formats.options import Attributes, boolean, choice
 from yt_local.formats.row_output import ValueRows
 from yt_local.formats.row_streams import PieceReader
+from yt_local.formats.value_count import check_value_count
 from yt_local.schema.schema import Column
 from yt_wire import yson
 from yt_wire.error import YtError
+
+_MARKS: Final = (b";", b"{", b"[", b"<")
 
 
 class YsonFormat(Format):
@@ -36,16 +39,18 @@ class YsonFormat(Format):
         return cls(cast("yson.Style", style), skip_null_values=boolean(attributes, "skip_null_values"))
 
     def read_node(self, data: bytes) -> Any:
+        check_value_count(data, _MARKS)
         return yson.loads(data)
 
     def write_node(self, value: Any) -> bytes:
         return yson.dumps(value, self._style)
 
     def read_rows(self, data: bytes, columns: Sequence[Column]) -> list[InputRow]:
+        check_value_count(data, _MARKS)
         rows = yson.loads_rows(data)
         for index, row in enumerate(rows):
             if not isinstance(row, dict):
-                raise YtError(f"Error parsing row {index}: expected a map, got {row!r}")
+                raise YtError(f"Error parsing row {index}: expected a map, got {yson.shown(row)}")
         return rows
 
     def row_reader(self, columns: Sequence[Column]) -> RowReader:

@@ -18,6 +18,8 @@ _IMPERSONATORS: Final = frozenset({"yql_agent"})
 """Users who may act as others besides superusers: foreign-clients.md §3."""
 
 _USER_NAME: Final = "X-YT-User-Name"
+_UNASKED: Final = "YT"
+"""Realm of those who need no token, whoever they say they are: foreign-clients.md §3."""
 
 
 class CallerRefused(YtError):
@@ -48,7 +50,7 @@ class Identity:
 
     principal: Principal
     realm: str
-    """How the user was found out: `local` and, over RPC, `noop` without a token, `cypress` by one."""
+    """How the user was found out: `YT` and, over RPC, `noop` without a token, `cypress` by one."""
 
     @property
     def user(self) -> str:
@@ -86,7 +88,7 @@ class Authenticator:
                 f"Client has provided {_USER_NAME} header but authenticated user {user} is not whitelisted,"
                 " or a superuser (or is banned)"
             )
-        return Identity(self._principal(wanted), f"{realm}:impersonation")
+        return Identity(self._principal(wanted), realm if realm == _UNASKED else f"{realm}:impersonation")
 
     def identify_caller(self, user: str | None, token: str | None) -> Identity:
         """The user of a call over RPC, by what it says of itself.
@@ -121,7 +123,7 @@ class Authenticator:
             return user, "cypress"
         if not self._require_token:
             # People have tokens of other clusters in their homes, and clients send them to every cluster.
-            return ROOT, "local"
+            return ROOT, _UNASKED
         if header and scheme not in _SCHEMES:
             raise Unauthenticated("Malformed Authorization header")
         raise Unauthenticated("Token is missing in Cypress" if token else "Client is missing credentials")

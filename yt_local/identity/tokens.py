@@ -75,7 +75,7 @@ class Tokens:
     def set_password(self, access: Access, user: str, current_password_sha256: str, new_password_sha256: str) -> None:
         self._check_entitled(access, "Password change", user, current_password_sha256)
         node = self._user(user)
-        salt = secrets.token_hex(_SALT_BYTES)
+        salt = secrets.token_hex(_SALT_BYTES).upper()
         with self._state.change():
             password = {"salt": salt, "hash": _salted(salt, new_password_sha256)}
             self._state.put_node(replace(node, value=password))

@@ -86,7 +86,7 @@ def is_null(operand: Expression) -> Expression:
 
 
 def fold(expression: Expression) -> Expression:
-    """Its value if all its parts are constants; as it is if that can not be computed: it may never have to be."""
+    """Its value if all its parts are constants; as it is if that cannot be computed: it may never have to be."""
     if not all(isinstance(part, Literal) for part in parts_of(expression)):
         return expression
     try:

@@ -19,7 +19,7 @@ def rows_of(rows: ConstantRows, types: Sequence[PhysicalType]) -> list[Row]:
     """Tuples as long as there are types.
 
     Raises:
-        YtError: another length, or a value that can not have its type.
+        YtError: another length, or a value that cannot have its type.
     """
     result: list[Row] = []
     for row in rows:
@@ -58,7 +58,7 @@ def value_of(constant: Constant, target: PhysicalType) -> Value:
     """One constant with another type.
 
     Raises:
-        YtError: it can not have it.
+        YtError: it cannot have it.
     """
     if constant.value is None or constant.type == target:
         return constant.value

@@ -69,7 +69,7 @@ class Plan:
     """Of the result."""
 
     def run(self, reading: Reading) -> Iterator[Row]:
-        """Read the tables; YtError if an expression can not be computed for a row."""
+        """Read the tables; YtError if an expression cannot be computed for a row."""
         rows = reading.read(self.table, self.ranges)
         if self.first_condition is not None:
             rows = filter(self.first_condition, rows)

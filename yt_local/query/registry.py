@@ -36,7 +36,7 @@ def _integral(compute: Callable[..., int]) -> _Make:
 
 
 def _bounded(compute: Callable[..., int]) -> _Make:
-    """Of what can not leave the range of its type."""
+    """Of what cannot leave the range of its type."""
     return lambda _: compute
 
 

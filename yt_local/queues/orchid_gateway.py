@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -18,6 +18,9 @@ DEFAULT_CALL_TIMEOUT: Final = 60.0
 DEFAULT_CONNECT_TIMEOUT: Final = 5.0
 
 _BAN_SECONDS: Final = 60.0
+_PATIENCE_SECONDS: Final = 1.0
+"""After so long without an answer another agent is asked as well: reads change nothing, and the first answer counts."""
+
 _ANOTHER_MAY_ANSWER: Final = frozenset(
     {ErrorCode.TRANSPORT, ErrorCode.NO_SUCH_SERVICE, ErrorCode.NO_SUCH_METHOD, ErrorCode.UNAVAILABLE}
 )
@@ -83,23 +86,57 @@ class OrchidGateway:
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._call_timeout
         banned = {address for address, until in self._banned_until.items() if until > clock()}
-        failures = []
         self._turn += 1
-        for address in order_addresses(addresses, self._turn, banned):
-            body = TReqExecute().SerializeToString()
-            try:
-                response = await self._client.call(address, orchid.METHOD, body, request, time_limit=deadline - clock())
-            except YtError as error:
-                if error.code not in _ANOTHER_MAY_ANSWER:
-                    raise
-                self._banned_until[address] = clock() + _BAN_SECONDS
-                failures.append(error)
-            else:
-                self._banned_until.pop(address, None)
-                return response
+        waiting = order_addresses(addresses, self._turn, banned)
+        failures: list[YtError] = []
+        refusal: YtError | None = None
+        asked: dict[asyncio.Task[rpc.Response | YtError], str] = {}
+        async with asyncio.TaskGroup() as group:
+            while (waiting or asked) and refusal is None:
+                if waiting:
+                    address = waiting.pop(0)
+                    asked[group.create_task(self._ask(address, request, deadline))] = address
+                patience = _PATIENCE_SECONDS if waiting else None
+                done, slow = await asyncio.wait(asked, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+                if not done:
+                    self._ban(*(asked[task] for task in slow))
+                for task in done:
+                    del asked[task]
+                    outcome = task.result()
+                    if isinstance(outcome, rpc.Response):
+                        _cancel(asked)
+                        return outcome
+                    if outcome.code in _ANOTHER_MAY_ANSWER:
+                        failures.append(outcome)
+                    else:
+                        refusal = outcome
+            _cancel(asked)
+        if refusal is not None:
+            raise refusal
         if len(failures) == 1:
             raise failures[0]
         raise YtError("No alive peers found", ErrorCode.UNAVAILABLE, inner_errors=failures)
+
+    async def _ask(self, address: str, request: Sequence[bytes | None], deadline: float) -> rpc.Response | YtError:
+        clock = asyncio.get_running_loop().time
+        body = TReqExecute().SerializeToString()
+        try:
+            response = await self._client.call(address, orchid.METHOD, body, request, time_limit=deadline - clock())
+        except YtError as error:
+            if error.code in _ANOTHER_MAY_ANSWER:
+                self._ban(address)
+            return error
+        self._banned_until.pop(address, None)
+        return response
+
+    def _ban(self, *addresses: str) -> None:
+        until = asyncio.get_running_loop().time() + _BAN_SECONDS
+        self._banned_until.update(dict.fromkeys(addresses, until))
+
+
+def _cancel(tasks: Iterable[asyncio.Task[rpc.Response | YtError]]) -> None:
+    for task in tasks:
+        task.cancel()
 
 
 def order_addresses(addresses: Sequence[str], turn: int, banned: Collection[str]) -> list[str]:

@@ -111,8 +111,8 @@ class Producers:
         Raises:
             YtError: 3101 and 3102 for a wrong epoch, 3103 for sequence numbers that do not grow.
         """
-        producer = self._valid("producer", producer_path, self._open_producer, access)
         queue = self._valid("queue", queue_path, self._tables.open_ordered, access)
+        producer = self._valid("producer", producer_path, self._open_producer, access)
         timestamp = transaction.read_timestamp if transaction else None
         session = self._find_session(producer, queue_path, session_id, timestamp)
         if session is None:
@@ -144,7 +144,9 @@ class Producers:
 
     def _valid(self, role: str, path: RichPath, opened: Callable[[str, Check], Table], access: Access) -> Table:
         try:
-            self._resolver.node(path.bare)
+            node = self._resolver.node(path.bare)
+            if node.table is None:
+                raise YtError(f"{path.bare} is not a table but a {node.type}")
         except YtError as error:
             raise YtError(f"Path {path.bare} does not point to a valid {role}", inner_errors=[error]) from error
         return opened(path.bare, access.to("write"))
@@ -199,7 +201,8 @@ def sequence_numbers(rows: Sequence[Mapping[bytes, Any]], first: int | None) -> 
         number = given if first is None else first + position
         if isinstance(number, bool) or not isinstance(number, int):
             raise YtError(
-                "Error parsing sequence number from row", inner_errors=[YtError(f"Expected an integer, got {number!r}")]
+                "Error parsing sequence number from row",
+                inner_errors=[YtError(f"Expected an integer, got {yson.shown(number)}")],
             )
         if number < 0:
             raise _invalid(f"Sequence number {number} cannot be negative")

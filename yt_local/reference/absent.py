@@ -38,7 +38,6 @@ ABSENT: Final[dict[str, tuple[str, ...]]] = {
     "Cells, accounts, pools, maintenance": (
         "externalize",
         "internalize",
-        "transfer_account_resources",
         "transfer_pool_resources",
         "build_snapshot",
         "build_master_snapshots",
@@ -50,12 +49,11 @@ ABSENT: Final[dict[str, tuple[str, ...]]] = {
 """By what they are about."""
 
 NEVER_ANSWERED: Final[dict[int, str]] = {
-    902: "accounts have no limits",
     1703: "writes cannot be disabled as a whole",
     1707: "there is nothing that could not be ready",
-    1712: "rows are never blocked: a conflict is told at once",
+    1712: "rows are never blocked: a conflict fails at once",
     1713: "rows are never blocked",
-    1715: "commands on replicated tables that make no sense fail with 1",
+    1715: "invalid commands on replicated tables fail with 1",
     1720: "bundles have no limits",
     1721: "a cell that is not there fails a mount with 500",
     1722: "replicas are asked at commit: 1714 and 1736 tell what is missing",
@@ -63,7 +61,7 @@ NEVER_ANSWERED: Final[dict[int, str]] = {
     1724: "see 1722",
     1725: "nothing is throttled",
     1732: "see 1722",
-    1735: "everything is at hand",
+    1735: "nothing is loaded on demand",
     1738: "schemas that do not go together fail with 1",
     1744: "tablets are in no state in between",
     11003: "a transaction that is over is not there any more: 11000",

@@ -1,4 +1,4 @@
-"""The reference of all commands as a page: what the command table says, and the manual beside it."""
+"""The reference of all commands as pages: what the command table says, and the manual beside it."""
 
 from __future__ import annotations
 
@@ -19,23 +19,92 @@ from yt_local.reference.absent import ABSENT, NEVER_ANSWERED
 from yt_wire.ypath import RichPath
 
 _INTRODUCTION: Final = """\
-Generated from the command table (`make docs`). The same commands make up `GET /api/v4`, and
-`GET /api/v3` those that API v3 has, under its names.
+# Commands of the local cluster
 
-* **Parameters** that a command does not know are ignored, as a real proxy ignores them; so a mistyped name has no
-  effect there and here. Those of the real command that are known and ignored are listed. A value of the wrong kind
-  is an error that names the parameter: `Error reading parameter /name: ...`, or `Missing required parameter /name`.
-* **Any command** also takes `input_format`, `output_format`, and ignores `ping_ancestor_transactions`, `retry`,
-  `timeout`, `suppress_transaction_coordinator_sync` and `suppress_upstream_sync` unless they are in its list. Those
-  that change something take `mutation_id`: a repeat within five minutes gets the answer of the first time.
-* **Structured** input and output is one value, **tabular** rows, **binary** bytes. Input other than null makes it
-  `PUT`, else a volatile command is `POST`, any other `GET`. Other methods do as well:
-  the body of a `POST` is always parameters, that of another method always input.
-* **Any command may answer** 1 (a parameter, a format or a body that cannot be read), 900 and 901 (who is asking;
-  what they may not do), 903 (banned), 108 (the cluster has too much in its hands), 105 (a fault that a test
-  switched on), and those in a master transaction 11000 (no such transaction) and 1000 (a prerequisite does not
-  hold). Below, 1 stands for errors without a code of their own.
+Generated from the command table (`make docs`). `GET /api/v4` lists the same commands, and `GET /api/v3` those of
+API v3 under its names.
+
+* **Parameters**: a command ignores unknown parameters, as a real proxy does. So a mistyped name has no effect. Each
+  command lists the known parameters that it ignores. A wrong value is an error that names the parameter:
+  `Error reading parameter /name: ...`, or `Missing required parameter /name`.
+* **Any command** also takes `input_format` and `output_format`. It ignores `ping_ancestor_transactions`, `retry`,
+  `timeout`, `suppress_transaction_coordinator_sync` and `suppress_upstream_sync` unless it lists them. Commands that
+  change something take `mutation_id`: a repeat within five minutes gets the first answer.
+* **Structured** input and output is one value, **tabular** rows, **binary** bytes. A command with input uses `PUT`, a
+  volatile command without input `POST`, any other `GET`. Other methods work too: the body of a `POST` always contains
+  parameters, that of another method always input.
+* **Any command may answer** 1 (invalid parameter, format or body), 900 (unknown user), 901 (no permission), 903
+  (banned), 108 (too many requests at once), or 105 (a fault that a test injected). A command in a master transaction
+  may answer 11000 (no such transaction) or 1000 (a prerequisite does not hold). Errors without their own code have 1.
 """
+_GROUPS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "local-cluster-tree.md": (
+        "Cypress and transactions",
+        (
+            *(
+                "get",
+                "list",
+                "exists",
+                "create",
+                "set",
+                "multiset_attributes",
+                "remove",
+                "copy",
+                "move",
+                "link",
+                "lock",
+            ),
+            *("unlock", "start_transaction", "ping_transaction", "commit_transaction", "abort_transaction"),
+            *("generate_timestamp", "parse_ypath", "execute_batch"),
+        ),
+    ),
+    "local-cluster-tablets.md": (
+        "Tablets and replicas",
+        (
+            *("mount_table", "unmount_table", "freeze_table", "unfreeze_table", "remount_table", "reshard_table"),
+            *("reshard_table_automatic", "balance_tablet_cells", "alter_table", "get_tablet_infos"),
+            *("get_tablet_errors", "get_table_pivot_keys", "alter_table_replica", "get_in_sync_replicas"),
+        ),
+    ),
+    "local-cluster-rows.md": (
+        "Rows of dynamic tables",
+        (
+            *("insert_rows", "delete_rows", "lock_rows", "lookup_rows", "select_rows", "explain_query"),
+            "trim_rows",
+        ),
+    ),
+    "local-cluster-queues.md": (
+        "Queues",
+        (
+            *("register_queue_consumer", "unregister_queue_consumer", "list_queue_consumer_registrations"),
+            *("pull_queue", "pull_queue_consumer", "pull_consumer", "advance_queue_consumer", "advance_consumer"),
+            *("create_queue_producer_session", "remove_queue_producer_session", "push_queue_producer"),
+        ),
+    ),
+    "local-cluster-files.md": (
+        "Static tables and files",
+        (
+            *("write_table", "read_table", "concatenate", "partition_tables", "get_table_columnar_statistics"),
+            *("write_file", "read_file", "get_file_from_cache", "put_file_to_cache"),
+        ),
+    ),
+    "local-cluster-access.md": (
+        "Users, permissions and discovery",
+        (
+            *("add_member", "remove_member", "check_permission", "check_permission_by_acl", "get_current_user"),
+            "transfer_account_resources",
+            *("issue_token", "revoke_token", "list_user_tokens", "set_user_password", "discover_proxies"),
+            *("get_version", "get_supported_features"),
+        ),
+    ),
+}
+"""Pages, each with its title and its commands; all other commands are on the page of operations."""
+
+_NESTED: Final = "\t"
+"""Begins a fact that belongs to the one before it."""
+
+_OTHERS: Final = "local-cluster-operations.md"
+_OTHERS_TITLE: Final = "Operations and queries"
 _PLAIN: Final[dict[Any, str]] = {
     str: "string",
     int: "integer",
@@ -50,10 +119,20 @@ _PLAIN: Final[dict[Any, str]] = {
 }
 
 
-def render_reference() -> str:
-    """Markdown, beginning with the text before the first command."""
-    sections = [_INTRODUCTION, _common(), *(_section(command) for command in COMMANDS.values()), _absent()]
-    return "\n".join(sections)
+def render_reference() -> dict[str, str]:
+    """Pages by file name: one that explains and lists the commands, and one for each group of them."""
+    grouped = {name for _, names in _GROUPS.values() for name in names}
+    groups = {**_GROUPS, _OTHERS: (_OTHERS_TITLE, tuple(name for name in COMMANDS if name not in grouped))}
+    index = ["## Pages", "", "| page | commands |", "| --- | --- |"]
+    index += [
+        f"| [{title}]({page}) | {', '.join(f'`{name}`' for name in names)} |" for page, (title, names) in groups.items()
+    ]
+    pages = {"local-cluster-commands.md": "\n".join([_INTRODUCTION, *index, "", _common(), _absent()])}
+    for page, (title, names) in groups.items():
+        head = f"# Commands of the local cluster: {title}"
+        how_to_read = "\nHow to read this page: [commands](local-cluster-commands.md).\n"
+        pages[page] = "\n".join([head, how_to_read, *(_section(COMMANDS[name]) for name in names)])
+    return pages
 
 
 def own_parameters(command: Command) -> dict[str, FieldInfo]:
@@ -68,7 +147,7 @@ def _is_on_the_tree(command: Command) -> bool:
 
 
 def _common() -> str:
-    lines = ["### Parameters of commands on the tree", "", *_head()]
+    lines = ["## Parameters of commands on the tree", "", *_head()]
     field_of = COMMANDS["get"].parameters.model_fields
     lines += [_row(name, field_of[name], text) for name, text in COMMON.items()]
     return "\n".join([*lines, ""])
@@ -84,10 +163,10 @@ def _section(command: Command) -> str:
         ]
     )
     parameters = own_parameters(command)
-    lines = [f"### `{command.name}`", "", f"{manual.does} *{kind}*", ""]
+    lines = [f"## `{command.name}`", "", f"{manual.does} *{kind}*", ""]
     if parameters:
         lines += [*_head(), *(_row(name, field, manual.meaning(name)) for name, field in parameters.items()), ""]
-    lines += [f"* {text}" for text in _facts(command)]
+    lines += [f"  * {text[1:]}" if text.startswith(_NESTED) else f"* {text}" for text in _facts(command)]
     return "\n".join([*lines, ""])
 
 
@@ -95,7 +174,8 @@ def _facts(command: Command) -> Iterator[str]:
     manual = command.manual
     yield f"**Result**: {manual.result}"
     if manual.errors:
-        yield f"**Errors**: {'; '.join(f'**{code}** {text}' for code, text in sorted(manual.errors.items()))}"
+        yield "**Errors**:"
+        yield from (f"{_NESTED}**{code}**: {text}" for code, text in sorted(manual.errors.items()))
     if _is_on_the_tree(command):
         yield "**Also**: the parameters of commands on the tree"
     if manual.ignored:
@@ -110,16 +190,16 @@ def _facts(command: Command) -> Iterator[str]:
 
 def _absent() -> str:
     lines = [
-        "### Not there",
+        "## Missing",
         "",
-        "Answered with 404; ytsaurus-client says `Command NAME is not supported by api/v4`.",
+        "These answer 404; ytsaurus-client says `Command NAME is not supported by api/v4`.",
         "",
         *(f"* {topic}: {', '.join(f'`{name}`' for name in names)}" for topic, names in ABSENT.items()),
     ]
     lines += [
         "",
-        "Error codes that real clusters answer and this one never does (a test can have any of them answered: see",
-        "[testing-with-the-local-cluster.md](testing-with-the-local-cluster.md)):",
+        "This cluster never answers some error codes of real clusters. A test can still inject them: see",
+        "[testing-with-the-local-cluster.md](testing-with-the-local-cluster.md).",
         "",
         *(f"* {code}: {why}" for code, why in NEVER_ANSWERED.items()),
     ]

@@ -98,7 +98,7 @@ class _Stamps:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why a transaction can not be committed."""
+    """Why a transaction cannot be committed."""
 
     message: str
     group: int
@@ -108,9 +108,9 @@ class Conflict:
 class LockHistory:
     """Locks of committed transactions, as far back as a transaction that is still open may ask.
 
-    Rows are told by table and encoded key, whatever tablets the table has at the time.
+    Rows are identified by table and encoded key, whatever tablets the table has at the time.
 
-    Transactions that start later than a lock was committed can not be in conflict with it: with none open there is
+    Transactions that start later than a lock was committed cannot be in conflict with it: with none open there is
     nothing to remember.
     """
 

@@ -160,9 +160,11 @@ def _canonical(value: Yson) -> Yson:
 def _decimal(value: Mapping[str, Yson]) -> Yson:
     precision, scale = (_member(value, member, "decimal") for member in ("precision", "scale"))
     if not isinstance(precision, int) or not 1 <= precision <= 76:
-        raise YtError(f"Invalid decimal precision {precision!r}: expected a number from 1 to 76")
+        raise YtError(f"Invalid decimal precision {yson.shown(precision)}: expected a number from 1 to 76")
     if not isinstance(scale, int) or not 0 <= scale <= precision:
-        raise YtError(f"Invalid decimal scale {scale!r}: expected a number from 0 to the precision {precision}")
+        raise YtError(
+            f"Invalid decimal scale {yson.shown(scale)}: expected a number from 0 to the precision {precision}"
+        )
     return {"type_name": "decimal", "precision": int(precision), "scale": int(scale)}
 
 

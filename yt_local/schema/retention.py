@@ -38,7 +38,7 @@ class Retention:
         given = {name: attributes[name] for name in RETENTION_ATTRIBUTES if not yson.is_null(attributes.get(name))}
         for name, value in given.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise YtError(f'"{name}" must be a non-negative number, got {value!r}')
+                raise YtError(f'"{name}" must be a non-negative number, got {yson.shown(value)}')
         return cls(**{name: int(value) for name, value in given.items()}) if given else None
 
     def expired(self, timestamps: Sequence[int], now: int, oldest_read: int | None) -> list[int]:

@@ -1,4 +1,4 @@
-"""Telling which row of a request can not be used."""
+"""Telling which row of a request cannot be used."""
 
 from __future__ import annotations
 

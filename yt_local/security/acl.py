@@ -232,7 +232,7 @@ def check_permission_name(name: Any) -> str:
     """A permission as it is spelt; YtError if there is none of this name."""
     text = str(name) if isinstance(name, str) else name
     if text not in PERMISSIONS:
-        raise YtError(f"Error parsing EPermission value {name!r}")
+        raise YtError(f"Error parsing EPermission value {yson.shown(name)}")
     return str(text)
 
 
@@ -264,23 +264,23 @@ def _resolved(entry: Ace, name_of: Callable[[str], str | None]) -> Ace:
 
 def _entries(value: Any) -> Iterator[Ace]:
     if not isinstance(value, list):
-        raise YtError(f"An access control list must be a list, got {value!r}")
+        raise YtError(f"An access control list must be a list, got {yson.shown(value)}")
     for item in value:
         yield _entry(item)
 
 
 def _entry(item: Any) -> Ace:
     if not isinstance(item, dict):
-        raise YtError(f"An entry of an access control list must be a map, got {item!r}")
+        raise YtError(f"An entry of an access control list must be a map, got {yson.shown(item)}")
     for name in ("row_access_predicate", "subject_tag_filter"):
         if not yson.is_null(item.get(name)):
             raise YtError(f'The local cluster does not know "{name}" in an entry of an access control list')
     action = str(_required(item, "action"))
     if action not in ("allow", "deny"):
-        raise YtError(f"Error parsing ESecurityAction value {action!r}")
+        raise YtError(f"Error parsing ESecurityAction value {yson.shown(action)}")
     mode = str(item.get("inheritance_mode", _EVERYWHERE))
     if mode not in _INHERITED:
-        raise YtError(f"Error parsing EAceInheritanceMode value {mode!r}")
+        raise YtError(f"Error parsing EAceInheritanceMode value {yson.shown(mode)}")
     permissions = tuple(dict.fromkeys(check_permission_name(name) for name in _names(item, "permissions")))
     entry = Ace(
         action="allow" if action == "allow" else "deny",
@@ -313,7 +313,7 @@ def _vital(item: Mapping[str, Any]) -> bool | None:
         return None
     plain = yson.as_boolean(yson.plain(vital))
     if not isinstance(plain, bool):
-        raise YtError(f'"vital" must be a boolean, got {vital!r}')
+        raise YtError(f'"vital" must be a boolean, got {yson.shown(vital)}')
     return plain
 
 
@@ -322,7 +322,9 @@ def _names(item: Mapping[str, Any], key: str) -> list[str]:
     # One name stands for a list of one.
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise YtError(f'"{key}" of an entry of an access control list must be a list of strings, got {value!r}')
+        raise YtError(
+            f'"{key}" of an entry of an access control list must be a list of strings, got {yson.shown(value)}'
+        )
     return [str(name) for name in names]
 
 

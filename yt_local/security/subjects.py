@@ -10,6 +10,7 @@ from typing import Any, Final
 from yt_local.security.acl import OWNER, Ace, Principal, parse_acl, with_renamed_subject, without_subject
 from yt_local.store.model import Node
 from yt_local.store.state import TreeState
+from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 
 ROOT: Final = "root"
@@ -20,6 +21,11 @@ SUPERUSERS: Final = "superusers"
 
 BUILTIN: Final = frozenset({ROOT, GUEST, OWNER, EVERYONE, USERS, SUPERUSERS})
 """Subjects that cannot be removed or get another name."""
+
+ROOT_ACCOUNT: Final = "root"
+"""The account above all others, to which nothing is charged."""
+
+BUILTIN_ACCOUNTS: Final = frozenset({ROOT_ACCOUNT, "sys", "tmp"})
 
 SUBJECT_TYPES: Final = frozenset({"user", "group"})
 MEMBERS: Final = "members"
@@ -72,9 +78,11 @@ class Subjects:
         return name
 
     def check_account(self, name: str) -> None:
-        """YtError 905 if there is no such account."""
+        """YtError 905 if there is no such account; or it is the one that nothing is charged to."""
         if self._find("account", name) is None:
             raise YtError(f'No such account "{name}"', ErrorCode.NO_SUCH_ACCOUNT)
+        if name == ROOT_ACCOUNT:
+            raise YtError("Root account cannot be used")
 
     def group(self, name: str) -> Node:
         """A group by its name or alias; YtError 500 if there is none, as for a path that leads nowhere."""
@@ -118,7 +126,7 @@ class Subjects:
     def check_aliases(self, node: Node, aliases: Any) -> list[str]:
         """Aliases for a subject; YtError unless they are strings that name nobody else."""
         if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
-            raise YtError(f"Aliases must be a list of strings, got {aliases!r}")
+            raise YtError(f"Aliases must be a list of strings, got {yson.shown(aliases)}")
         names = [str(alias) for alias in aliases]
         for position, alias in enumerate(names):
             if alias in names[:position]:

@@ -63,7 +63,7 @@ _MAPPED_BYTES = 2**30
 
 
 class StorageError(Exception):
-    """A file can not be used as storage; the message names it."""
+    """A file cannot be used as storage; the message names it."""
 
 
 def open_database(file: Path | None) -> sqlite3.Connection:

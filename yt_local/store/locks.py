@@ -108,7 +108,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Why a lock can not be had now."""
+    """Why a lock cannot be had now."""
 
     code: ErrorCode
     beginning: str

@@ -62,7 +62,10 @@ NO_CONTENT: Final = Content()
 EXPIRATION_TIME: Final = "expiration_time"
 EXPIRATION_TIMEOUT: Final = "expiration_timeout"
 
-_NESTED: Final = frozenset({"table", "attributes", "content"})
+LIST: Final = "list_node"
+"""Type of nodes whose children have places instead of names."""
+
+_NESTED: Final = frozenset({"table", "attributes", "content", "items"})
 """Members of a node that have an encoding of their own."""
 
 
@@ -78,7 +81,7 @@ class Node:
     """None for the root, and for a node that is no part of the tree (any more, or yet) but that a transaction needs."""
 
     name: str
-    """Key in the parent; empty for the root alone."""
+    """Key in the parent, or the own id below a list; empty for the root alone."""
 
     creation_time: str
     modification_time: str
@@ -86,13 +89,15 @@ class Node:
     attribute_revision: int
     content_revision: int
     value: Any = None
-    """Of scalars, lists and documents; the target path of a link."""
+    """Of scalars and documents; the target path of a link. Files of earlier versions keep lists so, without items."""
 
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Set by users; builtin attributes that can be set are kept here too."""
 
     table: TableState | None = None
     content: Content = NO_CONTENT
+    items: tuple[str, ...] = ()
+    """Of a list: the ids of its children, in their order."""
 
     @property
     def expires(self) -> bool:
@@ -122,6 +127,8 @@ class Node:
                 "md5": self.content.md5,
                 "appended_count": self.content.appended_count,
             }
+        if self.items:
+            record["items"] = list(self.items)
         return dump_record(record)
 
     @classmethod
@@ -134,7 +141,8 @@ class Node:
         content = record.pop("content", None)
         if content:
             content = Content(tuple(content["chunk_ids"]), content["md5"], content["appended_count"])
-        return cls(**record, table=table, content=content or NO_CONTENT)
+        items = tuple(record.pop("items", ()))
+        return cls(**record, table=table, content=content or NO_CONTENT, items=items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 from yt_wire import yson
 
 _SHALLOW: Final = 200
-"""Fewer brackets can not be nested more deeply than the parser goes, which is 256."""
+"""Fewer brackets cannot be nested more deeply than the parser goes, which is 256."""
 
 
 def dump_record(record: yson.Yson) -> bytes:

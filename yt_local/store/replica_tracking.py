@@ -38,7 +38,7 @@ class TrackerOptions:
         """YtError if they make no sense."""
         enabled = yson.as_boolean(options.get("enable_replicated_table_tracker", False))
         if not isinstance(enabled, bool):
-            raise YtError(f"Invalid value {enabled!r} of option /enable_replicated_table_tracker")
+            raise YtError(f"Invalid value {yson.shown(enabled)} of option /enable_replicated_table_tracker")
         given = _count(options, "max_sync_replica_count")
         if given is None:
             given = _count(options, "sync_replica_count")
@@ -49,7 +49,7 @@ class TrackerOptions:
         lag = _count(options, "sync_replica_lag_threshold")
         preferred = options.get("preferred_sync_replica_clusters")
         if preferred is not None and not isinstance(preferred, list):
-            raise YtError(f"Invalid value {preferred!r} of option /preferred_sync_replica_clusters")
+            raise YtError(f"Invalid value {yson.shown(preferred)} of option /preferred_sync_replica_clusters")
         return cls(
             enabled,
             most if least is None else least,
@@ -62,7 +62,7 @@ class TrackerOptions:
 def checked_options(value: Any) -> dict[str, Any]:
     """Options as they are kept and shown: with defaults for those that are not given; YtError if they make no sense."""
     if not isinstance(value, dict):
-        raise YtError(f"Replicated table options must be a map, got {value!r}")
+        raise YtError(f"Replicated table options must be a map, got {yson.shown(value)}")
     TrackerOptions.of(value)
     enabled = yson.as_boolean(value.get("enable_replicated_table_tracker", False))
     return {**DEFAULT_OPTIONS, **value, "enable_replicated_table_tracker": enabled}
@@ -106,5 +106,5 @@ def _count(options: Mapping[str, Any], name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise YtError(f"Invalid value {value!r} of option /{name}")
+        raise YtError(f"Invalid value {yson.shown(value)} of option /{name}")
     return int(value)

@@ -14,9 +14,10 @@ from typing import Final
 from yt_local.base.clock import Clock, TimestampGenerator
 from yt_local.base.ids import IdGenerator
 from yt_local.schema.retention import queue_ttl
+from yt_local.store.charges import Charges
 from yt_local.store.chunk_table import ChunkTable
 from yt_local.store.locks import EXCLUSIVE, LockRequest
-from yt_local.store.model import NO_CONTENT, Branch, Node
+from yt_local.store.model import LIST, NO_CONTENT, Branch, Node
 from yt_local.store.replicated_types import TABLE_REPLICA
 from yt_local.store.storage import Storage
 from yt_local.store.tablet_table import TabletTable
@@ -79,8 +80,10 @@ class TreeState(ABC):
         if node.type == TABLE_REPLICA:
             return f"#{node.id}"
         while node.parent_id is not None:
-            names.append(escape_literal(node.name))
-            node = self.node(node.parent_id)
+            parent = self.node(node.parent_id)
+            is_item = node.id in parent.items
+            names.append(str(parent.items.index(node.id)) if is_item else escape_literal(node.name))
+            node = parent
         start = f"#{node.id}" if node.name else "/"
         return start + "".join("/" + name for name in reversed(names))
 
@@ -93,7 +96,7 @@ class TreeState(ABC):
 
     @abstractmethod
     def children(self, parent_id: str) -> Sequence[Node]:
-        """Sorted by name: an order that neither a restart nor an undone change can touch."""
+        """Those of a list in their order, others by name: orders that neither restarts nor undone changes touch."""
 
     @abstractmethod
     def child_count(self, parent_id: str) -> int: ...
@@ -123,6 +126,11 @@ class TreeState(ABC):
         self.lock(node, EXCLUSIVE)
         for child in self.children(node.id):
             self.lock_subtree(child)
+
+
+def placing(parent: Node, name: str) -> LockRequest:
+    """The right to put something below a node under a name, or to take it away: items of lists move one another."""
+    return EXCLUSIVE if parent.type == LIST else LockRequest.of_child(name)
 
 
 class ClusterState(TreeState):
@@ -164,7 +172,8 @@ class ClusterState(TreeState):
         self._replica_ids: set[str] = set()
         self._aging_ids: set[str] = set()
         self.transaction_id = None
-        self.versions = Versions(storage, self._changes)
+        self.versions = Versions(storage, self._changes, self._branched)
+        self.charges = Charges(self._nodes, self.versions.branches_of, self.chunks.find)
         self.objects = TransactionObjects(self.versions)
         for record in storage.nodes():
             self._index_node(Node.decode(record))
@@ -232,6 +241,9 @@ class ClusterState(TreeState):
     def children(self, parent_id: str) -> Sequence[Node]:
         if parent_id in self._object_maps:
             return self.objects.children(self._object_maps[parent_id])
+        parent = self._nodes.get(parent_id)
+        if parent and parent.type == LIST:
+            return [self._nodes[item_id] for item_id in parent.items]
         return [self._nodes[child_id] for _, child_id in sorted(self._children.get(parent_id, {}).items())]
 
     def child_ids(self, parent_id: str) -> Mapping[str, str]:
@@ -245,7 +257,8 @@ class ClusterState(TreeState):
 
     def put_node(self, node: Node) -> None:
         if node.id not in self._nodes and node.parent_id is not None:
-            self.lock(self._nodes[node.parent_id], LockRequest.of_child(node.name))
+            parent = self._nodes[node.parent_id]
+            self.lock(parent, placing(parent, node.name))
         self.place_node(node)
 
     def place_node(self, node: Node) -> None:
@@ -316,8 +329,8 @@ class ClusterState(TreeState):
         for lock in self.versions.locks_of(node.id):
             self.versions.delete_lock(lock)
         self.storage.delete_node(node.id)
-        self._changes().append(lambda: self._index_node(node))
-        self._unindex_node(node)
+        self._changes().append(lambda: self._replace_node(None, node))
+        self._replace_node(node, None)
 
     def is_in_tree(self, node: Node) -> bool:
         """Whether it can be reached from the root, other than what only a transaction sees."""
@@ -331,11 +344,17 @@ class ClusterState(TreeState):
         assert self._undo is not None, "state is changed outside of change()"
         return self._undo
 
+    def _branched(self, node_id: str) -> None:
+        self.charges.refresh(node_id)
+
     def _replace_node(self, old: Node | None, new: Node | None) -> None:
         if old:
             self._unindex_node(old)
         if new:
             self._index_node(new)
+        changed = new or old
+        if changed:
+            self.charges.refresh(changed.id)
 
     def _index_node(self, node: Node) -> None:
         self._nodes[node.id] = node

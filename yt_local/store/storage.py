@@ -65,7 +65,7 @@ class Storage:
         file: where to keep it; None keeps it in memory.
 
     Raises:
-        StorageError: the file can not be used; another process that uses it is waited for, for two seconds.
+        StorageError: the file cannot be used; another process that uses it is waited for, for two seconds.
     """
 
     def __init__(self, file: Path | None) -> None:

@@ -6,10 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import Any, TypeVar
 
 from yt_local.base.clock import COUNTER_BITS
 from yt_local.store.model import Segment, Tablet
 from yt_local.store.storage import Storage
+
+T = TypeVar("T")
 
 
 class TabletTable:
@@ -26,6 +29,7 @@ class TabletTable:
         self._tablets: defaultdict[str, dict[int, Tablet]] = defaultdict(dict)
         self._segments: dict[int, tuple[Segment, ...]] = {}
         self._unflushed: dict[int, tuple[Tablet, int]] = {}
+        self._measured: dict[int, tuple[Tablet, Any]] = {}
         for record in storage.tablets():
             tablet = Tablet.decode(record)
             self._tablets[tablet.table_id][tablet.index] = tablet
@@ -66,6 +70,7 @@ class TabletTable:
 
     def delete(self, tablet: Tablet) -> None:
         self._storage.delete_tablet(tablet.number)
+        self._measured.pop(tablet.number, None)
         self._replace_segments(tablet.number, ())
         self._forget(tablet)
 
@@ -76,6 +81,14 @@ class TabletTable:
     def segments(self, tablet: Tablet) -> Sequence[Segment]:
         """Of an ordered tablet, in the order of their rows."""
         return self._segments.get(tablet.number, ())
+
+    def measured(self, tablet: Tablet, measure: Callable[[Tablet], T]) -> T:
+        """What was measured of a tablet's rows, or is now if they have changed: its record changes with them."""
+        known = self._measured.get(tablet.number)
+        if known is None or known[0] is not tablet:
+            known = self._measured[tablet.number] = tablet, measure(tablet)
+        found: T = known[1]
+        return found
 
     def add_segment(self, tablet: Tablet, segment: Segment) -> None:
         """Put a segment behind those the tablet has."""

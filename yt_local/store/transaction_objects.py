@@ -30,7 +30,7 @@ OBJECT_TYPES: Final = TRANSACTION_TYPES | {"lock"}
 
 
 def is_versioned(node_type: str) -> bool:
-    """Whether nodes of a type can differ from one transaction to another; users, tablet cells and the like can not."""
+    """Whether nodes of a type can differ from one transaction to another; users, tablet cells and the like cannot."""
     return _FIRST_VERSIONED <= ids.OBJECT_TYPES[node_type] <= _LAST_VERSIONED and node_type not in MAP_KINDS
 
 

@@ -18,11 +18,15 @@ class Versions:
     Args:
         storage: what was there before, and where changes go.
         changes: the running change's notes how to undo it.
+        branched: is told the id of a node whose branches have changed.
     """
 
-    def __init__(self, storage: Storage, changes: Callable[[], list[Callable[[], None]]]) -> None:
+    def __init__(
+        self, storage: Storage, changes: Callable[[], list[Callable[[], None]]], branched: Callable[[str], None]
+    ) -> None:
         self._storage = storage
         self._changes = changes
+        self._branched = branched
         self._transactions: dict[str, Transaction] = {}
         self._nested: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._locks: dict[str, Lock] = {}
@@ -219,6 +223,9 @@ class Versions:
             if not new:
                 _discard(self._branches, old.node.id, old.transaction_id)
                 _discard(self._branches_by_transaction, old.transaction_id, old.node.id)
+        changed = new or old
+        if changed is not None:
+            self._branched(changed.node.id)
 
     def _index_branch(self, branch: Branch) -> None:
         self._branches[branch.node.id][branch.transaction_id] = branch

@@ -816,6 +816,22 @@ class TCheckPermissionResult(_message.Message):
     subject_name: str
     def __init__(self, action: _Optional[_Union[ESecurityAction, str]] = ..., object_id: _Optional[_Union[_core_pb2.TGuid, _Mapping]] = ..., object_name: _Optional[str] = ..., subject_id: _Optional[_Union[_core_pb2.TGuid, _Mapping]] = ..., subject_name: _Optional[str] = ...) -> None: ...
 
+class TReqTransferAccountResources(_message.Message):
+    __slots__ = ("src_account", "dst_account", "resource_delta", "mutating_options")
+    SRC_ACCOUNT_FIELD_NUMBER: _ClassVar[int]
+    DST_ACCOUNT_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_DELTA_FIELD_NUMBER: _ClassVar[int]
+    MUTATING_OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    src_account: str
+    dst_account: str
+    resource_delta: bytes
+    mutating_options: TMutatingOptions
+    def __init__(self, src_account: _Optional[str] = ..., dst_account: _Optional[str] = ..., resource_delta: _Optional[bytes] = ..., mutating_options: _Optional[_Union[TMutatingOptions, _Mapping]] = ...) -> None: ...
+
+class TRspTransferAccountResources(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class TReqCheckPermission(_message.Message):
     __slots__ = ("user", "path", "permission", "columns", "vital", "transactional_options", "prerequisite_options")
     class TColumns(_message.Message):
@@ -985,6 +1001,42 @@ class TReqReshardTable(_message.Message):
 class TRspReshardTable(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class TReqReshardTableAutomatic(_message.Message):
+    __slots__ = ("path", "keep_actions", "mutating_options", "tablet_range_options")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    KEEP_ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    MUTATING_OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    TABLET_RANGE_OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    keep_actions: bool
+    mutating_options: TMutatingOptions
+    tablet_range_options: TTabletRangeOptions
+    def __init__(self, path: _Optional[str] = ..., keep_actions: _Optional[bool] = ..., mutating_options: _Optional[_Union[TMutatingOptions, _Mapping]] = ..., tablet_range_options: _Optional[_Union[TTabletRangeOptions, _Mapping]] = ...) -> None: ...
+
+class TRspReshardTableAutomatic(_message.Message):
+    __slots__ = ("tablet_actions",)
+    TABLET_ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    tablet_actions: _containers.RepeatedCompositeFieldContainer[_core_pb2.TGuid]
+    def __init__(self, tablet_actions: _Optional[_Iterable[_Union[_core_pb2.TGuid, _Mapping]]] = ...) -> None: ...
+
+class TReqBalanceTabletCells(_message.Message):
+    __slots__ = ("bundle", "movable_tables", "keep_actions", "mutating_options")
+    BUNDLE_FIELD_NUMBER: _ClassVar[int]
+    MOVABLE_TABLES_FIELD_NUMBER: _ClassVar[int]
+    KEEP_ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    MUTATING_OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    bundle: str
+    movable_tables: _containers.RepeatedScalarFieldContainer[str]
+    keep_actions: bool
+    mutating_options: TMutatingOptions
+    def __init__(self, bundle: _Optional[str] = ..., movable_tables: _Optional[_Iterable[str]] = ..., keep_actions: _Optional[bool] = ..., mutating_options: _Optional[_Union[TMutatingOptions, _Mapping]] = ...) -> None: ...
+
+class TRspBalanceTabletCells(_message.Message):
+    __slots__ = ("tablet_actions",)
+    TABLET_ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    tablet_actions: _containers.RepeatedCompositeFieldContainer[_core_pb2.TGuid]
+    def __init__(self, tablet_actions: _Optional[_Iterable[_Union[_core_pb2.TGuid, _Mapping]]] = ...) -> None: ...
 
 class TReqAlterTable(_message.Message):
     __slots__ = ("path", "schema", "dynamic", "upstream_replica_id", "schema_id", "transactional_options", "mutating_options")
@@ -1641,6 +1693,40 @@ class TRspPushQueueProducer(_message.Message):
     last_sequence_number: int
     skipped_row_count: int
     def __init__(self, last_sequence_number: _Optional[int] = ..., skipped_row_count: _Optional[int] = ...) -> None: ...
+
+class TReqGetColumnarStatistics(_message.Message):
+    __slots__ = ("paths", "transactional_options")
+    PATHS_FIELD_NUMBER: _ClassVar[int]
+    TRANSACTIONAL_OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    paths: _containers.RepeatedScalarFieldContainer[str]
+    transactional_options: TTransactionalOptions
+    def __init__(self, paths: _Optional[_Iterable[str]] = ..., transactional_options: _Optional[_Union[TTransactionalOptions, _Mapping]] = ...) -> None: ...
+
+class TColumnarStatistics(_message.Message):
+    __slots__ = ("column_data_weights", "timestamp_total_weight", "legacy_chunk_data_weight", "column_min_values", "column_max_values", "column_non_null_value_counts", "chunk_row_count", "legacy_chunk_row_count")
+    COLUMN_DATA_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_TOTAL_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    LEGACY_CHUNK_DATA_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_MIN_VALUES_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_MAX_VALUES_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_NON_NULL_VALUE_COUNTS_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEGACY_CHUNK_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    column_data_weights: _containers.RepeatedScalarFieldContainer[int]
+    timestamp_total_weight: int
+    legacy_chunk_data_weight: int
+    column_min_values: bytes
+    column_max_values: bytes
+    column_non_null_value_counts: _containers.RepeatedScalarFieldContainer[int]
+    chunk_row_count: int
+    legacy_chunk_row_count: int
+    def __init__(self, column_data_weights: _Optional[_Iterable[int]] = ..., timestamp_total_weight: _Optional[int] = ..., legacy_chunk_data_weight: _Optional[int] = ..., column_min_values: _Optional[bytes] = ..., column_max_values: _Optional[bytes] = ..., column_non_null_value_counts: _Optional[_Iterable[int]] = ..., chunk_row_count: _Optional[int] = ..., legacy_chunk_row_count: _Optional[int] = ...) -> None: ...
+
+class TRspGetColumnarStatistics(_message.Message):
+    __slots__ = ("statistics",)
+    STATISTICS_FIELD_NUMBER: _ClassVar[int]
+    statistics: _containers.RepeatedCompositeFieldContainer[TColumnarStatistics]
+    def __init__(self, statistics: _Optional[_Iterable[_Union[TColumnarStatistics, _Mapping]]] = ...) -> None: ...
 
 class TReqPartitionTables(_message.Message):
     __slots__ = ("paths", "partition_mode", "data_weight_per_partition", "max_partition_count", "enable_key_guarantee", "adjust_data_weight_per_partition", "transactional_options")

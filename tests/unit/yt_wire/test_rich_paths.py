@@ -34,6 +34,13 @@ def test_what_is_given_beside_the_text_counts_more() -> None:
     assert parse_rich("hume://t").cluster == "hume"
 
 
+@pytest.mark.parametrize("name", ["5", "[hume]", '"\\xff"', "%true"])
+def test_a_cluster_has_a_name(name: str) -> None:
+    with pytest.raises(YtError, match='"cluster" of a path must be a string'):
+        parse_rich(f"<cluster={name}>//t")
+    assert parse_rich("<cluster=#>//t").cluster is None
+
+
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_path_or_an_error(data: bytes) -> None:
     for value in (data, b"<" + data):

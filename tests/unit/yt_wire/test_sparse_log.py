@@ -6,7 +6,7 @@ from yt_wire.sparse_log import SparseLog
 
 
 class Lines:
-    """A logger that keeps what it is told."""
+    """A logger that keeps its lines."""
 
     def __init__(self) -> None:
         self.written: list[tuple[str, dict[str, Any]]] = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+from yt_local.base.scalars import boolean
 from yt_local.calls.command import Command, Kind
 from yt_local.commands import COMMANDS
 from yt_wire.error import YtError
@@ -52,6 +54,7 @@ _NOT_IN_V3: Final = frozenset(
         "create_queue_producer_session",
         "remove_queue_producer_session",
         "push_queue_producer",
+        "transfer_account_resources",
     }
 )
 
@@ -142,15 +145,20 @@ def _in_v3(command: Command) -> ApiCommand:
     if command.name == "execute_batch":
         return ApiCommand(name, command, command.output_type, _batch_of_v3, _batch_answer_in_v3)
     output_type: Kind = "null" if command.name in _NULL_IN_V3 else command.output_type
-    return ApiCommand(name, command, output_type, _as_it_is, lambda _, answer: _answer_in_v3(command.name, answer))
+    return ApiCommand(name, command, output_type, _as_it_is, partial(_answer_in_v3, command))
 
 
-def _answer_in_v3(name: str, answer: Any) -> Any:
-    """Bare where v3 wants it so; an object that is no node has an id of another name."""
-    field = _BARE_IN_V3.get(name)
-    if field is None or not isinstance(answer, Mapping):
+def _answer_in_v3(command: Command, parameters: Mapping[str, Any], answer: Any) -> Any:
+    """Bare where v3 wants it so, unless it is already; an object that is no node has an id of another name."""
+    field = _BARE_IN_V3.get(command.name)
+    if field is None or not isinstance(answer, Mapping) or _is_bare(command, parameters):
         return answer
     return answer[field] if field in answer else answer["object_id"]
+
+
+def _is_bare(command: Command, parameters: Mapping[str, Any]) -> bool:
+    wanted = parameters.get("return_only_value") if "return_only_value" in command.parameters.model_fields else None
+    return wanted is not None and boolean(wanted)
 
 
 def _batch_of_v3(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -163,15 +171,17 @@ def _batch_of_v3(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _batch_answer_in_v3(parameters: Mapping[str, Any], answer: Any) -> list[Any]:
     return [
-        _result_in_v3(_find_in_batch(request), result)
+        _result_in_v3(_find_in_batch(request), request.get("parameters", {}), result)
         for request, result in zip(parameters["requests"], answer["results"], strict=True)
     ]
 
 
-def _result_in_v3(served: ApiCommand, result: Mapping[str, Any]) -> Mapping[str, Any]:
+def _result_in_v3(served: ApiCommand, parameters: Mapping[str, Any], result: Mapping[str, Any]) -> Mapping[str, Any]:
     if "error" in result:
         return result
-    return {} if served.output_type == "null" else {"output": _answer_in_v3(served.command.name, result["output"])}
+    if served.output_type == "null":
+        return {}
+    return {"output": _answer_in_v3(served.command, parameters, result["output"])}
 
 
 def _find_in_batch(request: Mapping[str, Any]) -> ApiCommand:

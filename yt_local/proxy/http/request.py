@@ -33,6 +33,8 @@ _MAX_BODY_BYTES: Final[Mapping[Kind, int]] = {
 }
 """By what a command takes; Python values are much larger than what they are written as."""
 
+_NOT_IN_HEADERS: Final = re.compile(rb"[\x00-\x1f\x7f]")
+
 
 class BrokenBody(YtError):
     """A body after which the connection is of no use."""
@@ -103,6 +105,18 @@ def header_format(headers: Mapping[str, str]) -> Format:
     return _parse_header_format(text) if text else JSON_FORMAT
 
 
+def write_header(headers: Mapping[str, str], value: Any) -> str:
+    """A value for a header of the answer to a request with these headers, in the format that they name.
+
+    Neither binary YSON nor lines can stand in a header: in place of those there is YSON as text, or JSON in one line.
+    """
+    wanted = header_format(headers)
+    written = wanted.write_node(value)
+    if _NOT_IN_HEADERS.search(written):
+        written = (JSON_FORMAT if wanted.name == JSON_FORMAT.name else YSON_TEXT).write_node(value)
+    return written.decode().strip()
+
+
 @lru_cache(maxsize=64)
 def _parse_header_format(text: str) -> Format:
     """Clients name the same few formats in every request."""
@@ -170,7 +184,7 @@ def output_format(command: Command, parameters: Mapping[str, Any], headers: Mapp
 def _named_format(
     parameters: Mapping[str, Any], parameter: str, headers: Mapping[str, str], header: str, mime_header: str
 ) -> Format | None:
-    if parameter in parameters:
+    if not yson.is_null(parameters.get(parameter)):
         return parse_format(parameters[parameter])
     text = _header_value(headers, header)
     if text is not None:
@@ -193,7 +207,7 @@ def _header_value(headers: Mapping[str, str], name: str) -> bytes | None:
 
 
 def _read_header(headers: Mapping[str, str], name: str, text: bytes) -> Any:
-    """The value in a header; what is wrong with it is told with the header's name."""
+    """The value in a header; errors name the header."""
     value_format = header_format(headers)
     try:
         return value_format.read_node(text)
@@ -251,5 +265,5 @@ def _fold(value: Any) -> Any:
 
 def _map(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise YtError(f"Request {what} must be a map, got {value!r}")
+        raise YtError(f"Request {what} must be a map, got {yson.shown(value)}")
     return dict(value)

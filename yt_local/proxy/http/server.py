@@ -27,19 +27,20 @@ from yt_local.proxy.http.connection import ConnectionServer, error_response
 from yt_local.proxy.http.connection_faults import ConnectionDropped, answer_faultily, hang_up
 from yt_local.proxy.http.control_api import PREFIX as CONTROL_PREFIX
 from yt_local.proxy.http.control_api import ControlApi
+from yt_local.proxy.http.disposition import binary_type, content_disposition
 from yt_local.proxy.http.endpoints import Endpoints
 from yt_local.proxy.http.request import (
     BodyCut,
     BodyTimeout,
     BrokenBody,
     body_pieces,
-    header_format,
     input_row_format,
     no_pieces,
     output_format,
     read_body,
     read_input,
     read_parameters,
+    write_header,
 )
 from yt_local.proxy.http.streaming import send_pieces
 from yt_local.security.permissions import UNLIMITED
@@ -190,12 +191,14 @@ class _Handling:
         encoding = headers.get("Content-Encoding", "").lower()
         is_post = request.method == "POST"
         data = b""
-        if command.takes_pieces and not is_post:
+        if is_post:
+            data = await read_body(request.content, "", "null", lease)
+            if data and encoding not in ("", "identity"):
+                raise YtError("Content-Encoding not supported in POST body")
+        elif command.takes_pieces:
             lease.grow(STREAM_BYTES)
         else:
-            data = await read_body(request.content, encoding, "null" if is_post else command.input_type, lease)
-        if is_post and data and encoding not in ("", "identity"):
-            raise YtError("Content-Encoding not supported in POST body")
+            data = await read_body(request.content, encoding, command.input_type, lease)
         parameters = read_parameters(command, request.query_string, headers, data if is_post else b"")
 
         def body() -> Body:
@@ -238,8 +241,11 @@ class _Handling:
         headers = {http.PROXY: self._cluster.http_address, "Cache-Control": "no-store"}
         headers |= {"Content-Encoding": encoding, "Vary": "Content-Encoding"}
         headers |= self._browsers.answer_headers(request)
+        disposition = content_disposition(command, parameters)
+        if disposition is not None:
+            headers["Content-Disposition"] = disposition
         told = answer.response_parameters if isinstance(answer, (Rows, Stream)) else {}
-        headers[http.RESPONSE_PARAMETERS] = header_format(request.headers).write_node(told).decode().strip()
+        headers[http.RESPONSE_PARAMETERS] = write_header(request.headers, told)
         if isinstance(answer, Stream):
             if answer.tag is not None:
                 headers["ETag"] = str(answer.tag)
@@ -250,12 +256,13 @@ class _Handling:
                     unneeded.pop_all()
             binary = command.output_type == "binary"
             pieces = answer.pieces if binary else answer_format.encode_rows(answer.pieces, answer.shape)
-            content_type = "application/octet-stream" if binary else answer_format.mime_type
+            content_type = binary_type(disposition) if binary else answer_format.mime_type
             with closing(answer.pieces):
                 pieces = compressed(encoding, pieces)
+                headers["Content-Type"] = content_type
                 if whole:
-                    return web.Response(body=b"".join(pieces), content_type=content_type, headers=headers)
-                return await send_pieces(request, pieces, content_type, headers)
+                    return web.Response(body=b"".join(pieces), headers=headers)
+                return await send_pieces(request, pieces, headers)
         if isinstance(answer, Rows):
             parts = []
             for piece in compressed(encoding, answer_format.encode_rows(blocks_of(answer.rows), answer.shape)):

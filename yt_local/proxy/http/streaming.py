@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 async def send_pieces(
-    request: web.BaseRequest, pieces: Iterator[bytes], content_type: str, headers: Mapping[str, str]
+    request: web.BaseRequest, pieces: Iterator[bytes], headers: Mapping[str, str]
 ) -> web.StreamResponse:
     """Answer a request with bytes as they come; others get their turn in between.
 
@@ -36,8 +36,8 @@ async def send_pieces(
             break
         await asyncio.sleep(0)
     if ended:
-        return web.Response(body=bytes(held), content_type=content_type, headers=headers)
-    response = web.StreamResponse(headers={**headers, "Content-Type": content_type})
+        return web.Response(body=bytes(held), headers=headers)
+    response = web.StreamResponse(headers=headers)
     await response.prepare(request)
     try:
         await response.write(bytes(held))

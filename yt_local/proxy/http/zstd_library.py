@@ -1,4 +1,4 @@
-"""The zstd of Python 3.14, or its backport: it stops after as many bytes as it is told."""
+"""The zstd of Python 3.14, or its backport: it stops after a given number of bytes."""
 
 from __future__ import annotations
 

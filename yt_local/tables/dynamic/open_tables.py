@@ -96,11 +96,11 @@ class OpenTables:
         return tablet
 
     def readable_tablet(self, table: Table, index: int) -> Tablet:
-        """One tablet; YtError 1701 if there is none of this index, 1702 if it can not be read."""
+        """One tablet; YtError 1701 if there is none of this index, 1702 if it cannot be read."""
         return self.checked_readable(table, self._tablet(table, index))
 
     def checked_readable(self, table: Table, tablet: Tablet) -> Tablet:
-        """The tablet given; YtError 1702 if it can not be read."""
+        """The tablet given; YtError 1702 if it cannot be read."""
         if not tablet.readable:
             raise _not_mounted(table, tablet)
         return tablet

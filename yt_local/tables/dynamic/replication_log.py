@@ -1,4 +1,4 @@
-"""Rows of the log a replicated table keeps: what was written, in the form in which replicas are told it."""
+"""Rows of the log a replicated table keeps: what was written, in the form in which replicas get it."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def store_end(segments: Sequence[Segment], tablet: Tablet, row_index: int) -> in
 
 
 def flush_due(state: ClusterState) -> None:
-    """Flush the tablets whose rows are old or many enough by now."""
+    """Flush the tablets whose rows are old or many enough."""
     now = state.clock.seconds()
     due = [tablet for tablet, since in state.tablets.unflushed() if _is_due(state, tablet, now - since)]
     if due:

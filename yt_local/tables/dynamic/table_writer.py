@@ -10,6 +10,7 @@ from itertools import accumulate, count, islice, repeat
 from typing import Any, Final, Protocol
 
 from yt_local.base.clock import COUNTER_BITS, LATEST_TIMESTAMP, TimestampGenerator
+from yt_local.cypress.account_checks import AccountLimits
 from yt_local.rows.row_locks import LockHistory, LockType
 from yt_local.schema.keys import Row
 from yt_local.schema.retention import Retention
@@ -71,12 +72,14 @@ class TableWriter:
         state: ClusterState,
         tables: DynamicTables,
         replication: WrittenReplicas,
+        limits: AccountLimits,
         history: LockHistory,
         choices: random.Random,
     ) -> None:
         self._state = state
         self._tables = tables
         self._replication = replication
+        self._limits = limits
         self._history = history
         self._choices = choices
 
@@ -256,6 +259,7 @@ class TableWriter:
                 table = self._tables.reopened(request.table)
                 _check_atomicity(table, atomicity)
                 _check_upstream(table, NO_REPLICA)
+                self._limits.check_rows(table.node)
                 preparation.add(request, table)
             except YtError as error:
                 path = transaction.paths[request.table.node.id] if transaction else request.table.path

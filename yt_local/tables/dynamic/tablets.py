@@ -16,7 +16,7 @@ from yt_local.cypress.alteration import (
 from yt_local.cypress.nodes import checked_upstream
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.settable_attributes import SETTABLE
-from yt_local.cypress.system_objects import BUNDLE, cells_of
+from yt_local.cypress.system_objects import BUNDLE, CELL, bundle_of, cells_of, find_system_object
 from yt_local.schema.rows import decode_values, encode_values
 from yt_local.schema.schema import CUMULATIVE_DATA_WEIGHT, TIMESTAMP, TableSchema
 from yt_local.security.permissions import Access
@@ -28,6 +28,7 @@ from yt_local.tables.dynamic.mode_changes import check_becomes_dynamic, make_dyn
 from yt_local.tables.dynamic.resharding import Resharding, check_tablet_count, new_tablet, tablet_starts
 from yt_local.tables.dynamic.segments import drop_unflushed, flush
 from yt_local.tables.dynamic.sorted_resharding import Sharding, initial_pivot_keys
+from yt_wire import yson
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.yson import Yson
 
@@ -110,8 +111,7 @@ class Tablets:
             for tablet in self._chosen(access, path, chosen):
                 if tablet.state == "unmounted":
                     cell = cell_id or self._choose_cell(tablet)
-                    if self._state.find_node(cell) is None:
-                        raise YtError(f"No such tablet cell {cell}", ErrorCode.RESOLVE)
+                    self._check_cell(tablet, cell)
                     mounted = replace(tablet, state=state, cell_id=cell, mount_revision=self._state.next_revision())
                     self._state.tablets.put(mounted)
                 elif tablet.state != state:
@@ -302,8 +302,21 @@ class Tablets:
         self._tree.lock(node, EXCLUSIVE)
         return node
 
+    def _bundle(self, tablet: Tablet) -> str:
+        return str(self._state.node(tablet.table_id).attributes.get(BUNDLE, SETTABLE[BUNDLE].default))
+
+    def _check_cell(self, tablet: Tablet, cell_id: str) -> None:
+        cell, wanted = find_system_object(self._state, CELL, cell_id), self._bundle(tablet)
+        if cell is None:
+            raise YtError(f"No such tablet cell {cell_id}", ErrorCode.RESOLVE)
+        if (bundle := bundle_of(cell)) != wanted:
+            raise YtError(
+                f'Cannot mount tablets into cell {cell_id} since it belongs to bundle "{bundle}" while the table is '
+                f'configured to use bundle "{wanted}"'
+            )
+
     def _choose_cell(self, tablet: Tablet) -> str:
-        bundle = str(self._state.node(tablet.table_id).attributes.get(BUNDLE, SETTABLE[BUNDLE].default))
+        bundle = self._bundle(tablet)
         cells = cells_of(self._state, bundle)
         if not cells:
             raise YtError(f'No healthy tablet cells in bundle "{bundle}"')
@@ -323,7 +336,7 @@ def _schema(table: Node) -> TableSchema:
 def _integer(attributes: Mapping[str, Any], name: str, default: int) -> int:
     value = attributes.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise YtError(f'Attribute "{name}" must be an integer, got {value!r}')
+        raise YtError(f'Attribute "{name}" must be an integer, got {yson.shown(value)}')
     return int(value)
 
 
@@ -332,5 +345,5 @@ def _integers(attributes: Mapping[str, Any], name: str) -> Sequence[int] | None:
     if values is None:
         return None
     if not isinstance(values, list) or any(isinstance(item, bool) or not isinstance(item, int) for item in values):
-        raise YtError(f'Attribute "{name}" must be a list of integers, got {values!r}')
+        raise YtError(f'Attribute "{name}" must be a list of integers, got {yson.shown(values)}')
     return [int(item) for item in values]

@@ -132,7 +132,7 @@ class Replication:
         """Make a replica's cluster part of a change that ends with the stack; the replica gets what it lacks first.
 
         Raises:
-            YtError: the cluster can not be reached, the replica not be written to, or too much is missing.
+            YtError: the cluster cannot be reached, the replica not be written to, or too much is missing.
         """
         cluster = self._cluster_of(replica)
         for _ in range(_MAX_CATCH_UP_BATCHES):
@@ -154,7 +154,7 @@ class Replication:
         """Replicate the next rows of one tablet, whole transactions; returns how many, 0 if there are none.
 
         Raises:
-            YtError: the replica can not be reached, or not be written to.
+            YtError: the replica cannot be reached, or not be written to.
         """
         position = self.position(replica, tablet)
         if position >= tablet.total_row_count:

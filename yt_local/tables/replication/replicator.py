@@ -70,7 +70,7 @@ class Replicator:
                     await asyncio.sleep(0)
 
     def _bring(self, replica_id: str, table_id: str, tablet_index: int) -> bool:
-        """Replicate a batch of a tablet, as everything is by now; whether there may be more."""
+        """Replicate a batch of a tablet, in the present state; returns whether there may be more."""
         node, tablet = self._state.find_node(replica_id), self._state.tablets.find(table_id, tablet_index)
         if node is None or tablet is None or not tablet.readable:
             return False

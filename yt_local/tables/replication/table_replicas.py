@@ -93,26 +93,30 @@ def _text(attributes: Mapping[str, Any], name: str) -> str:
     if value is None:
         raise YtError(f'Attribute "{name}" is not found', ErrorCode.RESOLVE)
     if not isinstance(value, str) or not value:
-        raise YtError(f'Attribute "{name}" of a table replica must be a string that is not empty, got {value!r}')
+        raise YtError(
+            f'Attribute "{name}" of a table replica must be a string that is not empty, got {yson.shown(value)}'
+        )
     return str(value)
 
 
 def _choice(attributes: Mapping[str, Any], name: str, choices: tuple[str, ...], default: str) -> Any:
     value = attributes.get(name, default)
     if value not in choices:
-        raise YtError(f'Attribute "{name}" of a table replica must be one of {", ".join(choices)}, got {value!r}')
+        raise YtError(
+            f'Attribute "{name}" of a table replica must be one of {", ".join(choices)}, got {yson.shown(value)}'
+        )
     return str(value)
 
 
 def _boolean(attributes: Mapping[str, Any], name: str, default: bool) -> bool:
     value = yson.as_boolean(attributes.get(name, default))
     if not isinstance(value, bool):
-        raise YtError(f'Attribute "{name}" of a table replica must be a boolean, got {value!r}')
+        raise YtError(f'Attribute "{name}" of a table replica must be a boolean, got {yson.shown(value)}')
     return value
 
 
 def _timestamp(attributes: Mapping[str, Any], name: str) -> int:
     value = attributes.get(name, MIN_TIMESTAMP)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise YtError(f'Attribute "{name}" of a table replica must be a timestamp, got {value!r}')
+        raise YtError(f'Attribute "{name}" of a table replica must be a timestamp, got {yson.shown(value)}')
     return int(value)

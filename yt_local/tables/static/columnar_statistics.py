@@ -40,7 +40,7 @@ class ColumnStatistics:
                     self._count(name, value)
 
     def to_map(self) -> dict[str, Any]:
-        """What a client is told of a table."""
+        """What a client learns of a table."""
         return {
             "column_data_weights": _by_text(self._weights),
             "column_min_values": self._extremes(self._least),
@@ -64,7 +64,8 @@ class ColumnStatistics:
             self._greatest[name] = rank, value
 
     def _extremes(self, found: Mapping[bytes, tuple[_Rank, Any]]) -> dict[str, Any]:
-        return _by_text({name: value for name, (_, value) in found.items() if name not in self._composite})
+        known = {name: value for name, (_, value) in found.items() if name not in self._composite}
+        return _by_text({name: known.get(name) for name in self._names})
 
 
 def _by_text(values: Mapping[bytes, Any]) -> dict[str, Any]:

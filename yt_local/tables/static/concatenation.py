@@ -46,7 +46,7 @@ def concatenate(
     """
     view = find_view(transaction_id)
     committed = view.state.committed
-    with view.state.change():
+    with view.state.change(), view.attributes.limits.kept():
         nodes = [_source(find_view, user, transaction_id, path) for path in sources]
         node = view.resolver.node(destination.bare)
         view.permissions.access(user).check(node, "write")

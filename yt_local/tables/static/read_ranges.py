@@ -63,11 +63,11 @@ def parse_selection(path: RichPath) -> Selection:
     attributes = path.attributes
     if "columns" in attributes:
         if not isinstance(attributes["columns"], list):
-            raise YtError(f'Path attribute "columns" must be a list, got {attributes["columns"]!r}')
+            raise YtError(f'Path attribute "columns" must be a list, got {yson.shown(attributes["columns"])}')
         columns = tuple(name.encode() for name in checked_names(attributes["columns"]))
     if "ranges" in attributes:
         if not isinstance(attributes["ranges"], list):
-            raise YtError(f'Path attribute "ranges" must be a list, got {attributes["ranges"]!r}')
+            raise YtError(f'Path attribute "ranges" must be a list, got {yson.shown(attributes["ranges"])}')
         ranges = tuple(_range(item) for item in attributes["ranges"])
     elif any(name in attributes for name in ("lower_limit", "upper_limit", "exact")):
         ranges = (_range(attributes),)
@@ -105,7 +105,7 @@ def _limit_attributes(limit: ReadLimit) -> dict[str, Any]:
 
 def _range(value: Any) -> ReadRange:
     if not isinstance(value, Mapping):
-        raise YtError(f"Range of a path must be a map, got {value!r}")
+        raise YtError(f"Range of a path must be a map, got {yson.shown(value)}")
     if "exact" in value:
         if "lower_limit" in value or "upper_limit" in value:
             raise YtError('Exact limit cannot be specified together with "lower_limit" or "upper_limit"')
@@ -131,14 +131,14 @@ def _exact(limit: ReadLimit) -> ReadRange:
 
 def _limit(value: Any) -> ReadLimit:
     if not isinstance(value, Mapping):
-        raise YtError(f"Limit of a range must be a map, got {value!r}")
+        raise YtError(f"Limit of a range must be a map, got {yson.shown(value)}")
     for name in value:
         if name not in ("key", "key_bound", "row_index", "chunk_index", "tablet_index"):
             raise YtError(f'Selector "{name}" is not supported')
     numbers = {name: _index(value, name) for name in ("row_index", "chunk_index", "tablet_index")}
     key = value.get("key")
     if key is not None and not isinstance(key, list):
-        raise YtError(f"Key of a range must be a list, got {key!r}")
+        raise YtError(f"Key of a range must be a list, got {yson.shown(key)}")
     if "key_bound" in value:
         key = _key_of_bound(value["key_bound"])
     return ReadLimit(None if key is None else tuple(key), **numbers)
@@ -147,14 +147,14 @@ def _limit(value: Any) -> ReadLimit:
 def _key_of_bound(bound: Any) -> list[Any]:
     """The key of `[relation; values]`."""
     if not (isinstance(bound, list) and len(bound) == 2 and isinstance(bound[1], list) and bound[0] in _KEY_RELATIONS):
-        raise YtError(f"Key bound must be a relation and a list of values, got {bound!r}")
+        raise YtError(f"Key bound must be a relation and a list of values, got {yson.shown(bound)}")
     return [*bound[1], _MAX_KEY] if _KEY_RELATIONS[bound[0]] else list(bound[1])
 
 
 def _index(limit: Mapping[str, Any], name: str) -> int | None:
     value = limit.get(name)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise YtError(f'Selector "{name}" must be a number, got {value!r}')
+        raise YtError(f'Selector "{name}" must be a number, got {yson.shown(value)}')
     return None if value is None else int(value)
 
 
@@ -242,7 +242,7 @@ class _Parser:
         while True:
             match = _TOKEN.match(data, position)
             if match is None:
-                raise YtError(f"Error parsing path selectors {self._text!r} at position {position}")
+                raise YtError(f"Error parsing path selectors {yson.shown(self._text)} at position {position}")
             position = match.end()
             if match["value"] is not None:
                 yield (yson.loads_raw(match["value"]),)
@@ -254,4 +254,4 @@ class _Parser:
     def _unexpected(self) -> YtError:
         token = self._tokens[self._position]
         shown = token[0] if isinstance(token, tuple) else token.decode() or "the end"
-        return YtError(f"Error parsing path selectors {self._text!r}: unexpected {shown!r}")
+        return YtError(f"Error parsing path selectors {yson.shown(self._text)}: unexpected {yson.shown(shown)}")

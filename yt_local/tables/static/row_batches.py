@@ -156,7 +156,7 @@ def checked_names(names: Iterable[Any]) -> list[str]:
     names = list(names)
     for name in names:
         if not isinstance(name, str):
-            raise YtError(f"Column name must be a string, got {name!r}")
+            raise YtError(f"Column name must be a string, got {yson.shown(name)}")
     return [str(name) for name in names]
 
 

@@ -19,6 +19,7 @@ from yt_local.tables.static.table_content import TableContent, key_parts
 from yt_local.tables.static.table_reader import Source, StaticSource
 from yt_local.tables.static.upload_plans import plan_upload
 from yt_local.tables.static.uploads import Upload
+from yt_wire import yson
 from yt_wire.error import YtError
 from yt_wire.ypath import RichPath
 
@@ -122,7 +123,7 @@ def open_source(state: ClusterState, node: Node, path: RichPath) -> Source:
 def _timestamp(path: RichPath, name: str, default: int) -> int:
     timestamp = path.attributes.get(name, default)
     if isinstance(timestamp, bool) or not isinstance(timestamp, int):
-        raise YtError(f'Path attribute "{name}" must be a number, got {timestamp!r}')
+        raise YtError(f'Path attribute "{name}" must be a number, got {yson.shown(timestamp)}')
     return int(timestamp)
 
 

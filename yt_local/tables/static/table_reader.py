@@ -46,7 +46,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ControlAttributes:
-    """What a reader wants to be told between the rows."""
+    """What a reader wants to get between the rows."""
 
     table_index: bool = False
     range_index: bool = False
@@ -144,7 +144,7 @@ def _record(name: str, value: int) -> Any:
 
 
 def response_parameters(ranges: Sequence[RowRange]) -> Mapping[str, Any]:
-    """What a client is told before the rows."""
+    """What a client gets before the rows."""
     parameters: dict[str, Any] = {
         "approximate_row_count": sum(item.upper - item.lower for item in ranges),
         "omitted_inaccessible_columns": [],

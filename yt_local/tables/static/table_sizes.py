@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from yt_local.base.clock import LATEST_TIMESTAMP
 from yt_local.schema.rows import data_weight, decode_values
@@ -39,9 +40,9 @@ class TableSize:
 
 
 def measure_tablet(state: ClusterState, schema: TableSchema, tablet: Tablet) -> TableSize:
-    """Size of one tablet; reads all rows if it is of a sorted table."""
+    """Size of one tablet; reads all rows if it is of a sorted table and has been written to since it was measured."""
     if schema.is_sorted:
-        return _measure_sorted(state.storage, tablet)
+        return state.tablets.measured(tablet, partial(_measure_sorted, state.storage))
     segments = state.tablets.segments(tablet)
     weight = sum(segment.data_weight for segment in segments)
     return TableSize(sum(segment.row_count for segment in segments), weight, len(segments), weight)

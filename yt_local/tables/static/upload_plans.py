@@ -81,7 +81,7 @@ def is_append(path_attributes: Mapping[str, Any]) -> bool:
     """Whether the path asks to add to what is there."""
     value = yson.as_boolean(path_attributes.get("append", False))
     if not isinstance(value, bool):
-        raise YtError(f'Path attribute "append" must be a boolean, got {value!r}')
+        raise YtError(f'Path attribute "append" must be a boolean, got {yson.shown(value)}')
     return value
 
 
@@ -106,10 +106,10 @@ def _sort_columns(value: Any) -> Sequence[tuple[str, str]]:
         described = item if isinstance(item, dict) else {"name": item}
         name, order = described.get("name"), described.get("sort_order", "ascending")
         if not isinstance(name, str) or order not in ("ascending", "descending"):
-            raise YtError(f'Path attribute "sorted_by" must name columns, got {value!r}')
+            raise YtError(f'Path attribute "sorted_by" must name columns, got {yson.shown(value)}')
         columns.append((str(name), str(order)))
     if len({name for name, _ in columns}) < len(columns):
-        raise YtError(f'Path attribute "sorted_by" names a column twice: {value!r}')
+        raise YtError(f'Path attribute "sorted_by" names a column twice: {yson.shown(value)}')
     return columns
 
 

@@ -82,7 +82,7 @@ class Upload:
             YtError: the node or the transaction is gone, or somebody else has changed what the content builds on.
         """
         view = self._find_view()
-        with view.state.change():
+        with view.state.change(), view.attributes.limits.kept():
             node = view.state.find_node(self._node.id)
             if node is None:
                 raise YtError(f"No such object {self._node.id}", ErrorCode.RESOLVE)

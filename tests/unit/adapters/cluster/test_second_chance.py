@@ -36,7 +36,7 @@ class Moody:
             if self.hanging & set(questions):
                 await asyncio.Event().wait()
             if self.slow & set(questions):
-                await asyncio.sleep(PATIENCE * 3)
+                await asyncio.sleep(PATIENCE * 3)  # late, but before anybody gives up
             return [ObjectNotFound(f"no {question}") if question < 0 else 2 * question for question in questions]
         finally:
             self.under_way -= 1

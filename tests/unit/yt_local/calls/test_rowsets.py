@@ -17,7 +17,6 @@ from yt_local.calls.rowsets import (
     encode_rows,
     encode_versioned_rows,
     pack_refs,
-    serialized_key,
     unpack_refs,
 )
 from yt_local.schema.keys import Row
@@ -135,14 +134,6 @@ def test_a_versioned_row_is_laid_out_as_clients_read_it() -> None:
             struct.pack("<Q", 2**64 - 1),
         ]
     )
-
-
-def test_keys_are_serialized_as_single_values_are() -> None:
-    columns = [Column("s", "string"), Column("i", "int64"), Column("u", "uint64"), Column("d", "double")]
-    assert serialized_key(columns, ()) == b"\x00\x00"
-    key = serialized_key(columns, (b"ab", -2, 300, 0.0))
-    assert key == b"\x00\x04\x00\x10\x02ab\x01\x03\x03\x02\x04\xac\x02\x03\x05" + bytes(8)
-    assert serialized_key(columns, (None,)) == b"\x00\x01\x00\x02"
 
 
 @given(st.lists(st.binary(max_size=20), max_size=5))

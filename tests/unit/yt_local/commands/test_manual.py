@@ -42,8 +42,13 @@ def test_codes_said_never_to_come_are_promised_by_no_command() -> None:
     assert {code for command in COMMANDS.values() for code in command.manual.errors} & set(NEVER_ANSWERED) == set()
 
 
+def test_every_command_is_on_one_page() -> None:
+    sections = [line for page in render_reference().values() for line in page.splitlines() if line.startswith("## `")]
+    assert sorted(sections) == sorted(f"## `{name}`" for name in COMMANDS)
+
+
 def test_the_reference_tells_of_kinds_defaults_and_refusals() -> None:
-    page = render_reference()
+    page = "\n".join(render_reference().values())
     assert "| `partition_index` | integer | required |" in page
     assert "| `mode` | `sync`, `async` | null |" in page
     assert "| `queue_path` | path | required |" in page

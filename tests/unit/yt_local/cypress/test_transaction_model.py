@@ -59,7 +59,7 @@ class Step:
             tree[self.path] = self.value if "/" in self.path else None
 
     def meets(self, other: Step) -> bool:
-        """Whether two transactions can not both have done this."""
+        """Whether two transactions cannot both have done this."""
         one, two = self.path + "/", other.path + "/"
         return one.startswith(two) or two.startswith(one)
 

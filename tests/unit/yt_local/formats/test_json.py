@@ -89,8 +89,15 @@ def test_what_is_no_number_needs_an_option() -> None:
         written(values)
     with pytest.raises(YtError, match="cannot be specified simultaneously"):
         written(values, stringify_nan_and_infinity=True, support_infinity=True)
-    with pytest.raises(YtError, match="support_infinity"):
-        written(values, support_infinity=True)
+
+
+def test_infinities_stand_bare_if_they_are_supported() -> None:
+    values = {"a": float("-inf"), "b": [float("inf"), float("nan"), 0.5], "c": "inf", "d": b"\xed\xa0\x80inf"}
+    expected = '{"a":-inf,"b":[inf,nan,0.5],"c":"inf","d":"\xed\xa0\x80inf"}'
+    assert written(values, support_infinity=True) == expected
+    typed = written(float("inf"), support_infinity=True, annotate_with_types=True)
+    assert typed == '{"$type":"double","$value":inf}'
+    assert written(float("inf"), support_infinity=True, stringify=True) == '"inf"'
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def document(expression: str) -> Value:
         ("regex_replace_all('l', 'hello', 'L')", b"heLLo"),
         (r"""regex_extract("([a-z]*)@(.*)", "email foo@bar.com", "\\1 at \\2")""", b"foo at bar.com"),
         ("regex_extract('x', 'abc', 'y')", b""),
-        # What a rewrite can not mean changes nothing, as RE2 has it.
+        # What a rewrite cannot mean changes nothing, as RE2 has it.
         (r"regex_replace_all('n', 'n', '\\1')", b"n"),
         (r"regex_replace_first('n', 'n', 'a\\x')", b"n"),
         (r"regex_extract('n', 'n', '\\1')", b""),

@@ -26,7 +26,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 class Failure(Exception):
-    """The model can not compute a value."""
+    """The model cannot compute a value."""
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yt.yson.common import YsonError
 
-from tests.unit.yt_local.store.world import DiskFull, World, in_memory
+from tests.unit.yt_local.store.world import ACCOUNTS, DiskFull, World, in_memory
 from yt_local.cypress.subtrees import CopyOptions
 from yt_local.cypress.transaction_view import TransactionView
 from yt_local.queues.marked_tables import create_marked_table
 from yt_local.security.permissions import UNLIMITED
+from yt_local.security.subjects import ROOT
 from yt_local.store.locks import EXCLUSIVE, SHARED, SNAPSHOT, LockRequest
 from yt_local.store.state import ClusterState
 from yt_local.tables.dynamic.sorted_resharding import Sharding
 from yt_local.tables.dynamic.tablets import TabletRange
+from yt_local.tables.static.files import FileUpload
 from yt_local.tables.view import TableView
 from yt_wire.error import YtError
 from yt_wire.ypath import RichPath
@@ -35,7 +37,7 @@ REFUSALS = (YtError, YsonError)
 
 Step = Callable[[World], object]
 
-paths = st.sampled_from(["//a", "//b", "//a/x", "//a/y", "//a/x/z", "//b/q", "//l", "//l/x"])
+paths = st.sampled_from(["//a", "//b", "//f", "//a/x", "//a/y", "//a/x/z", "//b/q", "//l", "//l/x"])
 table_paths = st.sampled_from(["//q", "//t", "//p", "//q2", "//a/x"])
 values = st.sampled_from([1, "text", {"k": 1, "m": {"n": 2}}, [1, 2], {"bad": 2**70}, None])
 flags = st.booleans()
@@ -77,6 +79,20 @@ def _set_attribute(path: str, name: str, value: Any) -> Step:
 
 def _remove(path: str, suffix: str, force: bool) -> Step:
     return lambda world: world.cypress.remove(UNLIMITED, path + suffix, recursive=True, force=force)
+
+
+def _write_file(path: str, data: bytes, append: bool) -> Step:
+    rich = RichPath(path, {"append": append})
+
+    def run(world: World) -> None:
+        with world.state.change():
+            world.cypress.create(UNLIMITED, path, "file", {}, recursive=True, ignore_existing=True)
+            file = FileUpload(lambda: world.view, ROOT, rich, compute_md5=False)
+            with file.upload:
+                file.write(data)
+                file.commit()
+
+    return run
 
 
 def _tablets(path: str, verb: str, first: int | None) -> Step:
@@ -166,6 +182,8 @@ tree_steps = st.one_of(
     st.builds(_link, st.one_of(paths, table_paths), paths, flags),
     st.builds(_set, paths, values, flags),
     st.builds(_set_attribute, st.one_of(paths, table_paths), st.sampled_from(["mine", "", "account", "id"]), values),
+    st.builds(_set_attribute, st.one_of(paths, table_paths), st.just("account"), st.sampled_from(ACCOUNTS)),
+    st.builds(_write_file, paths, st.sampled_from([b"", b"x", b"yy"]), flags),
     st.builds(_remove, st.one_of(paths, table_paths), st.sampled_from(["", "/*", "/@mine", "/@*", "/k"]), flags),
 )
 transaction_steps = st.one_of(
@@ -199,10 +217,13 @@ READY: Sequence[Step] = (
     _insert("//q", [1, 2, 3], 0, False),
     _insert("//t", [1, 2, 3], None, True),
     _create_table("//q2", False, 1, False),
+    _write_file("//f", b"xyz", False),
+    _set_attribute("//f", "account", "ada"),
     _start_transaction(None),
     _start_transaction(0),
     _start_transaction(None),
     _within(0, _set("//a/x/z", 2, False)),
+    _within(0, _write_file("//f", b"more", True)),
     _lock(2, "//a", SNAPSHOT, False),
     _lock(2, "//a/x/z", EXCLUSIVE, True),
 )

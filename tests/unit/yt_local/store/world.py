@@ -9,12 +9,14 @@ from typing import Any
 from yt_local.base.clock import Clock
 from yt_local.cypress.attributes import Attributes
 from yt_local.cypress.cypress import Cypress
+from yt_local.cypress.cypress_view import CypressView
 from yt_local.cypress.master_transactions import MasterTransactions
 from yt_local.cypress.resolver import Resolver
 from yt_local.cypress.transaction_view import TransactionView
 from yt_local.queues.producers import Producers
 from yt_local.rows.row_locks import LockHistory
 from yt_local.security.permissions import UNLIMITED
+from yt_local.security.subjects import ROOT
 from yt_local.store.state import ClusterState
 from yt_local.store.storage import Storage
 from yt_local.tables.dynamic.table_writer import TableWriter
@@ -29,6 +31,9 @@ QUEUE = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uin
 
 
 SORTED = [{"name": "key", "type": "int64", "sort_order": "ascending"}, {"name": "value", "type": "string"}]
+
+
+ACCOUNTS = ("tmp", "ada", "bob")
 
 
 class DiskFull(Exception):
@@ -57,17 +62,24 @@ class World:
         resolver = Resolver(self.state)
         replication = Replication(self.state, ClusterDirectory())
         self.tablets = Tablets(self.state, resolver)
-        self.cypress = Cypress(
-            self.state, resolver, Attributes(self.state, resolver, TableKinds(replication)), self.tablets
-        )
+        attributes = Attributes(self.state, resolver, TableKinds(replication))
+        self.cypress = Cypress(self.state, resolver, attributes, self.tablets)
+        self.view: CypressView = TableView(self.state)
         self.tables = DynamicTables(self.state, resolver, replication)
-        self.writer = TableWriter(self.state, self.tables, replication, LockHistory(), random.Random(0))
+        self.writer = TableWriter(
+            self.state, self.tables, replication, attributes.limits, LockHistory(), random.Random(0)
+        )
         self.producers = Producers("pythia", resolver, self.tables, self.writer)
         self.transactions = MasterTransactions(self.state)
         with self.state.change():
             self.cypress.create_root()
             self.cypress.create(UNLIMITED, "//sys/tablet_cells", "map_node", {}, recursive=True)
             self.cypress.create_object("//sys/tablet_cells", "tablet_cell", {"peers": [{"address": "x"}]})
+            self.cypress.create(UNLIMITED, "//sys/users", "map_node", {})
+            self.cypress.create_object("//sys/users", "user", {"name": ROOT})
+            self.cypress.create(UNLIMITED, "//sys/accounts", "map_node", {})
+            for account in ACCOUNTS:
+                self.cypress.create_object("//sys/accounts", "account", {"name": account})
 
     def transaction(self, number: int) -> str:
         """One of the open transactions, oldest first; YtError if there is none."""
@@ -80,7 +92,7 @@ class World:
         """The same, as the transaction sees it."""
         view = TableView(TransactionView(self.state, transaction_id))
         world = copy.copy(self)
-        world.cypress, world.tablets = view.cypress, view.tablets
+        world.view, world.cypress, world.tablets = view, view.cypress, view.tablets
         return world
 
     def seen(self) -> Any:
@@ -93,8 +105,18 @@ class World:
         return in_memory(self.state), rows
 
 
+def usage_of(state: ClusterState, account: str) -> Any:
+    """What an account is charged: nodes and chunks, those outside of transactions, and dynamic tables."""
+    charges = state.charges
+    return (
+        charges.usage(account),
+        charges.committed_usage(account),
+        {node.id for node in charges.dynamic_tables(account)},
+    )
+
+
 def in_memory(state: ClusterState) -> Any:
-    """Nodes, who is whose child, tablets, and what transactions have."""
+    """Nodes, who is whose child, tablets, what transactions have, and what accounts are charged."""
     nodes = {node_id: node.encode() for node_id, node in state._nodes.items()}
     children = {parent: dict(found) for parent, found in state._children.items() if found}
     tablets = {table: dict(found) for table, found in state.tablets._tablets.items() if found}
@@ -109,6 +131,7 @@ def in_memory(state: ClusterState) -> Any:
         {each: {branch.node.id for branch in versions.branches_by(each)} for each in transactions},
         {each for each in nodes if versions.needs(each)},
         set(state._apart),
+        {account: usage_of(state, account) for account in ACCOUNTS},
     )
     tree = nodes, children, tablets, state.root.id if state.root else None
     return tree, transactions, locks, branches, indexes

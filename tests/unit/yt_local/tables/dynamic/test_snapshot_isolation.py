@@ -88,7 +88,7 @@ def stronger(one: Lock | None, other: Lock) -> Lock:
 
 
 def clashes(mine: Lock, theirs: Lock) -> bool:
-    """Whether a lock can not follow one that was committed since the transaction started."""
+    """Whether a lock cannot follow one that was committed since the transaction started."""
     if theirs == "weak":
         return False
     if mine in ("weak", "strong"):
@@ -111,9 +111,10 @@ class World:
         self.tablets = Tablets(self.state, resolver)
         self.tables = DynamicTables(self.state, resolver, replication)
         history = LockHistory()
-        self.writer = TableWriter(self.state, self.tables, replication, history, random.Random(0))
+        attributes = Attributes(self.state, resolver, TableKinds(replication))
+        self.writer = TableWriter(self.state, self.tables, replication, attributes.limits, history, random.Random(0))
         self.open = TabletTransactions(self.state, self.writer, history)
-        cypress = Cypress(self.state, resolver, Attributes(self.state, resolver, TableKinds(replication)), self.tablets)
+        cypress = Cypress(self.state, resolver, attributes, self.tablets)
         with self.state.change():
             cypress.create_root()
             cypress.create(UNLIMITED, "//sys/tablet_cells", "map_node", {}, recursive=True)
