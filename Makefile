@@ -80,7 +80,7 @@ check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps i
 	shellcheck deploy/install-tools.sh deploy/operator/*
 	IMAGE_ROOT=$(TOOLS_HOME)/root $(PYTEST) -q -rs deploy/image_tests
 
-check-spark: .venv/dev.installed  ## exports by executors with working directories of their own; needs Java 17
+check-spark: .venv/dev.installed  ## exports, frames and streams on a standalone cluster of Spark, with kills; needs Java 17
 	REMOTE_EXECUTORS=1 $(PYTEST) -q -rs tests/spark/test_remote_executors.py
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian

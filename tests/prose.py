@@ -34,8 +34,6 @@ NOT_YET_REWRITTEN: Final = frozenset(
         "operator-cluster.md",
         "running.md",
         "safety.md",
-        "spark-exports.md",
-        "spark.md",
         "static-exports.md",
         "status.md",
         "tests.md",

@@ -45,7 +45,7 @@ def new_client(options: ConnectionOptions) -> YtClient:
 
 
 def close_clients() -> None:
-    """Close the connections of this process's clients, which are made anew when they are needed again."""
+    """Close the connections of this process's clients, which are reopened when they are needed again."""
     for client in _clients.values():
         session = yt.wrapper.config.get_option("_requests_session", client)
         if session is not None:

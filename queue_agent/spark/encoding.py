@@ -92,7 +92,7 @@ class RowEncoder:
     def _converters(self) -> list[tuple[str, int, Convert]]:
         """For every column that is written: its name, its place in the frame, and how values are converted.
 
-        They are made anew for every batch, as functions that are made on the spot cannot be pickled.
+        They are created for every batch, as functions that are made on the spot cannot be pickled.
         """
         by_name = {column.spark_name: column for column in self._columns}
         converters: list[tuple[str, int, Convert]] = []

@@ -36,11 +36,11 @@ def find_token(path: str | None) -> str | None:
     """The token in a file, by default in `~/.yt/token`, as ytsaurus-client reads it; None if there is no such file.
 
     Raises:
-        OptionError: the file can not be read, or holds no token.
+        OptionError: the file cannot be read, or holds no token.
     """
     try:
         found: str | None = get_token(client=YtClient("nowhere", config={"token_path": path}))
     except (OSError, UnicodeDecodeError, YtTokenError) as error:
         # Of the token itself the message must not tell.
-        raise OptionError(f"the token file {path or '~/.yt/token'} can not be used: {type(error).__name__}") from None
+        raise OptionError(f"the token file {path or '~/.yt/token'} cannot be used: {type(error).__name__}") from None
     return found

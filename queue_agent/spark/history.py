@@ -86,7 +86,7 @@ def load_queue(spark: SparkSession, path: str, since: datetime | None = None) ->
         since: rows before are left out.
 
     Raises:
-        NoHistory: the queue is not there, or is another one; or a cluster that should say so can not be asked.
+        NoHistory: the queue is not there, or is another one; or a cluster that should say so cannot be asked.
     """
     reader = spark.read.format("yt")
     if since is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from queue_agent.spark.errors import QueueChanged
 from queue_agent.spark.options import OnNewPartitions
 
-_NEW_CHECKPOINT: Final = "a new checkpointLocation begins anew from the consumer"
+_NEW_CHECKPOINT: Final = "a new checkpointLocation starts again at the consumer's offsets"
 
 
 @dataclass(frozen=True, slots=True)

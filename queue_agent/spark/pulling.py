@@ -233,7 +233,7 @@ class _Pull:
         if bounds.upper_row_index < self._end:
             raise QueueChanged(
                 f"{self._name} ends at row {bounds.upper_row_index}, before row {self._end} that was planned: "
-                "the queue was recreated or cut off; on_recreated=restart begins anew from the consumer"
+                "the queue was recreated or cut off; on_recreated=restart starts again at the consumer's offsets"
             )
         return max(begin, bounds.lower_row_index)
 

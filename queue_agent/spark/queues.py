@@ -95,7 +95,7 @@ def queue_name(path: str, connection: ConnectionOptions) -> QueueName:
 
 
 class Queue:
-    """A queue as the driver sees it; asks anew at every call, but for names.
+    """A queue as the driver sees it; asks again at every call, except for names.
 
     Args:
         options: whose path is the queue's.
@@ -219,7 +219,7 @@ class Consumer:
             self._retry(lambda: self._advance(next_row_indexes))
 
     def rewind(self, next_row_indexes: Mapping[int, int]) -> None:
-        """Set it to these rows, wherever it is; for a queue that begins anew."""
+        """Set it to these rows, wherever it is; for a queue that restarts."""
         self._known = {}
         self._retry(lambda: self._move(next_row_indexes, self.next_row_indexes()))
 

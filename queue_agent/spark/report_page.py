@@ -124,7 +124,7 @@ def render_page(data: ReportData, plots: Mapping[str, bytes], title: str, made_a
         data: what it tells.
         plots: PNG by name, see `report_plots`.
         title: of the page.
-        made_at: is told at its end.
+        made_at: shown at the end of the page.
     """
     return "\n".join(_page(data, plots, title, made_at))
 

@@ -67,7 +67,7 @@ def queue_table(samples: DataFrame) -> DataFrame:
     of_queues = samples.where((sf.col("kind") == "queue") & sf.col("partition").isNotNull())
     subject = ["cluster", "queue"]
     in_order = Window.partitionBy(*subject, "partition").orderBy("ts")
-    # A queue that was made anew begins at zero: that is no growth.
+    # A recreated queue begins at zero: that is no growth.
     grown = of_queues.select(
         "*",
         *(

@@ -23,7 +23,7 @@ def register(spark: SparkSession) -> None:
     taken as they are now, and go with every job: executors need none of their own.
 
     Raises:
-        OptionError: the token file can not be used.
+        OptionError: the token file cannot be used.
     """
     settings = {name: value for name in SESSION_SETTINGS if (value := spark.conf.get(name, None)) is not None}
     variables = driver_environment(settings)

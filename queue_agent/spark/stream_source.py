@@ -202,7 +202,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 class RefusedStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Stands for a reader that can not be made: PySpark answers with an UnboundLocalError where making one fails.
+    """Stands for a reader that cannot be made: PySpark answers with an UnboundLocalError where making one fails.
 
     Args:
         error: why, which is raised at the first question.

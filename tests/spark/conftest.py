@@ -114,9 +114,16 @@ async def _serve_files(listener: socket.socket, config: ClusterConfig, stop: Eve
 
 
 @pytest.fixture(scope="session")
-def spark_settings(clusters: LocalClusterSet, webhdfs: str) -> dict[str, str]:
-    """Of a session of tests: quick to start, with checkpoints in Cypress at `yt:///`."""
+def checkpoint_settings(webhdfs: str) -> dict[str, str]:
+    """Of a session that keeps checkpoints in Cypress of `home`, at `yt:///`."""
     from queue_agent.spark.checkpoints import checkpoint_conf
+
+    return checkpoint_conf(webhdfs, f"{_SECRET}/home")
+
+
+@pytest.fixture(scope="session")
+def spark_settings(clusters: LocalClusterSet, checkpoint_settings: dict[str, str]) -> dict[str, str]:
+    """Of a session of tests: quick to start, with checkpoints in Cypress at `yt:///`."""
     from queue_agent.spark.options import PROXY_SETTING
 
     return {
@@ -131,7 +138,7 @@ def spark_settings(clusters: LocalClusterSet, webhdfs: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        **checkpoint_conf(webhdfs, f"{_SECRET}/home"),
+        **checkpoint_settings,
     }
 
 

@@ -90,6 +90,7 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], lo
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_an_exporter_killed_at_every_stage_of_a_batch_leaves_every_row_once(
     spark: SparkSession, world: World, home: LocalCluster, tmp_path: Path
@@ -103,7 +104,7 @@ def test_an_exporter_killed_at_every_stage_of_a_batch_leaves_every_row_once(
     with home.faults.hang("pull_queue", "pull_queue_consumer") as no_rows:
         with exporting(world, log) as process:
             wait_for(lambda: documents("_plan") == 1, process, log)  # planned, nothing written
-            # Rows come, but the lock can not be looked at, which is what happens right before the publication.
+            # Rows come, but the lock cannot be looked at, which is what happens right before the publication.
             with home.faults.hang("exists"):
                 no_rows.turn_off()
                 wait_for(lambda: sum(world.exported().values()) == 10, process, log)
@@ -155,7 +156,7 @@ def test_the_command_exports_verifies_and_compacts(spark: SparkSession, world: W
         (["--read-option=no_such=1"], "no_such"),
         (["--read-option=from_time=2026-01-31T07:00Z"], '"from_time" is for the export itself to set'),
         (["--transform=json"], "MODULE:FUNCTION"),
-        (["--transform=json:none"], "can not be found"),
+        (["--transform=json:none"], "cannot be found"),
         (["--where=a", "--transform=json:dumps"], "do not go together"),
         (["--target=ftp://host/dir"], "neither a directory nor s3"),
         (["--textfile=/nowhere/export.prom"], "there is no directory /nowhere"),
@@ -206,7 +207,7 @@ def test_a_period_is_not_taken_from_some_partitions_alone(world: World) -> None:
     world.write(0, 1)
     world.client.unmount_table(world.queue, first_tablet_index=1, last_tablet_index=1, sync=True)
     result = run(world, "parquet", "--mode=backfill", "--from-time=2020-01-01T00:00Z")
-    assert (result.exit_code, "partitions [1] can not be read now" in result.output) == (7, True), result.output
+    assert (result.exit_code, "partitions [1] cannot be read now" in result.output) == (7, True), result.output
 
 
 def test_an_export_is_looked_after_by_its_own_consumer(spark: SparkSession, world: World) -> None:

@@ -86,7 +86,7 @@ def test_nothing_is_seen_of_a_run_that_failed_and_the_next_does_it_all(
         world.table_exporter(spark, **once).run()
     assert tables(world) == []
     assert world.consumed() == {}
-    # A task fails once and is done again; the answer to the commit gets lost, or the consumer can not be moved.
+    # A task fails once and is done again; the answer to the commit gets lost, or the consumer cannot be moved.
     with (
         home.faults.drop("advance_queue_consumer", "advance_consumer"),
         home.faults.refuse("write_table", count=1, error=broken),

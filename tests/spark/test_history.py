@@ -1,4 +1,4 @@
-"""The history becomes coarser, and is told of, the same way however often one does it."""
+"""The history becomes coarser, and the report is the same, however often the job runs."""
 
 from __future__ import annotations
 

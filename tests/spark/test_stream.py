@@ -203,7 +203,7 @@ def test_requests_that_fail_are_sent_again(world: World) -> None:
     ],
 )
 def test_a_stream_with_wrong_options_says_so_last(world: World, option: dict[str, Any], words: str) -> None:
-    """PySpark itself goes on to fail where a reader can not be made, and tells of that instead."""
+    """PySpark itself goes on to fail where a reader cannot be made, and tells of that instead."""
     with pytest.raises(Exception, match=words) as found:
         drain(world.stream(**option))
     assert "UnboundLocalError" not in str(found.value)

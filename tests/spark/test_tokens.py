@@ -78,7 +78,7 @@ def test_no_token_file_is_no_token(token_file: Path) -> None:
 def test_a_token_file_that_holds_none_is_named_and_not_shown(token_file: Path) -> None:
     token_file.write_text("two words")
 
-    with pytest.raises(OptionError, match=r"the token file ~/\.yt/token can not be used: YtTokenError") as caught:
+    with pytest.raises(OptionError, match=r"the token file ~/\.yt/token cannot be used: YtTokenError") as caught:
         connection()
     assert "two words" not in str(caught.value)
     assert caught.value.__cause__ is None

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
@@ -240,6 +241,9 @@ def verify_export(
     schema_version: SchemaVersion = 1,
     generation: Generation = 1,
     deep: Annotated[bool, typer.Option("--deep", help="Read all rows, not only the footers of files.")] = False,
+    incremental: Annotated[
+        bool, typer.Option("--incremental", help="Check only what came after the last whole check of this kind.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Check that an export has every row exactly once. Exit code 3: it does not."""
@@ -252,7 +256,10 @@ def verify_export(
         # With the name of the cluster given, exports are verified where it is out of reach.
         is_near = cluster is None
         tablet_ids = _find_tablets(archive, ExportSource(SourceOptions(queue, None, proxy))) if is_near else None
-        verdict = verify(archive, directory, consumed=consumed, tablet_ids=tablet_ids, deep=deep)
+        since = archive.find_verified() if incremental else None
+        verdict = verify(archive, directory, consumed=consumed, tablet_ids=tablet_ids, deep=deep, since=since)
+        if incremental and verdict.verified is not None:
+            archive.save_verified(replace(verdict.verified, verified_at=_now().isoformat(timespec="seconds")))
         return _say(verdict, as_json)
 
     finish(run)

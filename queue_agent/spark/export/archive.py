@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from queue_agent.spark.export import layout
+from queue_agent.spark.export.compacted import Compacted
 from queue_agent.spark.export.completeness import Completion, reopened
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, decode, encode
 from queue_agent.spark.export.errors import ExportError, TargetDamaged
+from queue_agent.spark.export.incremental import Verified
 from queue_agent.spark.export.parquet_writer import checksum_of
 from queue_agent.spark.export.state import ExportState, follow, tallies_of
 from queue_agent.spark.export.storage import Storage
@@ -23,7 +25,7 @@ _THREADS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Documents of an export; all methods raise TargetDamaged for what can not be read."""
+    """Documents of an export; all methods raise TargetDamaged for what cannot be read."""
 
     storage: Storage
     """Of the directory with the version in its name."""
@@ -54,6 +56,20 @@ class Archive:
     def find_state(self) -> ExportState | None:
         """What is kept of how far the export is, which may be behind; None before the first batch."""
         return _read(self.storage, layout.PROGRESS, ExportState.from_json)
+
+    def find_verified(self) -> Verified | None:
+        """What an incremental verification has kept; None if there was none."""
+        return _read(self.storage, layout.VERIFIED, Verified.from_json)
+
+    def save_verified(self, verified: Verified) -> None:
+        self.storage.put(layout.VERIFIED, encode(verified.to_json()))
+
+    def find_compacted(self) -> Compacted | None:
+        """What a compaction has kept; None if there was none."""
+        return _read(self.storage, layout.COMPACTED, Compacted.from_json)
+
+    def save_compacted(self, compacted: Compacted) -> None:
+        self.storage.put(layout.COMPACTED, encode(compacted.to_json()))
 
     def save_state(self, state: ExportState) -> None:
         self.storage.put(layout.PROGRESS, encode(state.to_json()))
@@ -115,9 +131,11 @@ class Archive:
         names = (file.path.rpartition("/")[2] for file in self.storage.files(layout.MANIFESTS))
         return sorted(number for name in names if (number := layout.parse_numbered(name)) is not None)
 
-    def manifests(self) -> Iterator[Manifest]:
-        """All that are there, in order."""
+    def manifests(self, after: int = -1) -> Iterator[Manifest]:
+        """All that are there with a higher number, in order."""
         for number in self.manifest_numbers():
+            if number <= after:
+                continue
             manifest = self.find_manifest(number)
             if manifest is not None:
                 yield manifest

@@ -134,7 +134,7 @@ def wanted_ranges(
 
 
 def period_of(from_time: str | None, to_time: str | None) -> Period:
-    """The period of time that is meant; OptionError if it can not be read."""
+    """The period of time that is meant; OptionError if it cannot be read."""
     given = {"from_time": from_time, "to_time": to_time}
     options = OptionReader({name: value for name, value in given.items() if value is not None}, {}, {}).batch_options()
     return options.from_time, options.to_time
@@ -154,7 +154,7 @@ def transform_of(where: str | None, name: str | None) -> Transform | None:
     try:
         found: Any = getattr(importlib.import_module(module), function)
     except Exception as error:  # a module may do anything when it is imported
-        raise OptionError(f"--transform {name} can not be found: {error}") from error
+        raise OptionError(f"--transform {name} cannot be found: {error}") from error
     if not callable(found):
         raise OptionError(f"--transform {name} is no function")
     return cast("Transform", found)

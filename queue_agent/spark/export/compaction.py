@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 
 from queue_agent.spark.export import layout
 from queue_agent.spark.export.archive import Archive
+from queue_agent.spark.export.compacted import Compacted, Files
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Plan, Range, Replaced
 from queue_agent.spark.export.errors import ExportError, TargetDamaged
 from queue_agent.spark.export.layout import FileName
 from queue_agent.spark.export.parquet_writer import checksum_of, measure, new_parquet
-from queue_agent.spark.export.state import ExportState, live_files
-from queue_agent.spark.export.storage import Storage, StoredFile
+from queue_agent.spark.export.state import ExportState
+from queue_agent.spark.export.storage import Storage
 
 _THREADS: Final = 2
 _BATCH_ROWS: Final = 1 << 17
@@ -83,37 +84,6 @@ def abandon(archive: Archive, plan: Plan) -> None:
     archive.remove_plan(plan.number)
 
 
-def plan_removals(
-    stored: Iterable[StoredFile],
-    manifests: Sequence[Manifest],
-    now: datetime,
-    grace: timedelta,
-) -> list[str]:
-    """Files that nobody should need: replaced ones, those in no manifest, and temporary ones, after a period of grace.
-
-    Args:
-        stored: all files below the directory of the export.
-        manifests: all manifests.
-        now: the present.
-        grace: since the replacement was published, or since a file was last written; readers that began before go on.
-    """
-    live = live_files(manifests)
-    replaced = {
-        file.path: datetime.fromisoformat(manifest.published_at)
-        for manifest in manifests
-        for file in manifest.plan.replaces
-    }
-    removals = []
-    for file in stored:
-        name = file.path.rpartition("/")[2]
-        is_data = layout.parse_file_name(name) is not None
-        if file.path in live or not (is_data or layout.is_temporary(name)):
-            continue
-        if now - replaced.get(file.path, file.modified) >= grace:
-            removals.append(file.path)
-    return removals
-
-
 class Compactor:
     """Compacts one export; whoever uses it must hold the exporter's lock.
 
@@ -132,7 +102,7 @@ class Compactor:
         """Merge what can be merged, then remove what has been replaced long enough ago.
 
         Raises:
-            TargetDamaged: there is no export, or it can not be read.
+            TargetDamaged: there is no export, or it cannot be read.
             ExportError: a batch was begun and not finished; the exporter has to do that first.
         """
         identity = self._archive.find_identity()
@@ -146,20 +116,37 @@ class Compactor:
             raise ExportError("a batch was begun and not finished: run the export first")
         if pending is not None:
             abandon(self._archive, pending)
-        manifests = list(self._archive.manifests())
-        groups = plan_groups(live_files(manifests).values(), state.is_closed, target_bytes)
+        kept = self._archive.find_compacted()
+        if kept is None or (kept.export_id, kept.target_bytes) != (identity.export_id, target_bytes):
+            kept = Compacted(identity.export_id, target_bytes)
+        files = Files(kept)
+        for manifest in self._archive.manifests(after=kept.last_number):
+            files.follow(manifest)
+        groups = plan_groups(files.live.values(), state.is_closed, target_bytes)
         for _, of_period in groupby(groups, key=lambda group: group[0].label):
-            manifest = self._merge(state, identity, list(of_period), manifests)
+            manifest = self._merge(state, identity, list(of_period))
             state = self._archive.settle(state, manifest)
-            manifests.append(manifest)
-        removals = plan_removals(self._archive.storage.files("", recursive=True), manifests, self._clock(), grace)
-        for path in removals:
-            self._archive.storage.remove(path)
-        return CompactionReport(sum(map(len, groups)), len(groups), len(removals))
+            files.follow(manifest)
+        removals = self._remove(files, kept, grace)
+        self._archive.save_compacted(files.kept(identity.export_id, target_bytes, state))
+        return CompactionReport(sum(map(len, groups)), len(groups), removals)
 
-    def _merge(
-        self, state: ExportState, identity: Identity, groups: Sequence[Group], manifests: Sequence[Manifest]
-    ) -> Manifest:
+    def _remove(self, files: Files, kept: Compacted, grace: timedelta) -> int:
+        """Files that are no longer needed; how many there were."""
+        storage = self._archive.storage
+        if kept.last_number < 0:
+            stored = storage.files("", recursive=True)
+            files.forget(set(files.replaced) - {file.path for file in stored})
+        else:
+            labels = {file.label for file in files.live.values()}
+            stored = [file for label in sorted(labels) if kept.knows_all_of(label) for file in storage.files(label)]
+        removals = files.removals(stored, self._clock(), grace)
+        for path in removals:
+            storage.remove(path)
+        files.forget(removals)
+        return len(removals)
+
+    def _merge(self, state: ExportState, identity: Identity, groups: Sequence[Group]) -> Manifest:
         number = state.last_number + 1
         replaces = [Replaced(file.path, file.row_count) for group in groups for file in group]
         ranges = [Range(group[0].rows.partition_index, group[0].rows.begin, group[-1].rows.end) for group in groups]
@@ -169,8 +156,10 @@ class Compactor:
             files = list(
                 executor.map(lambda group, path: merge(self._archive.storage, group, path), groups, merged_paths(plan))
             )
-        schema = manifests[-1].schema_hash  # columns are only ever added
-        manifest = Manifest(plan, identity.export_id, files, schema, 0, self._clock().isoformat())
+        last = self._archive.find_manifest(state.last_number)
+        assert last is not None, "of which the files are"
+        # Columns are only ever added.
+        manifest = Manifest(plan, identity.export_id, files, last.schema_hash, 0, self._clock().isoformat())
         self._archive.see(files)
         self._check()
         self._archive.publish(manifest)
@@ -216,7 +205,7 @@ def _check_file(storage: Storage, file: ExportFile) -> None:
     if found != file.checksum:
         raise TargetDamaged(
             f"{file.path} has another content than was written, and is not merged; if the queue still has its rows, "
-            "--mode replace writes them anew"
+            "--mode replace rewrites them"
         )
 
 

@@ -256,7 +256,7 @@ def decode(content: bytes, path: str) -> dict[str, Any]:
     try:
         document = json_text.loads(content)
     except ValueError as error:
-        raise TargetDamaged(f"{path} can not be read: {error}") from error
+        raise TargetDamaged(f"{path} cannot be read: {error}") from error
     if not isinstance(document, dict):
         raise TargetDamaged(f"{path} is no document")
     return document

@@ -33,7 +33,7 @@ class TargetDamaged(ExportError):
 
 
 class RangeRefused(ExportError):
-    """Rows that were asked for can not be added to what is there."""
+    """Rows that were asked for cannot be added to what is there."""
 
 
 def words_of(error: BaseException) -> str:

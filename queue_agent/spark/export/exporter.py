@@ -45,7 +45,7 @@ class Exporter:
         target: where to.
         options: how.
         clock: gives the present, with its time zone.
-        reporter: hears how the run gets on.
+        reporter: hears of the progress of the run.
         stop: ends the run after the present batch, once it is set.
     """
 

@@ -22,7 +22,7 @@ class Findings:
     """What people should know of: gaps that were recorded, files that belong to nothing."""
 
     checked: str = ""
-    """What was looked at, if it is told."""
+    """What was checked, if known."""
 
     @property
     def is_whole(self) -> bool:

@@ -31,7 +31,7 @@ def check_tablets(exported: Mapping[int, str], info: SourceInfo, remedy: str) ->
         remedy: how to go on.
 
     Raises:
-        SourceChanged: they are others. Where their rows are now, and which were exported, can not be told.
+        SourceChanged: they are others. Where their rows are now, and which were exported, cannot be told.
     """
     changed = find_other_tablets(exported, info.tablet_ids)
     if changed:
@@ -63,7 +63,7 @@ def check_identity(
         read: how rows are read.
 
     Raises:
-        SourceChanged: the queue is another one, or its schema can not be followed.
+        SourceChanged: the queue is another one, or its schema cannot be followed.
         TargetTaken: it belongs to another consumer.
         OptionError: it was begun with other options.
     """

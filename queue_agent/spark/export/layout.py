@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 IDENTITY: Final = "_export.json"
 PROGRESS: Final = "_progress.json"
+VERIFIED: Final = "_verified.json"
+COMPACTED: Final = "_compacted.json"
 PLANS: Final = "_plan"
 MANIFESTS: Final = "_manifest"
 COMPLETIONS: Final = "_complete"
@@ -69,7 +71,9 @@ def is_temporary(name: str) -> bool:
 def is_document(path: str) -> bool:
     """Whether a file, by its path below the directory of the export, is one of its documents."""
     directory = path.partition("/")[0]
-    return path in (IDENTITY, PROGRESS) or (directory in (PLANS, MANIFESTS, COMPLETIONS) and path.endswith(".json"))
+    return path in (IDENTITY, PROGRESS, VERIFIED, COMPACTED) or (
+        directory in (PLANS, MANIFESTS, COMPLETIONS) and path.endswith(".json")
+    )
 
 
 def export_directory(cluster: str, queue: str, schema_version: int, generation: int) -> str:

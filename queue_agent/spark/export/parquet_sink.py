@@ -100,11 +100,11 @@ def transformed(frame: DataFrame, transform: Transform) -> DataFrame:
     try:
         made = transform(frame)
     except AnalysisException as error:
-        raise OptionError(f"rows can not be changed like this: {error.getMessage()}") from error
+        raise OptionError(f"rows cannot be changed like this: {error.getMessage()}") from error
     except Exception as error:  # somebody else's function may raise anything
-        raise OptionError(f"rows can not be changed like this: {type(error).__name__}: {error}") from error
+        raise OptionError(f"rows cannot be changed like this: {type(error).__name__}: {error}") from error
     if not isinstance(made, DataFrame):
-        raise OptionError(f"rows can not be changed like this: a {type(made).__name__} came of it, no DataFrame")
+        raise OptionError(f"rows cannot be changed like this: a {type(made).__name__} came of it, no DataFrame")
     return made
 
 

@@ -40,7 +40,7 @@ def plan_export(
 
     Args:
         state: what has been exported.
-        bounds: rows that every partition has; None for one that can not be read now.
+        bounds: rows that every partition has; None for one that cannot be read now.
         target: by partition, one past the last row to be exported; partitions that are absent are left for later.
         limits: of the batch.
         on_trimmed: what to do about rows that are gone: stop, or leave a gap that the manifest tells of.
@@ -180,7 +180,7 @@ def plan_replacement(
         state: what has been exported.
         live: files that are part of the export.
         wanted: rows.
-        bounds: rows that every partition has; None for one that can not be read now.
+        bounds: rows that every partition has; None for one that cannot be read now.
         limits: of the batch.
         period: that was asked for, of which `wanted` has the rows that are in the queue.
 
@@ -248,7 +248,7 @@ def _check_available(rows: Range, bounds: Mapping[int, PartitionBounds | None]) 
     if index not in bounds:
         raise RangeRefused(f"the queue has no partition {index}")
     if bound is None:
-        raise RangeRefused(f"partition {index} can not be read now; is it mounted?")
+        raise RangeRefused(f"partition {index} cannot be read now; is it mounted?")
     if rows.begin < bound.lower_row_index or bound.upper_row_index < rows.end:
         raise RangeRefused(
             f"rows {rows.begin} to {rows.end - 1} of partition {index} are not all in the queue, which has "

@@ -21,7 +21,7 @@ class ExportOptions:
     """Where to, and how."""
 
     schema_version: int = 1
-    """Goes up when the schema changes in a way that files of one directory can not follow."""
+    """Goes up when the schema changes in a way that files of one directory cannot follow."""
 
     generation: int = 1
     """Goes up when the queue has been re-created."""
@@ -57,7 +57,7 @@ class Source(Protocol):
         """Look at the queue."""
 
     def bounds(self, tablet_count: int) -> Mapping[int, PartitionBounds | None]:
-        """Rows that partitions have; None for one that can not be read."""
+        """Rows that partitions have; None for one that cannot be read."""
 
     def ensure_consumer(self) -> None:
         """Make and register the consumer if it is missing."""
@@ -86,7 +86,7 @@ class BatchWriter(Protocol):
     """Writes the files of a batch; `SparkWriter` is one."""
 
     def check(self, settings: FileSettings) -> None:
-        """ColumnError or OptionError if rows can not be written like this."""
+        """ColumnError or OptionError if rows cannot be written like this."""
 
     def write(self, plan: Plan, directory: str, settings: FileSettings) -> Sequence[ExportFile]:
         """Write all rows of the plan's ranges into files below a directory of the target."""

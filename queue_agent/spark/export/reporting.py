@@ -75,7 +75,7 @@ class RunSummary:
 
 
 class Reporter(Protocol):
-    """Hears how a run gets on."""
+    """Hears of the progress of a run."""
 
     def planned(self, row_count: int) -> None:
         """So many rows are to be exported, besides those that have been."""

@@ -83,7 +83,7 @@ class SourceInfo:
 
 
 class ExportSource:
-    """One queue; every method asks the cluster anew.
+    """One queue; every method asks the cluster again.
 
     Args:
         options: which queue.
@@ -200,8 +200,8 @@ class ExportSource:
         """Rows that are in the queue now, of those that are wanted; arguments as options of `format("yt")`.
 
         Raises:
-            OptionError: an argument can not be read, or times are given for a queue without `$timestamp`.
-            RangeRefused: times are given, and a partition can not be asked which rows are of them.
+            OptionError: an argument cannot be read, or times are given for a queue without `$timestamp`.
+            RangeRefused: times are given, and a partition cannot be asked which rows are of them.
         """
         given = {"ranges": ranges, "from_time": from_time, "to_time": to_time}
         reader = OptionReader({name: value for name, value in given.items() if value is not None}, {}, {})
@@ -213,7 +213,7 @@ class ExportSource:
             return [_closed(index, wanted, bounds) for index, wanted in sorted(batch.ranges.items())]
         unreadable = [index for index in known if index not in bounds and index in (batch.ranges or known)]
         if unreadable:
-            raise RangeRefused(f"partitions {unreadable} can not be read now; are they mounted?")
+            raise RangeRefused(f"partitions {unreadable} cannot be read now; are they mounted?")
         since = first_rows_since(self.read, self.queue, bounds, batch.from_time) if batch.from_time else None
         until = first_rows_since(self.read, self.queue, bounds, batch.to_time) if batch.to_time else None
         found = plan_batch(bounds, batch.ranges, since, until)

@@ -39,7 +39,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class ExportState:
-    """How far an export is; kept in `_progress.json`, and the same when it is made of the manifests anew."""
+    """How far an export is; kept in `_progress.json`, and the same when it is rebuilt from the manifests."""
 
     last_number: int = -1
     """Of the last manifest; -1 before the first."""

@@ -15,7 +15,7 @@ def stopping(stop: Event, say: Callable[[str], object]) -> Iterator[None]:
 
     Args:
         stop: is set by the first one.
-        say: is told so.
+        say: gets that message.
     """
 
     def receive(number: int, _: object) -> None:

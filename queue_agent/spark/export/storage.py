@@ -231,7 +231,7 @@ def _filesystem(target: str) -> tuple[fs.FileSystem, str]:
     try:
         found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(target)
     except ValueError as error:
-        raise OptionError(f"the target can not be understood: {error}") from None  # it may have keys in it
+        raise OptionError(f"the target cannot be understood: {error}") from None  # it may have keys in it
     return found
 
 

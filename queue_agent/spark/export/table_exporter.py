@@ -190,7 +190,7 @@ class TableExporter:
     def _plan(self, bounds: Mapping[int, PartitionBounds | None], progress: TableProgress, moment: int) -> Plan | None:
         unreadable = [index for index, bound in bounds.items() if bound is None]
         if unreadable:
-            raise ExportError(f"partitions {unreadable} can not be read now, and tables would lack their rows")
+            raise ExportError(f"partitions {unreadable} cannot be read now, and tables would lack their rows")
         ends = self._source.ends_before(datetime.fromtimestamp(moment, UTC), bounds)
         state = ExportState(next_row_indexes=progress.next_row_indexes)
         everything = max((end for end in ends.values()), default=0) + 1
@@ -339,7 +339,7 @@ class _TableTask:
     encoder: RowEncoder
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
-        """Write a table that only this attempt knows of; the driver takes those that it is told of."""
+        """Write a table that only this attempt knows of; the driver takes those that attempts report."""
         context = TaskContext.get()
         assert context is not None
         client = new_client(self.connection)

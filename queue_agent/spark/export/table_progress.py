@@ -68,14 +68,14 @@ class TableProgress:
 
 
 def find_progress(client: YtClient, directory: str) -> TableProgress | None:
-    """How far the export to a directory is; None before the first run, TargetDamaged if that can not be read."""
+    """How far the export to a directory is; None before the first run, TargetDamaged if that cannot be read."""
     path = f"{directory}/@{PROGRESS}"
     if not client.exists(path):
         return None
     try:
         return TableProgress.from_yson(client.get(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise TargetDamaged(f"{path} can not be read: {error!r}") from error
+        raise TargetDamaged(f"{path} cannot be read: {error!r}") from error
 
 
 def check_progress(progress: TableProgress, directory: str, info: SourceInfo, consumer: str | None) -> None:

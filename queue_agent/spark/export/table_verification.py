@@ -109,7 +109,7 @@ def read_export_of(client: YtClient, directory: str) -> tuple[TableProgress, lis
     """What there is in the directory of an export.
 
     Raises:
-        TargetDamaged: it is none, or a table says what can not be read.
+        TargetDamaged: it is none, or a table says what cannot be read.
     """
     progress = find_progress(client, directory)
     if progress is None:
@@ -130,7 +130,7 @@ def _table(name: str, attributes: Mapping[str, Any]) -> ExportedTable:
             "expiration_time" in attributes,
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise TargetDamaged(f"@{PROVENANCE} of {name} can not be read: {error!r}") from error
+        raise TargetDamaged(f"@{PROVENANCE} of {name} cannot be read: {error!r}") from error
 
 
 def _words(rows: Range) -> str:

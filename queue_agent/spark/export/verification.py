@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from queue_agent.spark.export import layout
 from queue_agent.spark.export.archive import Archive
 from queue_agent.spark.export.completeness import Completion
+from queue_agent.spark.export.contents import check_contents
 from queue_agent.spark.export.documents import ExportFile, Identity, Manifest, Range
 from queue_agent.spark.export.errors import TargetDamaged
+from queue_agent.spark.export.file_sets import Listing, find_changed
 from queue_agent.spark.export.findings import Findings
 from queue_agent.spark.export.identity import find_other_tablets
-from queue_agent.spark.export.parquet_writer import checksum_of
+from queue_agent.spark.export.incremental import (
+    Verified,
+    after,
+    check_replaced,
+    files_left,
+    list_files_since,
+    replaced_before,
+    rows_by_label,
+    rows_replaced,
+    tiles_of,
+)
 from queue_agent.spark.export.state import ExportState, live_files
-from queue_agent.spark.export.storage import Storage, StoredFile
-from queue_agent.spark.types import ROW_INDEX, TABLET_INDEX
-
-_THREADS: Final = 8
+from queue_agent.spark.export.storage import StoredFile
 
 
 @dataclass(slots=True)
@@ -35,6 +39,8 @@ class Verdict(Findings):
     bytes: int = 0
     manifests: int = 0
     closed_periods: int = 0
+    verified: Verified | None = None
+    """What the next verification may begin with; None if there are faults, or if the earlier one read more."""
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -54,8 +60,9 @@ def verify(
     consumed: Mapping[int, int] | None = None,
     tablet_ids: Sequence[str] | None = None,
     deep: bool = False,
+    since: Verified | None = None,
 ) -> Verdict:
-    """Look at everything an export has.
+    """Look at everything an export has, or at what came since an earlier verification.
 
     Args:
         archive: the export.
@@ -63,50 +70,77 @@ def verify(
         consumed: next rows of its consumer by partition; None: not known.
         tablet_ids: of the queue as it is now, by index; None: not known.
         deep: read all data too: checksums, and the row indexes in files. Else footers of files are read.
+        since: what an earlier verification kept; memory and time are those of later manifests and their files.
+
+    Returns:
+        With what the next verification may begin with, if all is whole. Sizes are those of what was looked at.
 
     Raises:
-        TargetDamaged: a document can not be read; or there is no export.
+        TargetDamaged: a document cannot be read; or there is no export.
     """
-    identity = archive.find_identity()
-    if identity is None:
+    if (identity := archive.find_identity()) is None:
         raise TargetDamaged(f"there is no export at {export}")
+    if since is None or not since.covers(identity.export_id, deep=deep):
+        since = Verified(identity.export_id)
     # An exporter may be at work: what is derived from manifests is read before them, so they say all that it knows of.
     state = archive.find_state()
     completions = list(archive.completions())
     numbers = archive.manifest_numbers()
-    manifests = list(archive.manifests())
+    manifests = list(archive.manifests(after=since.last_number))
     live = live_files(manifests)
-    stored = archive.storage.files("", recursive=True)
-    verdict = Verdict(export, files=len(live), manifests=len(manifests))
-    verdict.rows = sum(file.row_count for file in live.values())
-    verdict.bytes = sum(file.byte_count for file in live.values())
-    verdict.faults += find_missing_numbers(numbers)
+    earlier = replaced_before(since, manifests)
+    verdict = _sized(Verdict(export, manifests=len(manifests), closed_periods=len(completions)), live.values())
+    verdict.faults += find_missing_numbers([*numbers, since.last_number], numbers)
+    _check_manifests(verdict, manifests, identity, since)
+    verdict.faults += check_replaced(since, earlier)
+    verdict.faults += check_live(live.values(), manifests, rows_replaced(earlier), filtered=identity.filtered)
+    listing = list_files_since(archive.storage, since, manifests, live, verdict.ranges)
+    changed = find_changed(files_left(since, earlier), listing.earlier)
+    if changed:
+        verdict = verify(archive, export, consumed=consumed, tablet_ids=tablet_ids, deep=deep)
+        verdict.notes[:0] = [
+            f"{label}: other files than at {since.verified_at}, so all was checked" for label in changed
+        ]
+        return verdict
+    verdict.faults += check_stored(live, listing.stored)
+    if since.last_number < 0:
+        verdict.notes += find_strangers(live, manifests, listing.stored)
+    verdict.faults += check_contents(archive.storage, live.values(), deep=deep)
+    verdict.faults += check_completions(completions, manifests, state, since)
+    verdict.faults += check_progress(state, verdict.ranges) + check_consumer(consumed or {}, verdict.ranges)
+    verdict.faults += check_tablets(manifests, tablet_ids, since.tablet_ids)
+    verdict.checked = _checked(verdict, since, listing, consumed is not None, tablet_ids is not None, deep=deep)
+    if verdict.is_whole and (deep or not since.deep or since.last_number < 0):
+        verdict.verified = after(since, manifests, live, verdict.ranges, listing.others, deep=deep)
+    return verdict
+
+
+def _sized(verdict: Verdict, files: Collection[ExportFile]) -> Verdict:
+    verdict.files = len(files)
+    verdict.rows = sum(file.row_count for file in files)
+    verdict.bytes = sum(file.byte_count for file in files)
+    return verdict
+
+
+def _check_manifests(verdict: Verdict, manifests: Sequence[Manifest], identity: Identity, since: Verified) -> None:
+    """What manifests claim, compared with themselves and with one another; into the verdict."""
     verdict.faults += [
         f"manifest {manifest.number} belongs to another export, {manifest.export_id}"
         for manifest in manifests
         if manifest.export_id != identity.export_id
     ]
-    verdict.ranges, faults, notes = check_tiling(manifests, identity.continues)
+    verdict.ranges, faults, notes = check_tiling(manifests, identity.continues, tiles_of(since))
     verdict.faults += faults
     verdict.notes += notes
     for manifest in manifests:
         verdict.faults += check_counts(manifest, filtered=identity.filtered)
-    verdict.faults += check_live(live.values(), manifests, filtered=identity.filtered)
-    verdict.faults += check_stored(live, stored)
-    verdict.notes += find_strangers(live, manifests, stored)
-    verdict.faults += _check_contents(archive.storage, live.values(), identity, deep=deep)
-    verdict.closed_periods = len(completions)
-    verdict.faults += check_completions(completions, manifests, state)
-    verdict.faults += check_progress(state, verdict.ranges)
-    verdict.faults += check_consumer(consumed or {}, verdict.ranges)
-    verdict.faults += check_tablets(manifests, tablet_ids)
-    verdict.checked = _checked(verdict, consumed is not None, tablet_ids is not None, deep=deep)
-    return verdict
 
 
-def check_tablets(manifests: Iterable[Manifest], tablet_ids: Sequence[str] | None) -> list[str]:
-    """Whether all rows of a partition are of one tablet, the one that the queue has now."""
-    exported: dict[int, str] = {}
+def check_tablets(
+    manifests: Iterable[Manifest], tablet_ids: Sequence[str] | None, before: Mapping[int, str]
+) -> list[str]:
+    """Whether all rows of a partition are of one tablet, that of earlier manifests and of the queue now."""
+    exported = dict(before)
     faults = []
     for manifest in manifests:
         for index, tablet_id in sorted(manifest.plan.tablet_ids.items()):
@@ -120,7 +154,15 @@ def check_tablets(manifests: Iterable[Manifest], tablet_ids: Sequence[str] | Non
     ]
 
 
-def _checked(verdict: Verdict, is_consumer_known: bool, is_queue_known: bool, *, deep: bool) -> str:
+def _checked(
+    verdict: Verdict,
+    since: Verified,
+    listing: Listing,
+    is_consumer_known: bool,
+    is_queue_known: bool,
+    *,
+    deep: bool,
+) -> str:
     """What was looked at, in a sentence that claims nothing else."""
     files = f"all {verdict.files} files are there with the rows and bytes that were written, by their footers"
     if deep:
@@ -131,33 +173,40 @@ def _checked(verdict: Verdict, is_consumer_known: bool, is_queue_known: bool, *,
     if is_queue_known:
         parts.append("the queue has the tablets that were exported")
     missing = [] if deep else ["the content of files (--deep)"]
+    if since.last_number >= 0:
+        how = "with all data" if since.deep else "by footers"
+        earlier_files = sum(files.count for files in listing.earlier.values())
+        parts.append(f"all {earlier_files} earlier files that count are still there")
+        missing.append(
+            f"the content of {since.row_count} rows up to manifest {since.last_number}, which were whole at "
+            f"{since.verified_at}, {how}"
+        )
     missing += [] if is_queue_known else ["the queue"]
     text = "; ".join(parts)
     return f"{text}. Not checked: {', '.join(missing)}" if missing else text
 
 
-def find_missing_numbers(numbers: Sequence[int]) -> list[str]:
-    """Manifests that are not there although later ones are."""
-    missing = sorted(set(range(max(numbers, default=-1) + 1)) - set(numbers))
+def find_missing_numbers(known: Sequence[int], numbers: Sequence[int]) -> list[str]:
+    """Manifests that are not there although later ones are, or were."""
+    missing = sorted(set(range(max(known, default=-1) + 1)) - set(numbers))
     return [f"manifest {number} is missing" for number in missing]
 
 
 def check_tiling(
-    manifests: Iterable[Manifest], continues: Mapping[int, int]
+    manifests: Iterable[Manifest], continues: Mapping[int, int], before: Mapping[int, Range]
 ) -> tuple[dict[int, tuple[int, int]], list[str], list[str]]:
-    """Whether the ranges of new rows follow one another without a gap and without an overlap.
+    """Whether the ranges of new rows follow one another, and those before, without a gap and without an overlap.
 
     Returns:
         By partition the first row and one past the last; faults; notes.
     """
-    tiles: dict[int, list[tuple[Range, int, bool]]] = {}
+    tiles: dict[int, list[tuple[Range, int]]] = {index: [(rows, -1)] for index, rows in before.items()}
     notes = []
     for manifest in manifests:
         if manifest.plan.kind != "export":
             continue
-        for is_gap, ranges in ((False, manifest.plan.ranges), (True, manifest.plan.gaps)):
-            for rows in ranges:
-                tiles.setdefault(rows.partition_index, []).append((rows, manifest.number, is_gap))
+        for rows in [*manifest.plan.ranges, *manifest.plan.gaps]:
+            tiles.setdefault(rows.partition_index, []).append((rows, manifest.number))
         where = f"(manifest {manifest.number})"
         notes += [f"{_words(gap)} had been trimmed before they were exported {where}" for gap in manifest.plan.gaps]
         notes += [f"partition {index} was new {where}" for index in manifest.plan.new_partitions]
@@ -169,7 +218,7 @@ def check_tiling(
         if index in continues and begin != continues[index]:
             faults.append(f"partition {index} begins at row {begin}, the version before ends at {continues[index]}")
         end = begin
-        for rows, number, _ in own:
+        for rows, number in own:
             if rows.begin > end:
                 faults.append(f"{_words(Range(index, end, rows.begin))} are in no manifest")
             elif rows.begin < end:
@@ -205,9 +254,18 @@ def check_counts(manifest: Manifest, *, filtered: bool) -> list[str]:
     ]
 
 
-def check_live(files: Iterable[ExportFile], manifests: Iterable[Manifest], *, filtered: bool) -> list[str]:
-    """Whether the files that count, after replacements, have every row once."""
-    wanted: Counter[int] = Counter()
+def check_live(
+    files: Iterable[ExportFile], manifests: Iterable[Manifest], replaced: Mapping[int, int], *, filtered: bool
+) -> list[str]:
+    """Whether the files that count, after replacements, have every row once.
+
+    Args:
+        files: of these manifests.
+        manifests: all, or those that are looked at.
+        replaced: by partition, rows of files of earlier manifests that these replace.
+        filtered: whether files may hold fewer rows than were read.
+    """
+    wanted = Counter(replaced)
     for manifest in manifests:
         if manifest.plan.kind == "export":
             for rows in manifest.plan.ranges:
@@ -262,14 +320,15 @@ def find_strangers(
 
 
 def check_completions(
-    completions: Sequence[Completion], manifests: Sequence[Manifest], state: ExportState | None
+    completions: Sequence[Completion], manifests: Sequence[Manifest], state: ExportState | None, since: Verified
 ) -> list[str]:
     """Whether what is said of complete periods is so, and said of all of them.
 
     Args:
         completions: what is said; read after the state.
-        manifests: all of them; read after both.
+        manifests: that came after an earlier verification; read after both.
         state: how far the exporter has drawn its conclusions; None if that is not known.
+        since: the earlier verification.
     """
     settled = -1 if state is None else state.last_number
     counts: dict[int, Counter[str]] = {}
@@ -277,9 +336,9 @@ def check_completions(
     def counted(last_number: int) -> Counter[str]:
         """Rows by directory once manifests up to this one were there."""
         if last_number not in counts:
-            counts[last_number] = Counter()
-            for file in live_files(one for one in manifests if one.number <= last_number).values():
-                counts[last_number][file.label] += file.row_count
+            known = [one for one in manifests if one.number <= last_number]
+            files = live_files(known).values()
+            counts[last_number] = rows_by_label(since, files, replaced_before(since, known))
         return counts[last_number]
 
     faults = []
@@ -316,51 +375,6 @@ def check_consumer(consumed: Mapping[int, int], ranges: Mapping[int, tuple[int, 
         for index, row in sorted(consumed.items())
         if index in ranges and row > ranges[index][1]
     ]
-
-
-def _check_contents(storage: Storage, files: Iterable[ExportFile], identity: Identity, *, deep: bool) -> list[str]:
-    with ThreadPoolExecutor(_THREADS) as executor:
-        found = executor.map(lambda file: _check_content(storage, file, deep=deep), files)
-        return [fault for faults in found for fault in faults]
-
-
-def _check_content(storage: Storage, file: ExportFile, *, deep: bool) -> list[str]:
-    faults: list[str] = []
-    try:
-        with storage.open(file.path) as opened:
-            if deep:
-                faults += _check_checksum(opened, file)
-            parquet = pq.ParquetFile(opened)
-            count = parquet.metadata.num_rows
-            if count != file.row_count:
-                faults.append(f"{file.path} has {count} rows by its footer, {file.row_count} by its manifest")
-            if deep:
-                faults += _check_rows(parquet, file)
-    except FileNotFoundError:
-        pass  # said already
-    except (pa.ArrowInvalid, OSError) as error:
-        faults.append(f"{file.path} can not be read: {error}")
-    return faults
-
-
-def _check_checksum(opened: pa.NativeFile, file: ExportFile) -> list[str]:
-    checksum = checksum_of(opened)
-    opened.seek(0)
-    return [] if checksum == file.checksum else [f"{file.path} has another content than was written"]
-
-
-def _check_rows(parquet: pq.ParquetFile, file: ExportFile) -> list[str]:
-    table = parquet.read(columns=[TABLET_INDEX, ROW_INDEX])
-    partitions = set(table.column(TABLET_INDEX).unique().to_pylist())
-    numbers = table.column(ROW_INDEX).to_pylist()
-    faults = []
-    if partitions - {file.rows.partition_index}:
-        faults.append(f"{file.path} has rows of partitions {sorted(partitions)}")
-    if len(set(numbers)) != len(numbers):
-        faults.append(f"{file.path} has a row more than once")
-    if numbers and (min(numbers) < file.rows.begin or max(numbers) >= file.rows.end):
-        faults.append(f"{file.path} has rows beyond its range")
-    return faults
 
 
 def _words(rows: Range) -> str:

@@ -83,7 +83,7 @@ def test_a_batch_is_the_same_after_a_crash_at_any_of_its_steps(after: bool) -> N
             assert effect > 5
             return
         world.mortal.die_at(None, after=False)
-        # With these, a plan made anew would have other ranges, and files with other names.
+        # With these, a repeated plan would have other ranges, and files with other names.
         world.queue.write(0, 2)
         world.exporter().catch_up()
         verdict = verify(world.archive(), EXPORT, consumed=world.queue.offsets, deep=True)
