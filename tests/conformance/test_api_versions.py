@@ -162,6 +162,12 @@ def test_null_stands_for_a_parameter_that_is_not_given(raw: RawHttp, node: str) 
     assert answer.error.message == "Missing required parameter /path"
 
 
+def test_a_value_that_cannot_be_read_is_named_once(raw: RawHttp, node: str) -> None:
+    answer = ask(raw, "POST", "v4/remove", {"path": node, "force": "maybe"})
+    assert answer.error
+    assert answer.error.message == 'Error reading parameter /force: Error parsing boolean value "maybe"'
+
+
 def test_an_old_browser_changes_nothing_by_looking_at_a_page(raw: RawHttp, node: str) -> None:
     agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/605.1.15"
     refused = ask(raw, "GET", "v4/remove", {"path": node}, User_Agent=agent)

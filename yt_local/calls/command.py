@@ -313,7 +313,9 @@ class Command:
                 raise YtError(f"Missing required parameter /{name}") from error
             message = _WRONG.get(first["type"]) or first["msg"].removeprefix("Value error, ")
             message = message.replace("Input should be", "must be")
-            raise YtError(f"Error reading parameter /{name}: {message}, got {yson.shown(first['input'])}") from error
+            value = yson.shown(first["input"])
+            got = "" if message.endswith(f" {value}") else f", got {value}"
+            raise YtError(f"Error reading parameter /{name}: {message}{got}") from error
 
 
 def tablet_transaction(cluster: Cluster, transaction_id: str | None) -> TabletTransaction | None:
