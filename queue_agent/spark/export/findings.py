@@ -51,5 +51,5 @@ class Findings:
         lines += [f"  partition {index}: rows {begin} to {end - 1}" for index, (begin, end) in self.ranges.items()]
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"FAULT: {fault}" for fault in self.faults]
-        lines.append(f"whole: {self.checked}" if self.is_whole else f"not whole: {len(self.faults)} faults")
+        lines.append(f"whole: {self.checked}" if self.is_whole else f"not whole, faults: {len(self.faults)}")
         return "\n".join(lines)

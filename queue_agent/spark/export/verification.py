@@ -164,10 +164,13 @@ def _checked(
     deep: bool,
 ) -> str:
     """What was looked at, in a sentence that claims nothing else."""
-    files = f"all {verdict.files} files are there with the rows and bytes that were written, by their footers"
-    if deep:
-        files = f"all {verdict.files} files have the content that was written, and each row index once"
-    parts = ["manifests follow one another without a gap", files]
+    parts = ["manifests follow one another without a gap"]
+    if not verdict.files:
+        parts.append("there is no file to check")
+    elif deep:
+        parts.append(f"all {verdict.files} files have the content that was written, and each row index once")
+    else:
+        parts.append(f"all {verdict.files} files are there with the rows and bytes that were written, by their footers")
     if is_consumer_known:
         parts.append("the consumer is not ahead of them")
     if is_queue_known:

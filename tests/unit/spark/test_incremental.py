@@ -74,6 +74,13 @@ def test_only_files_of_later_manifests_are_opened(world: ExportWorld, monkeypatc
     assert "Not checked: the content of 6 rows up to manifest 1" in found.checked
 
 
+def test_a_check_in_which_nothing_is_new_claims_no_files(world: ExportWorld) -> None:
+    export(world)
+    found = check(world, whole(world))
+    assert found.is_whole
+    assert "there is no file to check" in found.checked
+
+
 def test_what_is_kept_survives_being_written_down(world: ExportWorld) -> None:
     export(world)
     verified = replace(whole(world), verified_at="2026-01-31T07:00:00+00:00")
