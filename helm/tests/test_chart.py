@@ -91,7 +91,7 @@ def test_everything_a_pod_refers_to_is_there(values: Path) -> None:
     names = Counter((document["kind"], document["metadata"]["name"]) for document in objects)
     assert set(names.values()) == {1}
     for name, pod in _pods(objects):
-        config = next(volume for volume in pod["volumes"] if volume["name"] == "config") if "volumes" in pod else None
+        config = next((volume for volume in pod.get("volumes", ()) if volume["name"] == "config"), None)
         if config:
             assert ("ConfigMap", config["configMap"]["name"]) in made, name
         volumes = {volume["name"] for volume in pod.get("volumes", ())}
@@ -236,6 +236,19 @@ def test_a_package_of_the_chart_is_whole(tmp_path: Path) -> None:
     assert {f"files/rules/{path.name}" for path in RULES.glob("*.yaml")} <= names
     assert {f"files/dashboards/{path.name}" for path in DASHBOARDS.glob("*.json")} <= names
     assert not any(name.startswith(("tests/", "ci/")) for name in names)
+
+
+@pytest.mark.parametrize(("least", "is_right"), [(3, True), (5, True), (6, False)])
+def test_numbers_may_come_from_the_command_line(least: int, is_right: bool) -> None:
+    """They are of another type than those of a file."""
+    values = CHART / "ci" / "full-values.yaml"
+    numbers = ("autoscaling.enabled=true", f"autoscaling.minReplicas={least}", "autoscaling.maxReplicas=5")
+    options = [option for number in numbers for option in ("--set", number)]
+    one = template(values, KUBERNETES[-1], *options[:4])
+    both = template(values, KUBERNETES[-1], *options)
+    assert (both.returncode == 0) is is_right, both.stderr
+    for made in (one, both):
+        assert made.returncode == 0 or "must not be greater than" in made.stderr
 
 
 def test_names_are_no_longer_than_labels_may_be() -> None:

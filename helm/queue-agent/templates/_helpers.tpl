@@ -22,7 +22,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: agent
 {{- end -}}
 
-{{/* Labels of all objects; commonLabels can not change those that select pods. */}}
+{{/* Labels of all objects; commonLabels cannot change those that select pods. */}}
 {{- define "queue-agent.labels" -}}
 {{- $own := dict
       "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_")
@@ -65,6 +65,20 @@ annotations:
 {{- dig "http" "port" 10030 .Values.config -}}
 {{- end -}}
 
+{{/* Of the metrics; nothing if `http` serves them. */}}
+{{- define "queue-agent.metricsPort" -}}
+{{- with dig "metrics" "listen" nil .Values.config }}{{ .port }}{{ end -}}
+{{- end -}}
+
+{{- define "queue-agent.metricsPortName" -}}
+{{- ternary "metrics" "http" (not (empty (include "queue-agent.metricsPort" .))) -}}
+{{- end -}}
+
+{{- define "queue-agent.httpScheme" -}}
+{{- $own := dig "http" "tls" "" .Values.config -}}
+{{- ternary "http" "https" (and (empty .Values.httpTls.existingSecret) (empty $own)) -}}
+{{- end -}}
+
 {{- define "queue-agent.rpcPort" -}}
 {{- dig "rpc" "port" 9030 .Values.config -}}
 {{- end -}}
@@ -72,6 +86,13 @@ annotations:
 {{/* How many agents there always are. */}}
 {{- define "queue-agent.leastReplicas" -}}
 {{- ternary .Values.autoscaling.minReplicas .Values.replicas .Values.autoscaling.enabled -}}
+{{- end -}}
+
+{{/* How many agents there shall be now; nothing where that is no number of ours. */}}
+{{- define "queue-agent.runningReplicas" -}}
+{{- with lookup "apps/v1" "StatefulSet" .Release.Namespace (include "queue-agent.fullname" .) -}}
+{{- .spec.replicas -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Of the pod with a number; a list of the root and the number, which may be a word that Kubernetes replaces. */}}
@@ -122,12 +143,44 @@ annotations:
 {{- end -}}
 {{- $_ := set (index $config.clusters $name) "ca_file" (printf "/etc/queue-agent/authorities/%s/%s" $name (default "ca.crt" $authority.key)) -}}
 {{- end -}}
+{{- if .Values.httpTls.existingSecret -}}
+{{- $http := default dict $config.http -}}
+{{- if $http.tls -}}
+{{- fail "httpTls: config.http.tls says already where the certificate is" -}}
+{{- end -}}
+{{- $_ := set $http "tls" (dict "certificate_file" (printf "/etc/queue-agent/http-tls/%s" .Values.httpTls.certificateKey) "key_file" (printf "/etc/queue-agent/http-tls/%s" .Values.httpTls.privateKeyKey)) -}}
+{{- $_ := set $config "http" $http -}}
+{{- end -}}
 {{- range $server := list "rpc" "http" -}}
 {{- if eq (dig $server "port" 1 $config | int) 0 -}}
 {{- fail (printf "config.%s.port: must not be 0 here, where others have to know it" $server) -}}
 {{- end -}}
 {{- end -}}
+{{- if eq (include "queue-agent.metricsPort" .) "0" -}}
+{{- fail "config.metrics.listen.port: must not be 0 here, where others have to know it" -}}
+{{- end -}}
 {{- $config | toPrettyJson -}}
+{{- end -}}
+
+{{/* Annotations of a hook: a list of its moments and its weight. What has failed tells why, and does not stay. */}}
+{{- define "queue-agent.hook" -}}
+helm.sh/hook: {{ index . 0 }}
+helm.sh/hook-weight: {{ index . 1 | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
+helm.sh/hook-output-log-policy: hook-failed
+{{- end -}}
+
+{{/* The configuration of a Job that runs before other objects are there: a list of the root, the name and the hook's moments. */}}
+{{- define "queue-agent.hookConfig" -}}
+{{- $root := index . 0 -}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  {{- $hook := include "queue-agent.hook" (list (index . 2) "-10") | fromYaml }}
+  {{- include "queue-agent.metadata" (list $root (index . 1) (dict "annotations" $hook)) | nindent 2 }}
+data:
+  agent.yaml: |
+    {{- include "queue-agent.config" $root | nindent 4 }}
 {{- end -}}
 
 {{- define "queue-agent.stateCluster" -}}
@@ -142,6 +195,15 @@ annotations:
     name: {{ index . 1 }}
 - name: tmp
   emptyDir: {}
+{{- with $root.Values.httpTls }}
+{{- if .existingSecret }}
+- name: http-tls
+  secret:
+    secretName: {{ .existingSecret }}
+    # For the agent's group, which is the volume's (fsGroup).
+    defaultMode: 0440
+{{- end }}
+{{- end }}
 {{- range $number, $name := keys $root.Values.tokens | sortAlpha }}
 {{- $token := index $root.Values.tokens $name }}
 - name: token-{{ $number }}
@@ -175,6 +237,11 @@ annotations:
   readOnly: true
 - name: tmp
   mountPath: /tmp
+{{- if .Values.httpTls.existingSecret }}
+- name: http-tls
+  mountPath: /etc/queue-agent/http-tls
+  readOnly: true
+{{- end }}
 {{- range $number, $name := keys .Values.tokens | sortAlpha }}
 - name: token-{{ $number }}
   mountPath: /etc/queue-agent/tokens/{{ $name }}
@@ -243,10 +310,12 @@ priorityClassName: {{ . }}
 apiVersion: batch/v1
 kind: Job
 metadata:
-  {{- $hook := dict "helm.sh/hook" .hooks "helm.sh/hook-weight" .weight "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" }}
+  {{- $hook := include "queue-agent.hook" (list .hooks .weight) | fromYaml }}
   {{- include "queue-agent.metadata" (list $root $name (dict "labels" (dict "app.kubernetes.io/component" "job") "annotations" $hook)) | nindent 2 }}
 spec:
   backoffLimit: 3
+  # Should Helm be cut off before it removes the Job.
+  ttlSecondsAfterFinished: 3600
   template:
     metadata:
       labels:
@@ -272,6 +341,7 @@ spec:
           envFrom:
             {{- . | nindent 12 }}
           {{- end }}
+          terminationMessagePolicy: FallbackToLogsOnError
           resources:
             {{- toYaml .values.resources | nindent 12 }}
           securityContext:

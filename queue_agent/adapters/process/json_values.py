@@ -13,7 +13,7 @@ from yt_wire import yson
 def to_json(value: Any) -> Any:
     """A value fit for `json.dumps`.
 
-    Attributes are told as `{"$attributes": ..., "$value": ...}`, bytes that are no UTF-8 as Latin-1, and what is no
+    Attributes become `{"$attributes": ..., "$value": ...}`, bytes that are no UTF-8 as Latin-1, and what is no
     number as null.
     """
     if isinstance(value, Entity):
