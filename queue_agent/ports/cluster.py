@@ -144,5 +144,5 @@ class RequestObserver(Protocol):
     """Hears of every finished request to a cluster; metrics do."""
 
     def request_finished(self, cluster: str, command: str, outcome: str, seconds: float) -> None:
-        """`outcome` is `ok`, `unavailable`, `not_found`, `not_mounted`, `denied` or `error`; a repeat counts anew."""
+        """`outcome` is `ok`, `unavailable`, `not_found`, `not_mounted`, `denied` or `error`; a repeat counts again."""
         ...

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from queue_agent.core.group.members import GroupView
+from queue_agent.core.group.questions import Answers, Question
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class AgentGroup(Protocol):
@@ -62,6 +64,53 @@ class PeerAgents(Protocol):
             time_limit: seconds until the answer has to be there.
 
         Raises:
-            YtError: the agent's own; code 100 if it can not be reached, 3 if time is up.
+            YtError: the agent's own; code 100 if it cannot be reached, 3 if time is up.
         """
+        ...
+
+    async def ask(self, address: str, question: Question, time_limit: float) -> Any:
+        """An agent's answer about what it leads, as JSON has it.
+
+        Args:
+            address: of the agent, `host:port`.
+            question: what is asked.
+            time_limit: seconds until the answer has to be there.
+
+        Raises:
+            YtError: as of `get`; code 101 for what is no answer, or too large, 102 if the agent does not know of such
+                questions.
+        """
+        ...
+
+
+class StageAnswers(Protocol):
+    """The other agents of the stage, asked together."""
+
+    async def ask_others(self, question: Question, check: Callable[[Any], Any]) -> Answers:
+        """What all others answer, within a bounded time.
+
+        Args:
+            question: what is asked.
+            check: gives an answer as it is to be used; ValueError: it makes no sense.
+        """
+        ...
+
+    async def ask_each(self, question_for: Callable[[str], Question], check: Callable[[Any], Any]) -> Answers:
+        """The same, with a question for each agent by its address."""
+        ...
+
+    async def ask_leader(self, ref: CrossClusterRef, question: Question) -> Any:
+        """The answer of whoever leads an object.
+
+        Returns:
+            None if this agent leads it, or nobody does.
+
+        Raises:
+            YtError: the other agent's; or nobody could be asked.
+        """
+        ...
+
+    @property
+    def address(self) -> str:
+        """Of this agent."""
         ...

@@ -10,6 +10,7 @@ from queue_agent.core.group.lease import Hold
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.terms import Term
 from queue_agent.ports.cluster import Permit
 
 
@@ -18,6 +19,10 @@ class LeadershipGuard(Protocol):
 
     def find_hold(self, refs: Collection[CrossClusterRef]) -> Hold | None:
         """Reason why this agent may not act on all these objects now; None: it may."""
+        ...
+
+    def find_term(self, refs: Collection[CrossClusterRef]) -> Term:
+        """Since when this agent has led all these objects, by a clock that is never set."""
         ...
 
     def permit(self, refs: Collection[CrossClusterRef]) -> Permit:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from queue_agent.core.status.history import HistoryRow
 from queue_agent.core.status.history_outbox import EncodedRows
+from queue_agent.core.status.past_series import Sample
+from queue_agent.core.values.refs import CrossClusterRef
 
 
 class ProducerSession(NamedTuple):
@@ -65,4 +69,27 @@ class HistoryObserver(Protocol):
 
     def history_waiting(self, row_count: int) -> None:
         """So many rows wait now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the history says of one object."""
+
+    samples: Sequence[Sample]
+    """Ascending."""
+
+    is_complete: bool
+    """False: there are so many rows that older ones were not read."""
+
+
+class HistoryReader(Protocol):
+    """Reads what was written; raises `ClusterError` like a cluster."""
+
+    async def read_queue(self, queue: CrossClusterRef, since: datetime) -> Past:
+        """Figures as of `SeriesSource.queue_series`."""
+        ...
+
+    async def read_consumer(self, consumer: CrossClusterRef, queue: CrossClusterRef, since: datetime) -> Past:
+        """Figures as of `SeriesSource.consumer_series`."""
         ...

@@ -25,11 +25,20 @@ class LedgerBook(Protocol):
     """Ledgers as those who judge see them."""
 
     async def open(self, pair: Pair) -> QueueState | None:
-        """Where to go on from; None: it can not be read now, and what is counted is counted in memory."""
+        """Where to go on from; None: it cannot be read now, and what is counted is counted in memory."""
+        ...
+
+    @property
+    def is_missing(self) -> bool:
+        """There is no table: what is counted in memory is all there is."""
+        ...
+
+    def find_written(self, pair: Pair) -> QueueState | None:
+        """What this agent wrote last of a pair since it opened it; None: nothing yet."""
         ...
 
     def note(self, state: QueueState, *, urgent: bool) -> None:
-        """Have a state written by and by, or soon; only one that goes on from what `open` gave.
+        """Have a state written in the background, or soon; only one that goes on from what `open` gave.
 
         Args:
             state: as it is now.

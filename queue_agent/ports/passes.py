@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 
 class PassScope(NamedTuple):
-    """Which passes over objects are told of together."""
+    """Which passes over objects share their metrics."""
 
     cluster: str
     leading: bool

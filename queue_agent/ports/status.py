@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
 from queue_agent.core.status.time_series import TimeSeriesView
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.quota import Account, Quota
 
 
 class SnapshotObserver(Protocol):
@@ -26,7 +29,7 @@ class SnapshotObserver(Protocol):
 class StatusSource(Protocol):
     """Everything there is to be published, as of now: what HTTP and metrics read. No method does I/O.
 
-    The published forms are built anew on every call, from plain Python values: None, bool, int, float, str, list, dict,
+    Every call builds the published forms again, from plain Python values: None, bool, int, float, str, list, dict,
     `core.encoding.Unsigned`, to be written as uint64, and `core.encoding.Entity`, to be written as `<...>#`. What came
     from a cluster (error attributes, schemas) stays as it came.
     """
@@ -37,6 +40,11 @@ class StatusSource(Protocol):
 
     def consumers(self) -> Mapping[CrossClusterRef, ConsumerSnapshot]:
         """Latest snapshot of every consumer served here, those in error included."""
+        ...
+
+    @property
+    def known_consumers(self) -> Container[CrossClusterRef]:
+        """The consumers that exist, whoever leads them."""
         ...
 
     def queue_status(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
@@ -63,6 +71,10 @@ class StatusSource(Protocol):
         """A few figures of a consumer in each of its queues; see `core.status.overview`."""
         ...
 
+    def quotas(self) -> Mapping[Account, Sequence[Quota]]:
+        """Forecasts of the accounts that pay for queues led here, the first resource to be used up first."""
+        ...
+
     def agent_pass(self) -> PassFacts:
         """The agent's own pass: state tables to controllers."""
         ...
@@ -79,8 +91,13 @@ class StatusSource(Protocol):
 class SeriesSource(Protocol):
     """Figures over time; no method does I/O."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for figures of another object."""
+        ...
+
     def queue_series(self, queue: CrossClusterRef, hours: int) -> TimeSeriesView | None:
-        """`write_rows_rate`, `write_bytes_rate` and `backlog_rows`; None for a queue that is not remembered."""
+        """`write_rows_rate`, `write_bytes_rate`, `trim_rows_rate` and `backlog_rows`; None if not remembered."""
         ...
 
     def consumer_series(self, consumer: CrossClusterRef, queue: CrossClusterRef, hours: int) -> TimeSeriesView | None:
@@ -96,17 +113,38 @@ class SeriesSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ToldSeries:
+    """Figures for a chart."""
+
+    view: TimeSeriesView | None
+    """None: nothing is known."""
+
+    history_until: datetime | None = None
+    """Figures before this are those of the history; None: all are remembered."""
+
+    note: str | None = None
+    """What is missing, for people."""
+
+
+class SeriesTeller(Protocol):
+    """Figures over time, those of the history included."""
+
+    async def queue_series(self, queue: CrossClusterRef, hours: int) -> ToldSeries:
+        """As of `SeriesSource`."""
+        ...
+
+    async def consumer_series(self, consumer: CrossClusterRef, queue: CrossClusterRef, hours: int) -> ToldSeries:
+        """The same."""
+        ...
+
+
 class MetricsSource(StatusSource, Protocol):
-    """What metrics are made from, besides what they are told; no method does I/O."""
+    """What metrics read; no method does I/O."""
 
     @property
     def all_queues(self) -> Mapping[CrossClusterRef, QueueSnapshot]:
         """Latest snapshots, those of queues only followed included."""
-        ...
-
-    @property
-    def known_consumers(self) -> Container[CrossClusterRef]:
-        """The consumers that exist, whoever leads them."""
         ...
 
     @property
@@ -116,6 +154,10 @@ class MetricsSource(StatusSource, Protocol):
 
     def multi_consumers(self) -> Mapping[CrossClusterRef, MultiConsumerSnapshot]:
         """Latest snapshots of the tables that hold several consumers."""
+        ...
+
+    def last_alerts(self) -> Mapping[str, datetime]:
+        """When each alert of the agent as a whole was there last, by category; now, if it is."""
         ...
 
     def sharding_pass(self) -> PassFacts:

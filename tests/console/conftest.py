@@ -38,8 +38,8 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """What `make run` starts, on other ports."""
-    with running(tmp_path_factory.mktemp("playground"), "--demo") as playground:
+    """What `make run` starts, on other ports, and with a second agent: each has to know of what the other leads."""
+    with running(tmp_path_factory.mktemp("playground"), "--demo", "--agents=2") as playground:
         yield playground
 
 

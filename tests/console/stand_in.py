@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Mapping
@@ -13,10 +14,9 @@ from aiohttp import web
 
 from queue_agent.adapters.serving.console_pages import ConsolePages, confine
 from queue_agent.adapters.serving.openapi import make_document
+from queue_agent.adapters.serving.overview_api import WAIT_SECONDS
 
 QUEUE_COUNT: Final = 5000
-ENDPOINTS: Final = ("trim-plan", "rows", "session", "events", "acts/reset")
-"""Those that an agent does not have."""
 HOSTILE: Final = (
     "<img src=x onerror=\"document.title='broken in'\">",
     "\x1b]0;owned\x07\x1b[31mred\x1b[0m",
@@ -26,7 +26,6 @@ HOSTILE: Final = (
 )
 """What strangers may call things."""
 LOSING: Final = "Loses 101 rows/s since 09:53 (41,200 rows); alpha://home/c2 trims ahead of it"
-_CSRF: Final = "of-this-session"
 
 
 class StandIn:
@@ -38,7 +37,6 @@ class StandIn:
         self.consumers = [make_consumer(number) for number in range(queue_count)]
         self.problems: list[Mapping[str, Any]] = []
         self.offsets = [100, 200, 300]
-        self.acts: list[tuple[str, Mapping[str, Any]]] = []
         self.url = ""
         self._changed = asyncio.Condition()
         self._delta: Mapping[str, Any] = {}
@@ -53,10 +51,7 @@ class StandIn:
                 web.get("/api/v1/overview", self._overview),
                 web.get("/api/v1/series", self._series),
                 web.get("/api/v1/events", self._events),
-                web.get("/api/v1/rows", self._rows),
-                web.get("/api/v1/trim-plan", self._trim_plan),
                 web.get("/api/v1/consumers/{cluster}/{path:.+}", self._consumer),
-                web.post("/api/v1/acts/{act}", self._act),
             ]
         )
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
@@ -86,20 +81,31 @@ class StandIn:
         )
 
     async def _openapi(self, request: web.Request) -> web.Response:
-        document = make_document()
-        paths = {f"/api/v1/{name}": {"get": {"summary": "Of the console.", "responses": {}}} for name in ENDPOINTS}
-        return web.json_response({**document, "paths": {**paths, **document["paths"]}})
+        return web.json_response(make_document())
 
     async def _session(self, request: web.Request) -> web.Response:
-        may = {"rows": True, "acts": True}
+        may = {"status": True, "rows": False, "acts": []}
         return web.json_response(
-            {"user": "ann", "login": "token", "may": may, "csrf": _CSRF, "stage": "production", "agent": HOSTILE[0]}
+            {
+                "user": None,
+                "login": "none",
+                "clusters": ["alpha"],
+                "logins": {},
+                "may": may,
+                "csrf": None,
+                "offers": {"rows": False, "acts": []},
+                "stage": "production",
+                "agent": HOSTILE[0],
+            }
         )
 
     async def _overview(self, request: web.Request) -> web.Response:
         if int(request.query.get("since", "0")) == self.version:
-            async with self._changed:
-                await self._changed.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(WAIT_SECONDS), self._changed:
+                    await self._changed.wait()
+                    return web.json_response(self._delta)
+            return web.json_response({"version": self.version})
         if "since" in request.query:
             return web.json_response(self._delta)
         return web.json_response(
@@ -120,56 +126,34 @@ class StandIn:
 
     async def _events(self, request: web.Request) -> web.Response:
         before = int(request.query.get("before", "250"))
+        wanted = request.query.get("kind", "")
         numbers = range(before - 1, max(-1, before - 101), -1)
-        kinds = ("trim", "loss", "hand_over", "export", "act", "verdict")
+        kinds = ("trim", "loss", "hand_over", "rewind", "act", "export")
         events = [
             {
-                "id": n,
-                "time": now(),
+                "id": str(n),
+                "instant": now(),
                 "kind": kinds[n % 6],
-                "cluster": "alpha",
-                "path": "//q",
-                "sentence": f"{n}: {HOSTILE[n % 5]}",
+                "queue": "alpha://q",
+                "consumer": f"alpha://{HOSTILE[n % 5]}" if n % 2 else None,
+                "actor": f"host:{n}",
+                "subject": HOSTILE[n % 5],
+                "reason": f"{n}: {HOSTILE[n % 5]}",
+                "details": {HOSTILE[n % 5]: HOSTILE[n % 5], "row_count": n},
             }
             for n in numbers
+            if not wanted or kinds[n % 6] in wanted.split(",")
         ]
-        return web.json_response({"events": events, "next": min(numbers) if min(numbers) else None})
-
-    async def _rows(self, request: web.Request) -> web.Response:
-        kind, _, value = request.query["from"].partition(":")
-        first = int(value) if kind == "offset" else 1000
-        rows = [
-            {
-                "offset": first + number,
-                "timestamp": now(),
-                "columns": {
-                    "data": {"type": "string", "text": text, "truncated": len(text) > 1000},
-                    HOSTILE[0]: {"type": "int64", "text": str(number), "truncated": False},
-                },
-            }
-            for number, text in enumerate(HOSTILE)
-        ]
-        return web.json_response({"rows": rows, "next": first + len(rows), "columns": ["data", HOSTILE[0]]})
-
-    async def _trim_plan(self, request: web.Request) -> web.Response:
-        return web.json_response({"partitions": []})
+        page = {
+            "events": events,
+            "next": str(min(numbers)) if min(numbers) else None,
+            "persisted": True,
+            "acts_read": True,
+        }
+        return web.json_response(page)
 
     async def _consumer(self, request: web.Request) -> web.Response:
         return web.json_response(consumer_document(self.offsets))
-
-    async def _act(self, request: web.Request) -> web.Response:
-        if request.headers.get("X-CSRF-Token") != _CSRF:
-            return web.json_response(
-                {"code": 901, "message": "No token", "attributes": {}, "inner_errors": []}, status=403
-            )
-        body = await request.json()
-        self.acts.append((request.match_info["act"], body))
-        moves = [
-            {"partition_index": index, "current": offset, "target": 0} for index, offset in enumerate(self.offsets)
-        ]
-        if not body["dry_run"]:
-            self.offsets = [0, 0, 0]
-        return web.json_response({"plan": {"partitions": moves, "notes": [HOSTILE[4]]}, "done": not body["dry_run"]})
 
 
 @web.middleware

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.console.console_browser import DESKTOP, Console
+from tests.console.console_browser import DESKTOP, PHONE, Console
 from tests.console.stand_in import HOSTILE, LOSING, StandIn, losing
 
 ROWS_IN_SIGHT: Final = 120
@@ -63,48 +63,47 @@ async def test_an_update_does_not_take_away_what_a_hand_holds(large: Console, st
     assert await browser.complaints() == []
 
 
-async def test_a_reset_is_carried_through(large: Console, stand_in: StandIn) -> None:
-    browser = large.browser
-    await large.open(f"{CONSUMER}&queue_cluster=alpha&queue_path=//home/q", "[data-act=reset]")
-    await browser.click("[data-act=reset]")
-    await browser.click("#preview")
-    await browser.wait_for_texts("#moves tbody tr:first-child td", "0", "100", "0", "100 again")
+async def test_an_agent_that_does_not_answer_is_named(large: Console, stand_in: StandIn) -> None:
+    await large.open("/", ".calm")
+    await stand_in.change(
+        missing=[{"agent": HOSTILE[0], "reason": f"It cannot be reached {HOSTILE[2]}", "objects": 17}]
+    )
+    await large.wait_for_text("#missing", "It leads 17 tables.")
+    assert await large.browser.texts(".calm") == []
     assert await large.faults() == []
-    await large.picture("reset-desktop-light", DESKTOP)
-    assert [body["dry_run"] for _, body in stand_in.acts] == [True]
-    await browser.click("#confirm")
-    await large.wait_for_text("dialog .done", "Done.")
-    act, body = stand_in.acts[-1]
-    pair = {"cluster": "alpha", "path": "//home/c", "queue_cluster": "alpha", "queue_path": "//home/q"}
-    assert (act, body) == ("reset", {**pair, "to": "earliest", "partitions": None, "dry_run": False})
-    await browser.click("#close")
-    await browser.wait_for("return document.querySelector('dialog') === null")
-    await browser.wait_for_texts("section[aria-labelledby=partitions] tbody td:nth-child(5)", "0", "0", "0")
-    assert await browser.complaints() == []
+    await large.picture("missing-desktop-light", DESKTOP)
+    await large.shape(PHONE)
+    assert not await large.is_too_wide()
+    await large.shape(DESKTOP)
+    await stand_in.change(missing=[])
+    await large.wait(".calm")
+    await large.browser.wait_for("return document.querySelector('#missing') === null")
+    assert await large.browser.run("return document.title") != "broken in"
 
 
 async def test_forecasts_and_gaps_are_drawn(large: Console) -> None:
     await large.open(CONSUMER, ".chart .u-wrap")
     await large.wait_for_text(".facts", "10 min (5 min to 20 min)")
-    title = await large.browser.run("return document.querySelector('.chart figcaption').innerText")
-    assert title.startswith("Unread rows and forecast as the agent remembers it")
+    await large.wait_for_text(".chart figcaption", "Unread rows and forecast as the agent remembers it")
     await large.wait_for_text("section[aria-labelledby=losses]", "5 to 7 rows")
     await large.picture("forecast-desktop-light", DESKTOP)
     assert await large.browser.complaints() == []
 
 
-async def test_rows_and_events_of_strangers_are_text(large: Console) -> None:
+async def test_events_of_strangers_are_text(large: Console) -> None:
     browser = large.browser
-    await large.open("/ui/rows?cluster=alpha&path=//home/q&partition=0", "#rows")
-    assert (await browser.texts("#rows tbody tr:first-child td"))[2] == HOSTILE[0]
-    await browser.click("#rows-next")
-    await large.wait_for_text("#rows tbody td", "1,005")
-    await large.picture("rows-found-desktop-light", DESKTOP)
+    await large.open("/ui/events", ".event")
+    await browser.run("document.querySelector('#older').scrollIntoView()")
+    await browser.wait_for("return document.querySelectorAll('.event').length >= 200")
+    assert not await large.is_too_wide()
+    await large.picture("events-found-desktop-light", DESKTOP)
     assert await large.faults() == []
     await browser.complaints()
-    await large.open("/ui/events", ".event")
-    await browser.click("#older")
-    await browser.wait_for("return document.querySelectorAll('.event').length === 200")
+    await large.choose("#kind", "loss")
+    await browser.wait_for(
+        "return new Set([...document.querySelectorAll('.event .verdict')].map((one) => one.innerText)).size === 1"
+    )
+    assert "kind=loss" in await browser.run("return location.search")
     assert await browser.run("return document.images.length") == 0
     assert await browser.run("return document.title") != "broken in"
     assert await browser.complaints() == []

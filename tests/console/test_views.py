@@ -17,6 +17,7 @@ VIEWS = {
     "agents": ("/ui/agents", ".facts dd"),
     "events": ("/ui/events", "main h1"),
     "docs": ("/docs", ".operation"),
+    "login": ("/ui/login", "#login-token"),
 }
 HOSTILE = ("<img src=x onerror=\"document.title='broken in'\">", "\\x1b\\[31mred", "\u202egnp.exe", "a" * 2000)
 HOME = "//home/hostile"

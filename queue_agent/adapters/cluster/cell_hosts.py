@@ -31,7 +31,7 @@ class CellHosts:
         self._known: dict[str, _CellHost] = {}
 
     async def get(self, cell_ids: Collection[str]) -> Mapping[str, str | None]:
-        """By cell id; None where they can not be known."""
+        """By cell id; None where they cannot be known."""
         now = asyncio.get_running_loop().time()
         self._known = {cell: known for cell, known in self._known.items() if known.known_until > now}
         missing = [cell_id for cell_id in cell_ids if cell_id not in self._known]

@@ -15,7 +15,7 @@ class Command:
     """PUT carries rows as its body, POST the parameters."""
 
     heavy: bool = False
-    """Goes to a proxy the cluster told of."""
+    """Goes to a proxy that the cluster named."""
 
     tabular: bool = False
     """Answers a stream, of rows for example, whose errors may come behind them."""
@@ -42,6 +42,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "push_queue_producer": Command("PUT", heavy=True, repeatable=False),
     "select_rows": Command("GET", heavy=True, tabular=True),
     "lookup_rows": Command("PUT", heavy=True, tabular=True),
+    "pull_queue": Command("GET", heavy=True, tabular=True),
     "write_table": Command("PUT", heavy=True, repeatable=False),
     "read_table": Command("GET", heavy=True, tabular=True),
     "write_file": Command("PUT", heavy=True, repeatable=False, formats=False),

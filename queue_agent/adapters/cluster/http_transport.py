@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Final, Self
 
@@ -47,10 +48,14 @@ class HttpTransport:
             connect_timeout=config.connect_timeout.total_seconds(),
             request_timeout=config.request_timeout.total_seconds(),
         )
-        self._session: aiohttp.ClientSession | None = None
+        self._connections: _Connections | None = None
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
+        self._connections = self._new_connections()
+        return self
+
+    def _new_connections(self) -> _Connections:
+        session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit_per_host=_CONNECTION_LIMIT, ssl=self._tls or True),
             timeout=aiohttp.ClientTimeout(
                 total=self._config.request_timeout.total_seconds(),
@@ -60,13 +65,13 @@ class HttpTransport:
             max_line_size=MAX_HEADER_SIZE,
             max_field_size=MAX_HEADER_SIZE,
         )
-        return self
+        return _Connections(session)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        assert self._session is not None
-        await self._session.close()
+        assert self._connections is not None
+        await self._connections.session.close()
         self._trailer_http.close()
 
     async def send(
@@ -99,13 +104,46 @@ class HttpTransport:
 
     async def send_once(self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> HttpAnswer:
         """Send a request whose answer is not a stream; one that is redirected is answered by that."""
-        assert self._session is not None, "use the transport as a context manager"
+        assert self._connections is not None, "use the transport as a context manager"
+        connections = self._connections
         # aiohttp warns of large bodies given as bytes, which it writes in one go.
         data = io.BytesIO(body) if body is not None and len(body) > _MAX_BYTES_BODY else body
-        async with self._session.request(
-            method, url, headers=headers, data=data, allow_redirects=False, middlewares=(SendOnce(),)
-        ) as response:
-            return HttpAnswer(response.status, response.headers, await response.read())
+        async with (
+            connections.used(),
+            connections.session.request(
+                method, url, headers=headers, data=data, allow_redirects=False, middlewares=(SendOnce(),)
+            ) as response,
+        ):
+            answer = HttpAnswer(response.status, response.headers, await response.read())
+            # To whom connections lead is decided when they are made, and aiohttp has taken this one back already.
+            if answer.is_a_strangers and connections is self._connections:
+                self._connections = self._new_connections()
+                connections.given_up = True
+            return answer
+
+
+class _Connections:
+    """Connections of one session of aiohttp; once they are given up, they are closed after the last request.
+
+    Args:
+        session: has them.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self.session = session
+        self.given_up = False
+        self._requests = 0
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[None]:
+        """For the time of a request."""
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+            if self.given_up and not self._requests:
+                await self.session.close()
 
 
 class SendOnce:

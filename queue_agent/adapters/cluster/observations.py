@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Final
 
@@ -23,11 +24,15 @@ from yt_wire.guid import NULL_GUID
 
 _REMEMBERED_COMMANDS: Final = 1 << 16
 _SHARED_VALUES: Final = 1 << 10
+_LONGEST_TTL: Final = 10**14
+"""Milliseconds: three thousand years, which no row will see."""
+
+RETENTION_ATTRIBUTES: Final = ("min_data_versions", "max_data_versions", "min_data_ttl", "max_data_ttl")
 _FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
 
 
 def object_revisions(value: Mapping[str, Any]) -> ObjectRevisions:
-    """Value of `//sys/@queue_agent_object_revisions`; paths that are not UTF-8 can not be served and are left out.
+    """Value of `//sys/@queue_agent_object_revisions`; paths that are not UTF-8 cannot be served and are left out.
 
     Raises:
         ClusterError: a list is missing.
@@ -43,6 +48,20 @@ def column_descriptions(schema: Iterable[Mapping[str, Any]]) -> tuple[ColumnDesc
 def tablet_descriptions(tablets: Iterable[Mapping[str, Any]]) -> list[TabletDescription]:
     """Value of `@tablets`, by index."""
     return sorted(map(_tablet, tablets), key=lambda tablet: tablet.index)
+
+
+def data_ttl(attributes: Mapping[str, Any]) -> timedelta | None:
+    """Of an ordered table, from its `RETENTION_ATTRIBUTES`: rows that are older are removed; None: none are.
+
+    Maxima count if no version has to stay, minima if none may. What makes no sense removes nothing.
+    """
+    ttls = [
+        attributes.get(ttl)
+        for versions, ttl in (("min_data_versions", "max_data_ttl"), ("max_data_versions", "min_data_ttl"))
+        if attributes.get(versions) == 0
+    ]
+    shortest = min((ttl for ttl in ttls if isinstance(ttl, int)), default=None)
+    return None if shortest is None else timedelta(milliseconds=min(shortest, _LONGEST_TTL))
 
 
 def tablet_infos_command(path: str, partition_indexes: Sequence[int]) -> LightCommand:
@@ -67,7 +86,7 @@ def tablet_infos(
     infos = answer["tablets"]
     if len(infos) != len(partition_indexes):
         raise ClusterError(
-            f"get_tablet_infos {path} on cluster {cluster} told of {len(infos)} tablets"
+            f"get_tablet_infos {path} on cluster {cluster} returned {len(infos)} tablets"
             f" instead of {len(partition_indexes)}"
         )
     return {

@@ -9,7 +9,7 @@ BAN_SECONDS = 120.0
 
 
 class ProxyPool:
-    """The configured address of a cluster and those it told of, some of them banned for a while.
+    """The configured address of a cluster and those that the cluster named, some of them banned for a while.
 
     Light requests go to the configured address, heavy ones to the others; each kind takes the other's when its own are
     banned. One address always stays usable. Times are seconds of a monotonic clock.
@@ -26,7 +26,7 @@ class ProxyPool:
         self._random = random
 
     def discovered(self, origins: Iterable[str]) -> None:
-        """Replace the addresses the cluster told of."""
+        """Replace the addresses that the cluster named."""
         self._discovered = list(origins)
         known = {self._configured, *self._discovered}
         self._banned_until = {origin: until for origin, until in self._banned_until.items() if origin in known}

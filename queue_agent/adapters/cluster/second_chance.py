@@ -44,7 +44,7 @@ Send = Callable[[Sequence[Asked]], Coroutine[Any, Any, Exception | None]]
 
 
 class SecondChances:
-    """Keeps one question that can not be answered from taking all that travel with it along.
+    """Keeps one question that cannot be answered from taking all that travel with it along.
 
     When a batch fails, or is not answered in time, its questions are asked alone beside it, a few at a time, and the
     first answer counts. A question that got none while others did is a culprit: it travels alone from then on, until it

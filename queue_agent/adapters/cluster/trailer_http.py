@@ -25,6 +25,8 @@ _MAX_IDLE_PER_ORIGIN = 64
 """As many as there may be requests when there is much to do; a new connection costs more than a request."""
 
 
+_OWN_HEADERS: Final = "X-YT-"
+
 _MAX_IDLE_SECONDS: Final = 15.0
 """Less than servers and what is before them wait: what they close at the moment of a request takes it along."""
 
@@ -38,6 +40,14 @@ class HttpAnswer:
     """Of any case; trailers are among them and win."""
 
     body: bytes
+
+    @property
+    def is_a_strangers(self) -> bool:
+        """Whether it refuses, and nothing in it says that a proxy of YTsaurus has written it.
+
+        So does who has taken the place of a proxy: an address that went to another pod, a balancer without a backend.
+        """
+        return self.status >= 400 and not any(name.upper().startswith(_OWN_HEADERS) for name in self.headers)
 
 
 class NotConnected(ConnectionError):
@@ -150,7 +160,8 @@ class TrailerHttp:
         try:
             await connection.send(request)
             answer = await connection.receive()
-            finished = True
+            # To whom a connection leads is decided when it is made: the next may lead to a proxy.
+            finished = not answer.is_a_strangers
             return answer
         finally:
             idle = self._idle[request.url.origin()]
@@ -202,7 +213,7 @@ class _Connection:
         await self._writer.drain()
 
     def _forget_when_late(self, seconds: float) -> None:
-        """Have the system drop what it can not deliver for so long, even while this process stands still; 0: never."""
+        """Have the system drop what it cannot deliver for so long, even while this process is stopped; 0: never."""
         milliseconds = round(seconds * 1000)
         if milliseconds != self._forgets_after:
             self._forgets_after = milliseconds
@@ -238,7 +249,7 @@ class _Connection:
                     pass  # an informational response: the real one follows
 
     def reset(self) -> bool:
-        """Make ready for the next request; False if the connection can not be used again."""
+        """Make ready for the next request; False if the connection cannot be used again."""
         if self._protocol.our_state is not h11.DONE or self._protocol.their_state is not h11.DONE:
             return False
         if self._protocol.trailing_data[0]:

@@ -10,10 +10,13 @@ from typing import Any, Final
 
 from queue_agent.adapters.cluster.batcher import Batcher
 from queue_agent.adapters.cluster.cell_hosts import CellHosts
+from queue_agent.adapters.cluster.cluster_access import Credential
 from queue_agent.adapters.cluster.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
 from queue_agent.adapters.cluster.light_commands import LightCommand, LightCommands, output_of
 from queue_agent.adapters.cluster.observations import (
+    RETENTION_ATTRIBUTES,
     column_descriptions,
+    data_ttl,
     object_revisions,
     poll,
     poll_commands,
@@ -51,10 +54,17 @@ class YtCluster(YtTables):
         name: of the cluster, as references name it.
         config: how to reach it.
         observer: hears of every HTTP request.
+        credential: who asks; the agent by default.
     """
 
-    def __init__(self, name: str, config: ClusterConfig, observer: RequestObserver | None = None) -> None:
-        super().__init__(YtHttp(name, config, observer))
+    def __init__(
+        self,
+        name: str,
+        config: ClusterConfig,
+        observer: RequestObserver | None = None,
+        credential: Credential | None = None,
+    ) -> None:
+        super().__init__(YtHttp(name, config, observer, credential=credential))
         self._name = name
         self._light = LightCommands(name, self._http)
         self._offsets_reader = OffsetsReader(self)
@@ -116,8 +126,15 @@ class YtCluster(YtTables):
         """
         return await self._http.execute(command, parameters, value)
 
+    async def may(self, user: str, permission: str, path: str, **details: Any) -> bool:
+        """Whether a user has a permission on an object; ObjectNotFound if there is none."""
+        answer = await self._light.run(
+            LightCommand.of("check_permission", path, user=user, permission=permission, **details)
+        )
+        return str(answer["action"]) == "allow"
+
     async def get_object_revisions(self) -> ObjectRevisions:
-        """The master's list of queues and consumers; paths that are not UTF-8 can not be served and are left out.
+        """The master's list of queues and consumers; paths that are not UTF-8 cannot be served and are left out.
 
         As long as nothing changes, it is the same object that is returned.
         """
@@ -163,13 +180,10 @@ class YtCluster(YtTables):
             return contain("polls", f"{watch.path} on cluster {self._name}", error)
 
     async def get_table(self, path: str) -> TableDescription:
-        """Schema and tablets, with the address of each tablet's cell."""
-        schema, rows = [
-            output["value"]
-            for output in await self.run_light(
-                [LightCommand.get(f"{path}/@schema"), LightCommand.get(f"{path}/@tablets")]
-            )
-        ]
+        """Schema, lifetime of rows, and tablets with the address of each tablet's cell."""
+        retention = LightCommand.of("get", f"{path}/@", attributes=list(RETENTION_ATTRIBUTES))
+        commands = [LightCommand.get(f"{path}/@schema"), LightCommand.get(f"{path}/@tablets"), retention]
+        schema, rows, attributes = [output["value"] for output in await self.run_light(commands)]
         tablets = tablet_descriptions(rows)
         hosts = await self._cell_hosts.get({tablet.cell_id for tablet in tablets if tablet.cell_id and not tablet.host})
         return TableDescription(
@@ -179,6 +193,7 @@ class YtCluster(YtTables):
                 for tablet in tablets
             ],
             unique_keys=bool(yson.attributes_of(schema).get("unique_keys", False)),
+            data_ttl=data_ttl(attributes),
         )
 
     async def get_columns(self, path: str) -> Sequence[ColumnDescription]:
@@ -244,7 +259,7 @@ class YtCluster(YtTables):
         return await self._next_row_indexes.ask(table, OffsetsQuestion(queue, partition_count))
 
     async def read_consumer_names(self, path: str) -> Collection[str]:
-        """The names in use in a multi-consumer; those that are not UTF-8 can not be served and are left out."""
+        """The names in use in a multi-consumer; those that are not UTF-8 cannot be served and are left out."""
         query = f"[queue_consumer_name] from {quote_path(path)} group by [queue_consumer_name]"
         [rows] = await self.select_all(path, [query])
         return {row["queue_consumer_name"] for row in rows if isinstance(row["queue_consumer_name"], str)}

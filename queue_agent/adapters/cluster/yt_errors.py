@@ -75,8 +75,12 @@ def find_error(answer: HttpAnswer) -> YtError | None:
         error = None
     if error is not None or (answer.status == 200 and answer.headers.get(http.RESPONSE_CODE, "0") == "0"):
         return error
-    code = _CODES.get(answer.status, ErrorCode.GENERIC)
-    return YtError(f"the proxy answered HTTP status {answer.status} without an error of its own", code)
+    code = _CODES.get(answer.status, ErrorCode.UNAVAILABLE if answer.is_a_strangers else ErrorCode.GENERIC)
+    return YtError(f"{_who(answer)} answered HTTP status {answer.status} without an error of its own", code)
+
+
+def _who(answer: HttpAnswer) -> str:
+    return "somebody who does not seem to be a proxy" if answer.is_a_strangers else "the proxy"
 
 
 def to_cluster_error(error: YtError, request: str) -> ClusterError:
@@ -94,7 +98,7 @@ def to_cluster_error(error: YtError, request: str) -> ClusterError:
 
 
 def leaves_open(error: YtError) -> bool:
-    """Whether a request that was answered with an error may have been carried out all the same.
+    """Whether a request that was answered with an error may still have been carried out.
 
     So it is where a proxy, or something before it, has lost touch with whoever was to carry it out.
     """

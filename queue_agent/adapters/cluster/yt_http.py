@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -14,7 +13,8 @@ import aiohttp
 import structlog
 from yarl import URL
 
-from queue_agent.adapters.cluster.cluster_access import TokenFile, proxy_origin, tls_context
+from queue_agent.adapters.cluster.body_digest import digest_of_body
+from queue_agent.adapters.cluster.cluster_access import AgentCredential, Credential, proxy_origin, tls_context
 from queue_agent.adapters.cluster.http_commands import COMMANDS, Command, with_encoded
 from queue_agent.adapters.cluster.http_transport import TRANSPORT_ERRORS, HttpTransport, was_not_sent
 from queue_agent.adapters.cluster.proxy_pool import ProxyPool
@@ -45,7 +45,6 @@ BINARY_YSON: Final = yson.with_attributes("yson", {"format": "binary"})
 
 _HOSTS_REFRESH_SECONDS: Final = 60.0
 _FIRST_BACKOFF_SECONDS: Final = 0.1
-_LARGE_BODY: Final = 1 << 20
 
 
 class YtHttp:
@@ -56,13 +55,19 @@ class YtHttp:
         config: how to reach it.
         observer: hears of every HTTP request.
         random: for ids, delays and the choice of proxies.
+        credential: who asks; the agent by default.
 
     Raises:
-        ConfigError: the address is not one, or the certificate file can not be used.
+        ConfigError: the address is not one, or the certificate file cannot be used.
     """
 
     def __init__(
-        self, cluster: str, config: ClusterConfig, observer: RequestObserver | None = None, random: Random | None = None
+        self,
+        cluster: str,
+        config: ClusterConfig,
+        observer: RequestObserver | None = None,
+        random: Random | None = None,
+        credential: Credential | None = None,
     ) -> None:
         self._cluster = cluster
         self._config = config
@@ -71,7 +76,7 @@ class YtHttp:
         configured = proxy_origin(cluster, config.proxy)
         self._scheme = configured.scheme
         self._pool = ProxyPool(str(configured), self._random)
-        self._token = TokenFile(cluster, config.token_file) if config.token_file else None
+        self._credential = credential or AgentCredential(cluster, config)
         tls = tls_context(cluster, config) if configured.scheme == "https" else None
         self._transport = HttpTransport(config, tls)
         self._hosts_lock = asyncio.Lock()
@@ -164,7 +169,7 @@ class YtHttp:
             A digest of the answer, and the answer; None instead of it if this is the digest given.
         """
         body = await self._execute(command, parameters, None, None)
-        new_digest = await _digest(body)
+        new_digest = await digest_of_body(body)
         return new_digest, None if new_digest == digest else self.parse(command, body)
 
     async def read_rows(
@@ -178,6 +183,10 @@ class YtHttp:
         """Run a tabular command; arguments and errors as in `call`, the answer is certain to be whole."""
         return self._parse_rows(command, await self._execute(command, parameters, rows, subject))
 
+    async def read_raw_rows(self, command: str, parameters: Mapping[str, Any], *, subject: str) -> list[Any]:
+        """Rows as by `read_rows`, with all strings as bytes."""
+        return yson.loads_rows(await self._execute(command, parameters, None, subject))
+
     async def read_rows_if_changed(
         self, command: str, parameters: Mapping[str, Any], digest: bytes | None, *, subject: str | None = None
     ) -> tuple[bytes, list[Any] | None]:
@@ -187,14 +196,14 @@ class YtHttp:
             A digest of the answer, and the rows; None instead of them if this is the digest given.
         """
         body = await self._execute(command, parameters, None, subject)
-        new_digest = await _digest(body)
+        new_digest = await digest_of_body(body)
         return new_digest, None if new_digest == digest else self._parse_rows(command, body)
 
     async def find_user(self) -> str | None:
         """Name of the user whom requests are taken to come from; None if the proxy does not tell.
 
         Raises:
-            ClusterError: the proxy can not be reached, or does not let the user in.
+            ClusterError: the proxy cannot be reached, or does not let the user in.
         """
         origin = self._pool.choose(heavy=False, now=asyncio.get_running_loop().time())
         request = self._request("whoami", "")
@@ -301,9 +310,10 @@ class YtHttp:
             unavailable.__cause__ = error
             # A repeat of what was not answered in time would take just as long.
             return b"", _Failure(unavailable, may_pass=not timed_out, may_be_done=not was_not_sent(error))
-        failed = find_error(answer)
-        if failed is None:
+        if find_error(answer) is None:
             return answer.body, None
+        answer = self._credential.clean(answer)
+        failed = find_error(answer) or YtError("the proxy repeated a secret")
         log.debug(
             "request failed",
             cluster=self._cluster,
@@ -314,7 +324,7 @@ class YtHttp:
             request_id=answer.headers.get(http.REQUEST_ID),
             proxy=answer.headers.get(http.PROXY, origin),
         )
-        if answer.status >= 500:
+        if answer.status >= 500 or answer.is_a_strangers:
             self._ban(origin, f"HTTP status {answer.status}")
         may_pass = answer.status >= 500 or failed.find(*RETRIABLE_CODES) is not None
         translated = to_cluster_error(failed, self._request(command, subject))
@@ -325,13 +335,12 @@ class YtHttp:
             "User-Agent": f"{DISTRIBUTION}/{VERSION}",
             "Accept-Encoding": "identity",
             http.CORRELATION_ID: self._new_guid(),
+            **self._credential.headers(),
         }
         if spec.method == "POST":
             headers["Content-Type"] = "application/x-yt-yson-binary"
         else:
             headers[http.HEADER_FORMAT] = http.YSON_TEXT_HEADER_FORMAT
-        if self._token is not None:
-            headers["Authorization"] = f"OAuth {self._token.read()}"
         return headers
 
     def _new_guid(self) -> str:
@@ -381,15 +390,4 @@ class _Failure:
     """A repeat may succeed."""
 
     may_be_done: bool
-    """The cluster may have carried the request out all the same."""
-
-
-async def _digest(body: bytes) -> bytes:
-    """In a thread if it would keep others waiting; the lock of the interpreter is not held meanwhile."""
-    if len(body) < _LARGE_BODY:
-        return _digest_at_once(body)
-    return await asyncio.to_thread(_digest_at_once, body)
-
-
-def _digest_at_once(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=16).digest()
+    """The cluster may still have carried out the request."""

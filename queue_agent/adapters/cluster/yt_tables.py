@@ -9,6 +9,7 @@ from typing import Any, Final
 from queue_agent.adapters.cluster.at_once import all_at_once
 from queue_agent.adapters.cluster.yt_http import YtHttp
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.ports.acts import PullLimits
 from yt_wire import yson
 
 _CONCURRENT_READS: Final = 128
@@ -86,6 +87,25 @@ class YtTables:
             {"path": path, "require_sync_replica": False, **({"update": True} if update else {})},
             rows=rows,
         )
+
+    async def pull_rows(
+        self, path: str, partition_index: int, offset: int, most: PullLimits
+    ) -> list[Mapping[Any, Any]]:
+        """Rows of a queue from an offset on, or from the first one there is; all strings, keys included, are bytes.
+
+        Args:
+            path: of the queue.
+            most: no more than these; a single row may be larger.
+        """
+        parameters = {
+            "queue_path": path,
+            "partition_index": partition_index,
+            "offset": offset,
+            "max_row_count": most.row_count,
+            "max_data_weight": most.data_weight,
+        }
+        async with self._reading:
+            return await self._http.read_raw_rows("pull_queue", parameters, subject=path)
 
     async def advance_consumer(
         self, consumer: CrossClusterRef, queue: CrossClusterRef, partition_index: int, current: int, target: int

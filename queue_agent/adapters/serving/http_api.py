@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final
@@ -13,27 +12,29 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from queue_agent.adapters.process.json_values import to_json
+from queue_agent.adapters.serving.console_api import ConsoleApi, Counter
 from queue_agent.adapters.serving.console_pages import ConsolePages, confine
-from queue_agent.adapters.serving.http_requests import read_integer, read_limit, read_policy, read_ref, read_verdicts
+from queue_agent.adapters.serving.event_requests import read_event_query
+from queue_agent.adapters.serving.http_requests import read_integer, read_policy, read_question, read_ref
 from queue_agent.adapters.serving.http_server import MAX_BODY_BYTES, HttpServer
+from queue_agent.adapters.serving.liveness import LIVE, Liveness
 from queue_agent.adapters.serving.metrics_server import MetricsServer
 from queue_agent.adapters.serving.openapi import OPERATIONS, make_document
+from queue_agent.adapters.serving.openapi_access import ACCESS_OPERATIONS
 from queue_agent.adapters.serving.orchid import OrchidTree, keys_of, read_attribute
 from queue_agent.adapters.serving.overview_api import OverviewApi, OverviewSource
-from queue_agent.adapters.serving.series_api import show_series
-from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot, Role
-from queue_agent.core.status.problems import list_alerts, list_verdicts
+from queue_agent.adapters.serving.own_answers import OwnAnswers, facts_of, name_of, not_served, summary_of
+from queue_agent.adapters.serving.refusals import Refusal
+from queue_agent.adapters.serving.stage_answers import WholeStage
+from queue_agent.adapters.serving.tls import ServerTls
+from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.status.scaling import ScalingTarget, find_scaling
-from queue_agent.core.values.encoding import encode_instant
-from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.values import Verdict
-from queue_agent.errors import UnexpectedError
-from queue_agent.isolation import isolate
-from queue_agent.ports.exports import ExportPlanner
+from queue_agent.ports.events import EventSource
+from queue_agent.ports.group import StageAnswers
 from queue_agent.ports.passes import Clock
-from queue_agent.ports.status import SeriesSource, StatusSource
-from queue_agent.ports.trims import TrimPlanner
+from queue_agent.ports.status import StatusSource
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.gate import Gate
 
@@ -42,17 +43,6 @@ READY_WITHIN: Final = timedelta(minutes=1)
 
 _NOT_FOUND_CODES: Final = (ErrorCode.RESOLVE, ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
 _ORCHID: Final = "/orchid"
-_LIVE: Final = "/health/live"
-_END_OF_HEAD: Final = b"\r\n\r\n"
-_ALIVE: Final = {"status": "ok"}
-
-
-@dataclass(frozen=True, slots=True)
-class Planners:
-    """Those who tell what would be done, and do nothing."""
-
-    trims: TrimPlanner
-    exports: ExportPlanner
 
 
 class HttpApi:
@@ -60,39 +50,49 @@ class HttpApi:
 
     Args:
         source: what is to be shown.
-        metrics: served at `/metrics` and `/solomon/all`.
+        metrics: served at `/metrics` and `/solomon/all`, unless they have a port of their own.
         tree: shown at `/orchid`.
         clock: readiness is a matter of time.
         host, port: address to listen on; with port 0 see `port`.
         gate: decides who gets in, and how long everyone stays.
-        planners: tell what would be done; without them nobody does.
-        series: remembers figures; without it nobody does.
-        overview: of the console; without it there is none.
+        own: answers of what is led here; by default of `source`, and nothing else.
+        stage: the other agents; without them there are none.
+        overview: of the whole stage, for the console; without it there is none.
+        events: tells what happened; without it there is no such page.
+        counter: where people are served who have logged in; without it nobody is, and everybody sees status.
+        tls: for HTTPS in place of HTTP.
+        find_hung: kinds of passes that hang.
     """
 
     def __init__(
         self,
         source: StatusSource,
-        metrics: MetricsServer,
+        metrics: MetricsServer | None,
         tree: OrchidTree,
         clock: Clock,
         host: str,
         port: int,
         gate: Gate,
-        planners: Planners | None = None,
-        series: SeriesSource | None = None,
+        own: OwnAnswers | None = None,
+        stage: StageAnswers | None = None,
         overview: OverviewSource | None = None,
+        events: EventSource | None = None,
+        counter: Counter | None = None,
+        tls: ServerTls | None = None,
+        find_hung: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._source = source
         self._tree = tree
         self._clock = clock
-        self._host = host
-        self._number = port
+        self._host, self._number = host, port
         self._log = gate.log
-        self._planners = planners
-        self._series = series
+        self._stage = WholeStage(own or OwnAnswers(source), stage)
         self._overview = None if overview is None else OverviewApi(overview)
-        handlers = {
+        self._events = events
+        self._access = None if counter is None else counter.access
+        self._operations = OPERATIONS if counter is None else (*OPERATIONS, *ACCESS_OPERATIONS)
+        handlers: dict[str, Callable[[web.Request], Awaitable[web.Response]]] = {
+            **({} if counter is None else ConsoleApi(counter).handlers),
             "list_queues": self._list_queues,
             "show_queue": self._show_queue,
             "plan_trim": self._plan_trim,
@@ -100,27 +100,30 @@ class HttpApi:
             "list_consumers": self._list_consumers,
             "list_verdicts": self._list_verdicts,
             "list_alerts": self._list_alerts,
+            "list_agents": self._list_agents,
+            "list_events": self._list_events,
             "scale_consumer": self._scale_consumer,
             "show_consumer": self._show_consumer,
             "show_overview": self._show_overview,
             "show_series": self._show_series,
             "show_openapi": self._show_openapi,
         }
-        application = web.Application(middlewares=[self._errors_as_json], client_max_size=MAX_BODY_BYTES)
+        guards = [] if counter is None else [counter.access.admit]
+        liveness = Liveness(find_hung, gate.log)
+        application = web.Application(middlewares=[self._errors_as_json, *guards], client_max_size=MAX_BODY_BYTES)
         application.on_response_prepare.append(confine)
         application.add_routes(
             [
-                web.get(_LIVE, self._live),
+                web.get(LIVE, liveness.show),
                 web.get("/health/ready", self._ready),
-                web.get("/metrics", metrics.show_own),
-                web.get("/solomon/all", metrics.show_all),
+                *(() if metrics is None else metrics.routes()),
                 *ConsolePages().routes(),
                 web.get(_ORCHID, self._orchid),
                 web.get(_ORCHID + "/{path:.*}", self._orchid),
-                *(web.route(one.method, one.route, handlers[one.name]) for one in OPERATIONS),
+                *(web.route(one.method, one.route, handlers[one.name]) for one in self._operations),
             ]
         )
-        self._server = HttpServer(application, gate, live_at_once)
+        self._server = HttpServer(application, gate, liveness.answer_at_once, tls)
 
     async def __aenter__(self) -> HttpApi:
         await self._server.start(self._host, self._number)
@@ -138,12 +141,9 @@ class HttpApi:
         """The port listened on."""
         return self._server.port
 
-    async def _live(self, request: web.Request) -> web.Response:
-        return _json_response(_ALIVE)
-
     async def _ready(self, request: web.Request) -> web.Response:
         ready = self._is_ready()
-        document = {"status": "ok" if ready else "not ready", "agent_pass": _facts(self._source.agent_pass())}
+        document = {"status": "ok" if ready else "not ready", "agent_pass": facts_of(self._source.agent_pass())}
         return _json_response(document, 200 if ready else 503)
 
     def _is_ready(self) -> bool:
@@ -169,21 +169,19 @@ class HttpApi:
         return _json_response(await self._tree.get(path), status)
 
     async def _list_queues(self, request: web.Request) -> web.Response:
-        return _json_response(_page(request, "queues", self._source.queues(), self._source.queue_overview))
+        return _json_response(await self._stage.list_objects(read_question(request, "list_queues"), "queues"))
 
     async def _list_consumers(self, request: web.Request) -> web.Response:
-        return _json_response(_page(request, "consumers", self._source.consumers(), self._source.consumer_overview))
+        return _json_response(await self._stage.list_objects(read_question(request, "list_consumers"), "consumers"))
 
     async def _list_verdicts(self, request: web.Request) -> web.Response:
-        found = list_verdicts(self._source.consumers(), read_verdicts(request.query.get("verdict")))
-        limit = read_limit(request.query.get("limit"))
-        return _json_response({"verdicts": found[:limit], "total": len(found)})
+        return _json_response(await self._stage.list_verdicts(read_question(request, "list_verdicts")))
 
     async def _list_alerts(self, request: web.Request) -> web.Response:
-        source = self._source
-        found = list_alerts(source.alerts(), source.queues().values(), source.consumers())
-        limit = read_limit(request.query.get("limit"))
-        return _json_response({"alerts": found[:limit], "total": len(found)})
+        return _json_response(await self._stage.list_alerts(read_question(request, "list_alerts")))
+
+    async def _list_agents(self, request: web.Request) -> web.Response:
+        return _json_response(await self._stage.list_agents())
 
     async def _show_queue(self, request: web.Request) -> web.Response:
         ref = read_ref(request)
@@ -191,23 +189,16 @@ class HttpApi:
         if snapshot is None:
             return _json_response(await self._find_elsewhere("queues", ref))
         status, partitions = self._source.queue_status(ref), self._source.queue_partitions(ref)
-        return _json_response({**_summary(snapshot), "status": status, "partitions": partitions})
+        return _json_response({**summary_of(snapshot), "status": status, "partitions": partitions})
 
     async def _plan_trim(self, request: web.Request) -> web.Response:
-        """The body is empty, or a policy in the form of `@auto_trim_config`; one that does not say so is enabled."""
-        ref = read_ref(request)
-        policy = read_policy(await request.read())
-        preview = None if self._planners is None else await self._planners.trims.preview(ref, policy)
-        if preview is None:
-            raise _not_served(ref)
-        return _json_response(preview.to_map())
+        body = await request.read()
+        read_policy(body)  # what makes no sense is refused here
+        question = read_question(request, "plan_trim", body.decode("utf-8", "replace"))
+        return _json_response(await self._stage.ask_leader(question))
 
     async def _plan_export(self, request: web.Request) -> web.Response:
-        ref = read_ref(request)
-        preview = None if self._planners is None else await self._planners.exports.preview(ref)
-        if preview is None:
-            raise _not_served(ref)
-        return _json_response(preview.to_map())
+        return _json_response(await self._stage.ask_leader(read_question(request, "plan_export")))
 
     async def _show_consumer(self, request: web.Request) -> web.Response:
         return _json_response(await self._find_consumer(read_ref(request)))
@@ -235,17 +226,26 @@ class HttpApi:
         return await self._overview.show(request)
 
     async def _show_series(self, request: web.Request) -> web.Response:
-        return _json_response(show_series(self._series, request))
+        return _json_response(await self._stage.ask_leader(read_question(request, "show_series")))
+
+    async def _list_events(self, request: web.Request) -> web.Response:
+        if self._events is None:
+            raise web.HTTPNotFound
+        names_people = self._access is not None and self._access.knows(request)
+        page = await self._events.find(read_event_query(request, self._clock.now(), names_people=names_people))
+        events = [event.to_map() for event in page.events]
+        document = {"events": events, "next": page.next, "persisted": page.is_persisted, "acts_read": page.has_acts}
+        return _json_response(document)
 
     async def _show_openapi(self, request: web.Request) -> web.Response:
-        return _json_response(make_document())
+        return _json_response(make_document(self._operations))
 
     async def _find_consumer(self, ref: CrossClusterRef) -> Mapping[str, Any]:
         snapshot = self._source.consumers().get(ref)
         if snapshot is None:
             return await self._find_elsewhere("consumers", ref)
         status, partitions = self._source.consumer_status(ref), self._source.consumer_partitions(ref)
-        return {**_summary(snapshot), "status": status, "partitions": partitions}
+        return {**summary_of(snapshot), "status": status, "partitions": partitions}
 
     async def _find_elsewhere(self, kind: str, ref: CrossClusterRef) -> Mapping[str, Any]:
         """What another agent says of an object it leads."""
@@ -253,11 +253,11 @@ class HttpApi:
             node = await self._tree.get(["queue_agent", kind, str(ref)])
         except YtError as error:
             if error.find(*_NOT_FOUND_CODES):
-                raise _not_served(ref) from error
+                raise not_served(ref) from error
             raise
         leads = node.get("leading") is True
         return {
-            **_name(ref),
+            **name_of(ref),
             "role": (Role.LEADING if leads else Role.ERROR).value,
             "pass_index": node.get("pass_index", 0),
             "pass_instant": node.get("pass_instant"),
@@ -275,6 +275,10 @@ class HttpApi:
         except ConnectionError:
             self._log.info("request given up by the client", path=request.path)
             return web.Response()  # to nobody
+        except Refusal as error:
+            response = _error_response(error, error.status)
+            response.headers.update(error.headers)
+            return response
         except YtError as error:
             if error.find(*_NOT_FOUND_CODES):
                 return _error_response(error, 404)
@@ -289,82 +293,6 @@ class HttpApi:
         except Exception:  # noqa: BLE001 - a bug in a handler: logged, and answered in the form clients can read
             self._log.exception("handler crashed", path=request.path)
             return _error_response(YtError("Internal error"), 500)
-
-
-def live_at_once(head: bytes) -> bytes | None:
-    """The answer to a whole request for liveness, None to all else.
-
-    Whoever asks whether the agent lives gets an answer however many others ask for other things.
-    """
-    if not head.startswith(f"GET {_LIVE} HTTP/1.".encode()) or head.find(_END_OF_HEAD) != len(head) - len(_END_OF_HEAD):
-        return None
-    body = json.dumps(_ALIVE)
-    return (
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}"
-    ).encode()
-
-
-def _not_served(ref: CrossClusterRef) -> YtError:
-    return YtError(f"Object {ref} is not served by this queue agent", ErrorCode.QUEUE_AGENT_OBJECT_IS_NOT_MAPPED)
-
-
-def _page(
-    request: web.Request,
-    name: str,
-    snapshots: Mapping[CrossClusterRef, QueueSnapshot] | Mapping[CrossClusterRef, ConsumerSnapshot],
-    overview: Callable[[CrossClusterRef], Any],
-) -> Mapping[str, Any]:
-    """At most `limit` objects behind the reference `after`; `next` is what to give as `after` for the rest, or null.
-
-    With `overview=true` each has its figures.
-    """
-    with_overview = request.query.get("overview") == "true"
-    limit = read_limit(request.query.get("limit"))
-    after = request.query.get("after")
-    refs = sorted((ref for ref in snapshots if after is None or str(ref) > after), key=str)
-    shown = refs[:limit]
-
-    def show(ref: CrossClusterRef) -> Any:
-        entry = isolate(
-            "page",
-            ref,
-            lambda: to_json({**_summary(snapshots[ref]), **({"overview": overview(ref)} if with_overview else {})}),
-        )
-        return (
-            {**_name(ref), "error": ErrorInfo(entry.message).to_map()} if isinstance(entry, UnexpectedError) else entry
-        )
-
-    return {
-        name: [show(ref) for ref in shown],
-        "total": len(snapshots),
-        "next": str(shown[-1]) if len(refs) > len(shown) else None,
-    }
-
-
-def _name(ref: CrossClusterRef) -> dict[str, Any]:
-    return {"cluster": ref.cluster, "path": ref.path, **({"name": ref.name} if ref.name else {})}
-
-
-def _summary(snapshot: QueueSnapshot | ConsumerSnapshot) -> dict[str, Any]:
-    return {
-        **_name(snapshot.ref),
-        "role": snapshot.role.value,
-        "pass_index": snapshot.pass_index,
-        "pass_instant": encode_instant(snapshot.pass_instant),
-        "error": None if snapshot.error is None else snapshot.error.to_map(),
-    }
-
-
-def _facts(facts: PassFacts) -> Mapping[str, Any]:
-    return {
-        "pass_index": facts.pass_index,
-        "pass_instant": None if facts.pass_instant is None else encode_instant(facts.pass_instant),
-        "error": None if facts.error is None else facts.error.to_map(),
-        "last_success_instant": (
-            None if facts.last_success_instant is None else encode_instant(facts.last_success_instant)
-        ),
-    }
 
 
 def _json_response(value: Any, status: int = 200) -> web.Response:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from queue_agent.core.group.questions import Question
 from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.values import Verdict
@@ -15,6 +16,8 @@ from yt_wire.error import YtError
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
+
+_VERSION_DIGITS: Final = 20
 
 
 def read_ref(request: web.Request) -> CrossClusterRef:
@@ -61,6 +64,18 @@ def read_integer(request: web.Request, name: str, default: int | None, least: in
     if value is None or value < least:
         raise YtError(f'Parameter "{name}" must be a number of at least {least}')
     return value
+
+
+def read_version(text: str | None) -> int | None:
+    """Version of an earlier answer; None: none."""
+    if text is not None and not (text.isascii() and text.isdigit() and len(text) < _VERSION_DIGITS):
+        raise YtError('Parameter "since" must be a version of an earlier answer')
+    return None if text is None else int(text)
+
+
+def read_question(request: web.Request, name: str, body: str = "") -> Question:
+    """A request as a question to agents."""
+    return Question(name, {**request.query, **request.match_info}, body)
 
 
 def read_verdicts(text: str | None) -> Collection[Verdict]:

@@ -1,18 +1,22 @@
-"""HTTP by aiohttp for peers that a gate lets in: what they do is told to the gate, which ends what takes too much."""
+"""HTTP by aiohttp for peers that a gate lets in. The gate hears what they do, and ends what takes too much."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
 from aiohttp import StreamReader, web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web_protocol import RequestHandler
 
+from queue_agent.adapters.serving.console_pages import SECURITY_HEADERS
+from queue_agent.adapters.serving.tls import ServerTls
+from yt_wire.error import ErrorCode, YtError
 from yt_wire.gate import Gate, Port, Porter, Visitor
 from yt_wire.seats import Phase
 from yt_wire.sparse_log import SparseLog
@@ -22,11 +26,20 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 MAX_BODY_BYTES: Final = 1 << 16
 """Of a request: policies are much smaller."""
 
+MAX_LINE_BYTES: Final = 8190
+"""Of an address, and of a header."""
+
 _LINGERING_SECONDS: Final = 2.0
 """In which the rest of a body is read that nobody asked for, so that the answer gets through."""
 
 _SHUTDOWN_SECONDS: Final = 5.0
 """For answers under way when the server stops."""
+
+_HANDSHAKE_SECONDS: Final = 20.0
+"""The gate ends those that take as long as no request may."""
+
+_GOODBYE_SECONDS: Final = 2.0
+"""For the end of TLS after the last answer."""
 
 _NEVER: Final = 1e9
 """Seconds: aiohttp ends no idle connections, the gate does."""
@@ -47,12 +60,16 @@ class HttpServer:
     Args:
         application: its handlers are cancelled when who asked has left.
         gate: decides who gets in, and how long everyone stays.
-        porter: answers at the gate; see `Porter`.
+        porter: answers at the gate; see `Porter`. With TLS it is of no use: nothing is answered in plain text.
+        tls: for HTTPS.
     """
 
-    def __init__(self, application: web.Application, gate: Gate, porter: Porter) -> None:
+    def __init__(
+        self, application: web.Application, gate: Gate, porter: Porter | None, tls: ServerTls | None = None
+    ) -> None:
         self._gate = gate
-        self._porter = porter
+        self._porter = porter if tls is None else None
+        self._tls = tls
         self._runner = web.AppRunner(application, shutdown_timeout=_SHUTDOWN_SECONDS)
         self._server: _Server | None = None
         self._port: Port | None = None
@@ -71,6 +88,8 @@ class HttpServer:
             lingering_time=_LINGERING_SECONDS,
             keepalive_timeout=_NEVER,
             auto_decompress=False,
+            max_line_size=MAX_LINE_BYTES,
+            max_field_size=MAX_LINE_BYTES,
         )
         self._port = await self._gate.listen(host, port, self._welcome, self._porter)
 
@@ -92,8 +111,30 @@ class HttpServer:
         server = self._server
         assert server is not None
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_accepted_socket(lambda: server.connection(visitor), peer)
+        if self._tls is not None:
+            # asyncio shows no transport before the handshake is done, and meanwhile the gate must be able to end it.
+            visitor.attach(_Handshake(peer))
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: server.connection(visitor),
+            peer,
+            ssl=None if self._tls is None else self._tls.context(),
+            ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
+            ssl_shutdown_timeout=None if self._tls is None else _GOODBYE_SECONDS,
+        )
         visitor.attach(transport)
+
+
+class _Handshake(asyncio.WriteTransport):
+    """A connection whose handshake is under way: there is nothing to be done with it but to end it."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        super().__init__()
+        self._peer = peer
+
+    def abort(self) -> None:
+        """Have the handshake fail."""
+        with contextlib.suppress(OSError):  # it has ended by itself
+            self._peer.shutdown(socket.SHUT_RDWR)
 
 
 class _Server(web.Server):
@@ -182,10 +223,13 @@ class _Connection(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         try:
-            return super().handle_error(request, status, exc, message)
+            response = super().handle_error(request, status, exc, message)
         finally:
             if exc is not None:  # its frames know this connection, which knows the error
                 exc.__traceback__ = None
+        if isinstance(exc, HttpProcessingError):
+            return _refuse(exc, response)
+        return response
 
     def _note(self) -> None:
         if self.transport is None:
@@ -203,6 +247,17 @@ class _Connection(RequestHandler):
         else:
             phase = Phase.SENDING if self._head_bytes else Phase.IDLE
         self._visitor.update(phase, held)
+
+
+def _refuse(error: HttpProcessingError, found: web.StreamResponse) -> web.Response:
+    """Answer as to other mistakes, instead of with a text that repeats what somebody has sent."""
+    is_long = isinstance(error, LineTooLong)
+    words = f"The address or a header is longer than {MAX_LINE_BYTES} bytes" if is_long else "The request is malformed"
+    response = web.json_response(
+        YtError(words, ErrorCode.GENERIC).to_map(), status=found.status, headers=SECURITY_HEADERS
+    )
+    response.force_close()
+    return response
 
 
 def _logger(log: SparseLog) -> logging.Logger:

@@ -9,12 +9,13 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 
-from queue_agent.adapters.metrics.metrics import Metrics, Page, Sight
+from queue_agent.adapters.metrics.agent_metrics import Sight
+from queue_agent.adapters.metrics.metrics import Metrics, Page
 from queue_agent.config.serving import MetricsConfig
 
 CLASSIC: Final = CONTENT_TYPE_PLAIN_0_0_4
@@ -60,13 +61,17 @@ class MetricsServer:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody has asked of late."""
+        """Whether somebody has asked recently."""
         now = asyncio.get_running_loop().time()
         return any(now - asked <= _WANTED_SECONDS for asked in self._wanted.values())
 
     async def do_pass(self, pass_index: int) -> None:
-        """Make what was asked for of late anew."""
+        """Render again what somebody asked for recently."""
         await self._make()
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        """Where scrapes are answered."""
+        return web.get("/metrics", self.show_own), web.get("/solomon/all", self.show_all)
 
     async def show_own(self, request: web.Request) -> web.StreamResponse:
         """Our own metrics, in the format that is asked for."""
@@ -88,6 +93,8 @@ class MetricsServer:
         response = web.StreamResponse(headers=headers)
         response.content_length = sum(map(len, page))
         await response.prepare(request)
+        if request.method == hdrs.METH_HEAD:  # a body would be taken for the next answer
+            return response
         for piece in page:
             for start in range(0, len(piece), _CHUNK):
                 await response.write(piece[start : start + _CHUNK])

@@ -108,6 +108,18 @@ _SCHEMAS: Final[Document] = {
         status={"type": "object", "description": "Value of @queue_status or @queue_consumer_status."},
         partitions={"description": "Value of @queue_partitions or @queue_consumer_partitions."},
     ),
+    "Event": _object(
+        "Something that happened.",
+        instant=_STRING,
+        id={**_STRING, "description": "No two events have the same."},
+        kind=_STRING,
+        queue=_NULLABLE_STRING,
+        consumer=_NULLABLE_STRING,
+        actor={**_STRING, "description": "Who did or noticed it: host and process of an agent, or the user of an act."},
+        subject={**_NULLABLE_STRING, "description": "Whom or what it is about beside both."},
+        reason={**_STRING, "description": "A sentence."},
+        details={"type": "object", "description": "Numbers and instants, by name."},
+    ),
     "Plan": _object("What would be done, and why."),
     "Scaling": _object(
         "Load of a consumer in one queue.",
@@ -119,6 +131,16 @@ _SCHEMAS: Final[Document] = {
     ),
 }
 
+_MISSING: Final = {
+    "type": "array",
+    "description": "Agents of whom this answer says nothing; empty: it is about the whole stage.",
+    "items": _object(
+        "An agent.",
+        agent={**_NULLABLE_STRING, "description": "host:port of its RPC; null: objects that no agent leads."},
+        reason=_STRING,
+        objects={**_INTEGER, "description": "Tables it leads, as far as is known."},
+    ),
+}
 _OBJECT: Final = (
     Parameter("cluster", "Cluster of the object.", place="path", is_required=True),
     Parameter("path", "Path with or without its leading //; encode slashes as %2F.", place="path", is_required=True),
@@ -136,11 +158,13 @@ _UNKNOWN: Final = {404: "No agent of the stage serves this object."}
 
 def _page(name: str) -> dict[str, Any]:
     objects = {"type": "array", "items": {"$ref": "#/components/schemas/Object"}}
-    return _object("Page of a list.", **{name: objects}, total=_INTEGER, next=_NULLABLE_STRING)
+    return _object("Page of a list.", **{name: objects}, total=_INTEGER, next=_NULLABLE_STRING, missing=_MISSING)
 
 
 def _list(name: str) -> dict[str, Any]:
-    return _object("Entries, and how many there are in all.", **{name: {"type": "array"}}, total=_INTEGER)
+    return _object(
+        "Entries, and how many there are in all.", **{name: {"type": "array"}}, total=_INTEGER, missing=_MISSING
+    )
 
 
 def _ref(name: str) -> dict[str, Any]:
@@ -148,9 +172,7 @@ def _ref(name: str) -> dict[str, Any]:
 
 
 OPERATIONS: Final = (
-    Operation(
-        "list_queues", "/api/v1/queues", "Queues this agent leads or follows.", _page("queues"), _PAGE, errors=_BAD
-    ),
+    Operation("list_queues", "/api/v1/queues", "Queues of the stage.", _page("queues"), _PAGE, errors=_BAD),
     Operation("show_queue", "/api/v1/queues/{cluster}/{path}", "One queue.", _ref("Object"), _OBJECT, errors=_UNKNOWN),
     Operation(
         "plan_trim",
@@ -174,7 +196,7 @@ OPERATIONS: Final = (
     Operation(
         "list_consumers",
         "/api/v1/consumers",
-        "Consumers this agent leads or follows.",
+        "Consumers of the stage.",
         _page("consumers"),
         _PAGE,
         errors=_BAD,
@@ -182,7 +204,7 @@ OPERATIONS: Final = (
     Operation(
         "list_verdicts",
         "/api/v1/verdicts",
-        "Verdicts on the consumers of this agent, worst first.",
+        "Verdicts on the consumers of the stage, worst first.",
         _list("verdicts"),
         (Parameter("verdict", "Verdicts to show, separated by commas; all by default."), _LIMIT),
         errors=_BAD,
@@ -193,6 +215,36 @@ OPERATIONS: Final = (
         "What somebody should look at, with what to do.",
         _list("alerts"),
         (_LIMIT,),
+        errors=_BAD,
+    ),
+    Operation(
+        "list_agents",
+        "/api/v1/agents",
+        "Agents of the stage, first the one that is asked.",
+        _object("What each says of itself.", agents={"type": "array", "items": {"type": "object"}}, missing=_MISSING),
+    ),
+    Operation(
+        "list_events",
+        "/api/v1/events",
+        "What happened to queues and consumers, newest first, whichever agent noticed it.",
+        _object(
+            "Page of events.",
+            events={"type": "array", "items": _ref("Event")},
+            next={**_NULLABLE_STRING, "description": "What to give as before to see older ones; null: there are none."},
+            persisted={
+                "type": "boolean",
+                "description": "False: the table cannot be read, and these are the last events of this agent.",
+            },
+            acts_read={"type": "boolean", "description": "False: the audit journal cannot be read; acts are missing."},
+        ),
+        (
+            Parameter("since", "Instant with its zone, such as 2026-05-01T10:00:00Z; a day ago by default."),
+            Parameter("before", "Value of next in the previous answer."),
+            Parameter("queue", "Queue as cluster://path."),
+            Parameter("consumer", "Consumer as cluster://path."),
+            Parameter("kind", "Kinds to show, separated by commas; all by default."),
+            _LIMIT,
+        ),
         errors=_BAD,
     ),
     # Before the consumer: its path would take in the last word.
@@ -224,7 +276,7 @@ OPERATIONS: Final = (
     Operation(
         "show_overview",
         "/api/v1/overview",
-        "What this agent serves, with problems first, or what is new of that.",
+        "What the stage has, with problems first, or what is new of that.",
         _object(
             "With since: changed rows only, and problems if they have changed.",
             version={**_INTEGER, "description": "What to give as since to hear what is new."},
@@ -232,6 +284,7 @@ OPERATIONS: Final = (
             problems={"type": "array", "items": {"type": "object"}, "description": "As alerts are."},
             queues={"type": "array", "items": {"type": "object"}},
             consumers={"type": "array", "items": {"type": "object"}, "description": "One for each queue."},
+            missing=_MISSING,
             gone={"type": "array", "description": "Rows that are no more: their kind, and what names them."},
         ),
         (Parameter("since", "Version of an earlier answer; waits up to 20 s for something newer.", "integer"),),
@@ -240,7 +293,8 @@ OPERATIONS: Final = (
     Operation(
         "show_series",
         "/api/v1/series",
-        "Figures over time of a queue, or of a consumer in a queue, as this agent remembers them.",
+        "Figures over time of a queue, or of a consumer in a queue: as the agent that leads it remembers them, and"
+        " before that as its history has them.",
         _object(
             "A value for each time; null: a gap.",
             step={
@@ -249,7 +303,12 @@ OPERATIONS: Final = (
             },
             times={"type": "array", "items": _INTEGER, "description": "Seconds since 1970, ascending."},
             series={"type": "object", "description": "Values by name; empty for an object that is not remembered."},
-            source={"type": "string", "enum": ["memory"]},
+            source={"type": "string", "enum": ["memory", "history"]},
+            history_until={
+                "type": ["integer", "null"],
+                "description": "Figures before this come from the history; null: all are remembered.",
+            },
+            note={**_NULLABLE_STRING, "description": "Which figures are missing, and why."},
         ),
         (
             Parameter("kind", "queue or consumer.", is_required=True),
@@ -266,14 +325,25 @@ OPERATIONS: Final = (
 )
 
 
-def make_document() -> dict[str, Any]:
-    """The OpenAPI 3.1 document of all endpoints."""
+_TOKEN: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": (
+        "Of programs, with `console.login: token`: a YTsaurus token, as `Authorization: OAuth TOKEN` or `Bearer TOKEN`;"
+        " `X-YT-Cluster` names the cluster that knows it, by default that of the state tables."
+    ),
+}
+
+
+def make_document(operations: Sequence[Operation] = OPERATIONS) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of endpoints."""
     paths: dict[str, dict[str, Any]] = {}
-    for operation in OPERATIONS:
+    for operation in operations:
         paths.setdefault(operation.path, {})[operation.method] = operation.to_map()
     return {
         "openapi": "3.1.0",
         "info": {"title": "yt-queue-agent", "version": VERSION},
         "paths": paths,
-        "components": {"schemas": _SCHEMAS},
+        "security": [{}, {"token": []}],
+        "components": {"schemas": _SCHEMAS, "securitySchemes": {"token": _TOKEN}},
     }

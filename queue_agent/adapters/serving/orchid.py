@@ -22,7 +22,7 @@ from yt_wire.proto.ypath_pb2 import (
     TRspGet,
     TRspList,
 )
-from yt_wire.rpc_server import RpcServer
+from yt_wire.rpc_server import RpcServer, Services
 from yt_wire.yson import Yson
 
 __all__ = ["OrchidServer", "OrchidTree", "resolve", "to_yson"]
@@ -65,11 +65,15 @@ class OrchidServer:
     Args:
         listeners: bound sockets, see `gate.bind`; leaving closes them.
         gate: decides who gets in, and how long everyone stays.
+        others: further services at the same port.
     """
 
-    def __init__(self, tree: OrchidTree, listeners: Sequence[socket.socket], gate: Gate) -> None:
+    def __init__(
+        self, tree: OrchidTree, listeners: Sequence[socket.socket], gate: Gate, others: Services | None = None
+    ) -> None:
         self._tree = tree
-        self._server = RpcServer({orchid.SERVICE: {orchid.METHOD: self._execute}}, listeners, gate, _LIMITS)
+        services = {orchid.SERVICE: {orchid.METHOD: self._execute}, **(others or {})}
+        self._server = RpcServer(services, listeners, gate, _LIMITS)
 
     async def __aenter__(self) -> Self:
         await self._server.__aenter__()

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from aiohttp import web
 
 from queue_agent.adapters.process.json_values import to_json
-from yt_wire.error import YtError
+from queue_agent.adapters.serving.http_requests import read_version
 
 WAIT_SECONDS: Final = 20.0
 """For news; less than clients, proxies and this server wait for an answer."""
@@ -41,7 +41,7 @@ class OverviewApi:
     """Answers viewers; those who look at the same time share an answer.
 
     Args:
-        source: what is told.
+        source: rows to serve.
         wait_seconds: how long somebody waits who knows all there is.
     """
 
@@ -54,10 +54,7 @@ class OverviewApi:
 
     async def show(self, request: web.Request) -> web.Response:
         """With `since` what is newer than that version, else everything."""
-        text = request.query.get("since")
-        if text is not None and not (text.isascii() and text.isdigit() and len(text) < 20):
-            raise YtError('Parameter "since" must be a version of an earlier answer')
-        since = None if text is None else int(text)
+        since = read_version(request.query.get("since"))
         await self._wait(since)
         async with self._making:
             body = await self._body(since)

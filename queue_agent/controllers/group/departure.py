@@ -44,7 +44,7 @@ async def depart(
     """Wait until that is wanted, then hand everything over; passes and servers go on meanwhile.
 
     Args:
-        departure: tells when, and is told of the end.
+        departure: says when, and hears of the end.
         group: the agents of the stage.
         leadership, membership: of this agent, which end.
         board: shows what is still led here.

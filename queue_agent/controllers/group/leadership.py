@@ -11,11 +11,12 @@ from datetime import timedelta
 
 from queue_agent.core.group.lease import Hold, LeaseTerms, Tenure
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.terms import Term
 from queue_agent.errors import ActionRefused
 
 
 def boot_seconds() -> float:
-    """Seconds on a clock that is never set, and goes on while the process, or the machine, stands still."""
+    """Seconds on a clock that is never set, and runs on while the process, or the machine, is stopped."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -88,6 +89,10 @@ class Leadership:
         now = boot_seconds()
         holds = (self._tenure.find_hold(ref.table, now) for ref in refs)
         return next((hold for hold in holds if hold is not None), None)
+
+    def find_term(self, refs: Collection[CrossClusterRef]) -> Term:
+        """See `ports.LeadershipGuard`."""
+        return Term(max(self._tenure.since(ref.table) for ref in refs), boot_seconds())
 
     def permit(self, refs: Collection[CrossClusterRef]) -> ActionPermit:
         """See `ports.LeadershipGuard`."""

@@ -22,6 +22,7 @@ from queue_agent.core.status import overview
 from queue_agent.core.status import published as status
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.quota import Account, Quota
 from queue_agent.ports.passes import Clock
 from queue_agent.ports.status import SnapshotObserver
 
@@ -54,11 +55,14 @@ class Board:
         self._consumers: dict[CrossClusterRef, ConsumerSnapshot] = {}
         self._multi_consumers: dict[CrossClusterRef, MultiConsumerSnapshot] = {}
         self._exports: dict[CrossClusterRef, ExportStates] = {}
+        self._accounts: Mapping[Account, Sequence[Quota]] = {}
+        self._queue_accounts: Mapping[CrossClusterRef, Account] = {}
         self._assignment = Assignment({}, {})
         self._placement = Placement("")
         self._group = GroupView((), {}, synchronizer=None)
         self._passes = {kind: PassFacts() for kind in (AGENT, SYNCHRONIZER, SHARDING)}
         self._alerts: dict[str, Mapping[str, ErrorInfo]] = {}
+        self._alert_ends: dict[str, datetime] = {}
         self._observer: SnapshotObserver | None = None
 
     def observe(self, observer: SnapshotObserver) -> None:
@@ -123,6 +127,21 @@ class Board:
         """States by name of the export; the same object while nothing happens, empty without exporters."""
         return self._exports.get(queue, NO_STATES)
 
+    def put_accounts(
+        self, quotas: Mapping[Account, Sequence[Quota]], of_queues: Mapping[CrossClusterRef, Account]
+    ) -> None:
+        """Replace the forecasts of accounts, the first resource to be used up first, and who pays for which queue."""
+        self._accounts, self._queue_accounts = quotas, of_queues
+
+    def quotas(self) -> Mapping[Account, Sequence[Quota]]:
+        """See `StatusSource`."""
+        return self._accounts
+
+    def _find_quota(self, queue: CrossClusterRef) -> Quota | None:
+        """The first resource to be used up of the account that pays for a queue; None: not known."""
+        account = self._queue_accounts.get(queue)
+        return None if account is None else next(iter(self._accounts.get(account, ())), None)
+
     def put_queue(self, snapshot: QueueSnapshot) -> None:
         self._queues[snapshot.ref] = snapshot
         if self._observer is not None:
@@ -147,7 +166,7 @@ class Board:
 
     @property
     def known_consumers(self) -> Container[CrossClusterRef]:
-        """See `MetricsSource`; replaced as a whole, so that another thread may look at it."""
+        """See `StatusSource`; replaced as a whole, so that another thread may look at it."""
         return self._consumer_rows.keys()
 
     @property
@@ -198,6 +217,9 @@ class Board:
 
     def put_alerts(self, kind: str, alerts: Mapping[str, ErrorInfo]) -> None:
         """Replace the agent-wide alerts that passes of this kind have raised, by category."""
+        now = self._clock.now()
+        for category in self._alerts.get(kind, {}).keys() - alerts.keys():
+            self._alert_ends[category] = now
         self._alerts[kind] = alerts
 
     def queues(self) -> Mapping[CrossClusterRef, QueueSnapshot]:
@@ -213,7 +235,8 @@ class Board:
         snapshot = self._find_served_queue(ref)
         if snapshot is None:
             return None
-        return status.queue_status(snapshot, self._host, self._clock.now(), self._judge_registrations(snapshot))
+        now, quota = self._clock.now(), self._find_quota(ref)
+        return status.queue_status(snapshot, self._host, now, self._judge_registrations(snapshot), quota)
 
     def queue_partitions(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
         """See `StatusSource`."""
@@ -225,15 +248,17 @@ class Board:
         snapshot = self._find_served_queue(ref)
         if snapshot is None:
             return None
-        registrations = self._judge_registrations(snapshot)
-        return status.queue_node(snapshot, self._host, self._clock.now(), self._mappings.get(ref), registrations)
+        registrations, now = self._judge_registrations(snapshot), self._clock.now()
+        mapping, quota = self._mappings.get(ref), self._find_quota(ref)
+        return status.queue_node(snapshot, self._host, now, mapping, registrations, quota)
 
     def queue_overview(self, ref: CrossClusterRef) -> Mapping[str, Any] | None:
         """See `StatusSource`."""
         snapshot = self._find_served_queue(ref)
         if snapshot is None:
             return None
-        return overview.queue_overview(snapshot, self._judge_registrations(snapshot), self._clock.now())
+        registrations, now = self._judge_registrations(snapshot), self._clock.now()
+        return overview.queue_overview(snapshot, registrations, now, self._find_quota(ref))
 
     def consumer_overview(self, ref: CrossClusterRef) -> Sequence[Mapping[str, Any]] | None:
         """See `StatusSource`."""
@@ -318,6 +343,11 @@ class Board:
     def alerts(self) -> Mapping[str, Any]:
         """See `StatusSource`."""
         return {category: alert.to_map() for alerts in self._alerts.values() for category, alert in alerts.items()}
+
+    def last_alerts(self) -> Mapping[str, datetime]:
+        """See `MetricsSource`."""
+        now = self._clock.now()
+        return self._alert_ends | {category: now for alerts in self._alerts.values() for category in alerts}
 
     def _judge_registrations(self, snapshot: QueueSnapshot) -> RegistrationStatuses:
         return judge_registrations(snapshot.registrations, self._consumer_rows, self._consumers)

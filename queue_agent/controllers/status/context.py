@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from queue_agent.config.exports import StaticExports, exporting_mode
 from queue_agent.config.passes import ControllerConfig, Trimming, trimming_mode
@@ -11,6 +12,8 @@ from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.core.exports.preview import ExportingMode
 from queue_agent.core.state.trim_config import TrimmingMode
+from queue_agent.core.trimming.grace import Graces, GraceTerms
+from queue_agent.ports.events import EventLog
 from queue_agent.ports.guards import ConnectionGuard, LeadershipGuard, RegistrationGuard
 from queue_agent.ports.ledger import LedgerBook
 from queue_agent.ports.passes import Clock, PassObserver
@@ -49,9 +52,21 @@ class ControllerContext:
     ledger: LedgerBook
     """What is kept of verdicts."""
 
+    events: EventLog
+    """Hears what happens to queues and consumers."""
+
     connections: ConnectionGuard
     leadership: LeadershipGuard
     registrations: RegistrationGuard
+
+    graces: Graces
+    """Since when tables have been trimmed."""
+
+    @property
+    def grace_terms(self) -> GraceTerms:
+        """How long the first trim of a queue waits."""
+        config = self.config
+        return GraceTerms(config.trimming_grace, max(config.pass_period, config.trimming_period or timedelta(0)))
 
     @property
     def trimming_mode(self) -> TrimmingMode:

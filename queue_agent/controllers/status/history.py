@@ -47,7 +47,7 @@ class HistoryRecorder:
         store: knows the form of the rows.
         writer: gets them.
         clock: of alerts.
-        agent_instance: this run of this agent, told apart from all others by it.
+        agent_instance: this run of this agent, distinguished from all others by it.
         observer: hears of the passes.
     """
 
@@ -124,6 +124,6 @@ class HistoryRecorder:
 
 
 def _isolated(ref: CrossClusterRef, make: Callable[[], Iterable[HistoryRow]]) -> Sequence[HistoryRow]:
-    """The rows of one object; none if they can not be made."""
+    """The rows of one object; none if they cannot be made."""
     rows = isolate("history", ref, lambda: list(make()))
     return () if isinstance(rows, UnexpectedError) else rows

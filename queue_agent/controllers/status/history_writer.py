@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 KIND: Final = "history_writer"
 
 FAILED: Final = "queue_agent_history_failed"
-"""Category of the alert: rows can not be written, and wait."""
+"""Category of the alert: rows cannot be written, and wait."""
 
 DROPPED: Final = "queue_agent_history_rows_dropped"
 """Category of the alert: rows were lost, and others still wait."""
@@ -43,7 +43,7 @@ LAST_WRITE_SECONDS: Final = 2.0
 class HistoryWriter:
     """Writes what waits, in passes.
 
-    Whether a push that was not answered was carried out is not known. So after a failure the session is begun anew:
+    Whether a push that was not answered was carried out is not known. So a failure begins a new session:
     from then on what is still on its way is refused, and the number of the last row written is known.
 
     Args:
@@ -89,7 +89,7 @@ class HistoryWriter:
         return dropped
 
     async def do_pass(self, pass_index: int) -> None:
-        """Write all that waits; what can not be written waits for the next pass."""
+        """Write all that waits; what cannot be written waits for the next pass."""
         try:
             await self._write()
         except ClusterError as error:
@@ -110,7 +110,7 @@ class HistoryWriter:
         if self._session is None and not await self._begin():
             return
         while rows := self._outbox.claim(MAX_PUSH_BYTES):
-            # Whatever interrupts the push, the session has to be begun anew then.
+            # Whatever interrupts the push, the next push needs a new session.
             session, self._session = self._session, None
             assert session is not None and self._next_number is not None, "it has been begun"
             await self._store.push(session.epoch, self._next_number, rows)
@@ -152,9 +152,9 @@ class HistoryWriter:
     def _fail(self, error: ClusterError) -> None:
         self._observer.history_failed()
         origin = self._origins.make(self._clock.now())
-        alert = origin.error("The history can not be written", inner_errors=[origin.cluster_error(error)])
+        alert = origin.error("The history cannot be written", inner_errors=[origin.cluster_error(error)])
         if FAILED not in self._alerts:
-            log.warning("history can not be written", error=str(error))
+            log.warning("history cannot be written", error=str(error))
         self._alert(FAILED, alert)
 
     def _succeed(self) -> None:

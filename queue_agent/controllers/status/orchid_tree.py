@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any, Final
 
 from queue_agent.controllers.status.board import Board
-from queue_agent.controllers.status.forwarding import Forwarder
+from queue_agent.controllers.status.forwarding import Forwarder, Silence
+from queue_agent.controllers.status.stand_ins import StandIns
 from queue_agent.core.status.controller_info import controller_info
 from queue_agent.core.status.published import pass_node
 from queue_agent.core.values.encoding import Entity, encode_instant
@@ -72,6 +73,15 @@ class TreeFacts:
     """Further nodes at the top, such as the configuration."""
 
 
+@dataclass(frozen=True, slots=True)
+class Others:
+    """How questions about objects of other agents are answered."""
+
+    forwarder: Forwarder
+    stand_ins: StandIns
+    """For leaders that do not answer."""
+
+
 class OrchidTree:
     """`adapters.orchid.OrchidTree` over the board.
 
@@ -83,11 +93,11 @@ class OrchidTree:
         board: everything served.
         facts: everything else.
         clock: of the process; it starts now.
-        forwarder: to the other agents; None: there are none.
+        others: the other agents; None: there are none.
     """
 
-    def __init__(self, board: Board, facts: TreeFacts, clock: Clock, forwarder: Forwarder | None = None) -> None:
-        self._forwarder = forwarder
+    def __init__(self, board: Board, facts: TreeFacts, clock: Clock, others: Others | None = None) -> None:
+        self._others = others
         self._board = board
         self._facts = facts
         service = {"name": SERVICE_NAME, "version": facts.version, "start_time": encode_instant(clock.now())}
@@ -121,13 +131,15 @@ class OrchidTree:
         match list(path):
             case ["queue_agent", kind, key, *rest] if kind in _KINDS:
                 ref = _parse(key)
-                if self._forwarder is not None:
+                if self._others is not None:
                     await self._wait_for_reading()
-                if self._forwarder is not None and not _is_owned(kind):
-                    answered, answer = await self._forwarder.get(ref, ["queue_agent", f"owned_{kind}", key, *rest])
+                if self._others is not None and not _is_owned(kind):
+                    there = ["queue_agent", f"owned_{kind}", key, *rest]
+                    stand_in = partial(self._stand_in, self._others.stand_ins, path[:3], ref, rest)
+                    answered, answer = await self._others.forwarder.get(ref, there, stand_in)
                     if answered:
                         return answer
-                if self._forwarder is not None:
+                if self._others is not None:
                     await self._wait_for_pass(ref)
                 return resolve(self._object(kind, ref, rest), rest, path[:3])
         node, inside = self._walk(path)
@@ -158,6 +170,23 @@ class OrchidTree:
         if inside:
             return _attributes_of(await self.get(path))
         return {"opaque": True} if node.opaque else {}
+
+    async def _stand_in(
+        self, stand_ins: StandIns, prefix: Sequence[str], ref: CrossClusterRef, rest: Sequence[str], silence: Silence
+    ) -> Any:
+        """The value inside a node of an object whose leader is silent; None if there is no such node.
+
+        Raises:
+            YtError: there is nothing at the path.
+        """
+        kind, placement = prefix[1], self._board.placement
+        if kind in _QUEUES and ref in placement.queues:
+            node = await stand_ins.queue(ref, silence)
+        elif kind in _CONSUMERS and ref in placement.consumers:
+            node = await stand_ins.consumer(ref, silence)
+        else:
+            return None
+        return None if node is None else resolve(node, rest, prefix)
 
     async def _wait_for_reading(self) -> None:
         clock = asyncio.get_running_loop().time

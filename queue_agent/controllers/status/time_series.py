@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -27,6 +27,7 @@ OBJECTS_AT_ONCE: Final = 100
 REST_FACTOR: Final = 9
 """After each go others have the processor for so many times as long."""
 
+_LONGEST_STEP: Final = 3 * PERIOD
 _MILLISECONDS: Final = 1000
 
 
@@ -45,6 +46,8 @@ class TimeSeriesRecorder:
         self._clock = clock
         self._observer = observer
         self._series = TimeSeries(max_objects)
+        self._trimmed: dict[CrossClusterRef, tuple[datetime, int]] = {}
+        """Rows that had been removed from each queue, when it was looked at last."""
 
     async def do_pass(self, pass_index: int) -> None:
         """Note figures of every object that is served here, and forget the others."""
@@ -62,10 +65,16 @@ class TimeSeriesRecorder:
                 self._series.record(key, now, one)
             await asyncio.sleep(REST_FACTOR * (clock() - started))
         self._series.keep(seen)
+        self._trimmed = {queue: known for queue, known in self._trimmed.items() if queue in seen}
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """Count it."""
         self._observer.pass_finished(KIND, pass_index, seconds, error)
+
+    @property
+    def is_full(self) -> bool:
+        """See `SeriesSource`."""
+        return self._series.is_full
 
     def queue_series(self, queue: CrossClusterRef, hours: int) -> TimeSeriesView | None:
         """See `SeriesSource`."""
@@ -88,12 +97,24 @@ class TimeSeriesRecorder:
         for queue in list(self._board.queues()):
             overview = isolate("page", queue, partial(self._board.queue_overview, queue))
             if overview is not None and not isinstance(overview, UnexpectedError):
-                yield queue, _of_queue(overview)
+                yield queue, {**_of_queue(overview), "trim_rows_rate": self._find_trim_rate(queue, overview)}
         for consumer in list(self._board.consumers()):
             entries = isolate("page", consumer, partial(self._board.consumer_overview, consumer))
             if entries is not None and not isinstance(entries, UnexpectedError):
                 for entry in entries:
                     yield (consumer, CrossClusterRef.parse(entry["queue"])), _of_consumer(entry)
+
+    def _find_trim_rate(self, queue: CrossClusterRef, overview: Mapping[str, Any]) -> float | None:
+        """Rows that went from the beginning of a queue since the last look, a second, whoever trimmed them."""
+        now, count = self._clock.now(), overview.get("trimmed_row_count")
+        known = self._trimmed.pop(queue, None)
+        if count is None or (known is None and self._series.is_full):
+            return None
+        self._trimmed[queue] = now, count
+        # A queue that has been made again begins at 0; after a gap the rate would be that of the gap.
+        if known is None or count < known[1] or not timedelta(0) < now - known[0] <= _LONGEST_STEP:
+            return None
+        return float((count - known[1]) / (now - known[0]).total_seconds())
 
 
 def _of_queue(overview: Mapping[str, Any]) -> Mapping[str, float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -37,6 +37,18 @@ _MOST_QUEUES: Final = 50
 """Of one query."""
 
 
+class _Wanted(NamedTuple):
+    """What is to be read of the journal of a table."""
+
+    queue: CrossClusterRef
+    """Whose rows the table holds."""
+
+    object_id: str | None
+    """Of the queue."""
+
+    since: datetime
+
+
 class _Place(NamedTuple):
     queue: CrossClusterRef
     object_id: str | None
@@ -61,7 +73,8 @@ class TrimBook:
         self._store = store
         self._clock = clock
         self._trims: OrderedDict[_Place, deque[_Noted]] = OrderedDict()
-        self._wanted: dict[CrossClusterRef, datetime] = {}
+        self._wanted: dict[CrossClusterRef, _Wanted] = {}
+        """By table."""
 
     def note(self, queue: CrossClusterRef, object_id: str | None, record: TrimRecord) -> None:
         """Remember a trim.
@@ -103,10 +116,21 @@ class TrimBook:
         found = [one.record for one in noted if one.record.trimmed_row_count - 1 in rows]
         return sorted(found, key=lambda one: one.trimmed_row_count)
 
-    def want(self, queue: CrossClusterRef, since: datetime) -> None:
-        """Have the journal of a queue read soon, from a moment on."""
+    def want(
+        self, queue: CrossClusterRef, object_id: str | None, tables: Collection[CrossClusterRef], since: datetime
+    ) -> None:
+        """Have the journal of a queue read soon, from a moment on.
+
+        Args:
+            queue: as consumers are registered for it.
+            object_id: of the queue.
+            tables: that hold its rows, as the journal names them: itself, or its replicas.
+            since: the moment.
+        """
         wanted = since - _MARGIN
-        self._wanted[queue] = min(wanted, self._wanted.get(queue, wanted))
+        for table in tables:
+            known = self._wanted.get(table)
+            self._wanted[table] = _Wanted(queue, object_id, wanted if known is None else min(wanted, known.since))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """A pass deals with its failures by itself."""
@@ -114,17 +138,18 @@ class TrimBook:
     async def do_pass(self, pass_index: int) -> None:
         """Read what is wanted."""
         while self._wanted:
-            since = dict(islice(self._wanted.items(), _MOST_QUEUES))
-            for queue in since:
-                del self._wanted[queue]
+            wanted = dict(islice(self._wanted.items(), _MOST_QUEUES))
+            for table in wanted:
+                del self._wanted[table]
             try:
-                records = await self._store.read(since)
+                records = await self._store.read({table: one.since for table, one in wanted.items()})
             except ClusterError as error:
                 # Counting goes on with bounds. The keeper of the journal raises the alert.
                 log.debug("journal of trims not read", error=str(error))
                 records = ()
             for record in records:
-                self.note(record.queue, record.object_id, record)
+                one = wanted[record.queue]
+                self.note(one.queue, record.object_id if record.queue == one.queue else one.object_id, record)
 
     def _forget(self, now: datetime) -> None:
         while self._trims:

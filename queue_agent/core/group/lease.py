@@ -121,6 +121,10 @@ class Tenure(Generic[K]):
         """No other agent has ever been registered, or is a member, asked then."""
         self._alone_at = sent
 
+    def since(self, key: K) -> float:
+        """From when on no other agent can have led an object; `NEVER`: it is not led here."""
+        return max(self._led_since[key], self._begun) if key in self._led_since else NEVER
+
     def find_hold(self, key: K, now: float) -> Hold | None:
         """Why the agent may not act on an object now; None: it may, if that takes no longer than `terms.action`."""
         if self._is_leaving:
@@ -129,11 +133,11 @@ class Tenure(Generic[K]):
             return Hold("this agent is no member of its stage's agents, or may not be one for much longer")
         if not self.is_informed(now):
             return Hold(
-                "this agent does not know for certain what it leads: the mapping can not be read, or not quickly"
+                "this agent does not know for certain what it leads: the mapping cannot be read, or not quickly"
             )
         if key not in self._led_since:
             return Hold("another agent leads it, or none")
-        since = max(self._led_since[key], self._begun)
+        since = self.since(key)
         if since < self._alone_at:
             return None
         rest = since + self.terms.wait - now

@@ -71,7 +71,7 @@ def with_default_stage(attributes: Mapping[str, Any], stage: str) -> Mapping[str
 
 
 def find_tablet_ids(attributes: Mapping[str, Any]) -> Mapping[int, str]:
-    """Ids of a table's tablets by index; those that can not be read are absent."""
+    """Ids of a table's tablets by index; those that cannot be read are absent."""
     tablets = attributes.get(TABLETS)
     if not isinstance(tablets, list):
         return {}
@@ -228,7 +228,7 @@ def _check_trim_config(value: Mapping[str, Any]) -> None:
 
 
 def _next_row_revision(previous: QueueRow | ConsumerRow | None) -> int:
-    """Whoever has written the last one that fits the column begins anew."""
+    """A writer of the last one that fits the column starts at the first again."""
     last = 0 if previous is None else previous.row_revision or 0
     return last + 1 if last < MAX_UNSIGNED else 1
 
@@ -252,7 +252,7 @@ def _find(attributes: Mapping[str, Any], name: str, expected: type[T]) -> T | No
             read_integer(value, name, most=MAX_UNSIGNED)  # the columns of all numbers are unsigned
         except ValueError as error:
             raise MalformedAttributeError(name, str(error)) from error
-    # A string with attributes can not be told from others by its hash.
+    # A string with attributes cannot be distinguished from others by its hash.
     return str(value) if expected is str else value  # type: ignore[return-value] # it is what was expected
 
 

@@ -73,7 +73,7 @@ def unrecognized_remark(options: Sequence[str], origin: Origin) -> ErrorInfo:
 
 
 def fetch_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
-    """The alert while the document can not be read."""
+    """The alert while the document cannot be read."""
     return origin.error("Failed to fetch dynamic config from Cypress", FETCH_FAILED_CODE, inner_errors=[error])
 
 

@@ -58,13 +58,13 @@ def find_queue_row_error(row: QueueRow, origin: Origin, mapping: MappingRow | No
 
 
 def find_consumer_row_error(row: ConsumerRow, origin: Origin, mapping: MappingRow | None = None) -> ErrorInfo | None:
-    """Why the consumer can not be looked at; None if it can. Arguments as for a queue."""
+    """Why the consumer cannot be looked at; None if it can. Arguments as for a queue."""
     error = find_consumer_object_error(row, origin, mapping)
     return _find_schema_error(row, origin) if error is None else error
 
 
 def find_consumer_object_error(row: ConsumerRow, origin: Origin, mapping: MappingRow | None = None) -> ErrorInfo | None:
-    """Why a consumer or multi-consumer can not be looked at, its schema aside. Arguments as for a queue."""
+    """Why a consumer or multi-consumer cannot be looked at, its schema aside. Arguments as for a queue."""
     synchronization_error = _find_synchronization_error(row)
     if synchronization_error is not None:
         return origin.error("Consumer synchronization failed", inner_errors=[synchronization_error])

@@ -27,7 +27,7 @@ REPLACED_SUFFIX: Final = ".replaced"
 
 
 class MigrationError(Exception):
-    """The wanted version can not be reached; the message says why."""
+    """The wanted version cannot be reached; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def plan_migration(found: FoundState, target: int = LATEST_VERSION) -> list[Step
     if not 0 <= target <= LATEST_VERSION:
         raise MigrationError(f"There is no version {target} of the state tables, only 0 to {LATEST_VERSION}")
     if found.version is not None and found.version > target:
-        raise MigrationError(f"The state tables are at version {found.version}, they can not go back to {target}")
+        raise MigrationError(f"The state tables are at version {found.version}, they cannot go back to {target}")
     bundle = next((name for name in BUNDLES if name in found.bundles), None)
     if bundle is None:
         raise MigrationError(f"None of the tablet cell bundles {', '.join(BUNDLES)} exists")
@@ -238,13 +238,13 @@ def _needs_finishing(name: str, tables: Mapping[str, FoundTable]) -> bool:
     if rebuilt not in tables:
         if name not in tables and replaced in tables:
             raise MigrationError(
-                f"{replaced} exists, but neither {name} nor {rebuilt}: made anew, {name} would be empty. Move"
+                f"{replaced} exists, but neither {name} nor {rebuilt}: recreated, {name} would be empty. Move"
                 f" {replaced} to {name}, or elsewhere if its rows are needed no more. Then run this again"
             )
         return False
     if name in tables:
         raise MigrationError(
-            f"Both {name} and {rebuilt} exist: rebuilding was broken off, or {name} was made anew meanwhile. If"
+            f"Both {name} and {rebuilt} exist: rebuilding was broken off, or {name} was recreated meanwhile. If"
             f" {name} has all rows, remove {rebuilt}; if {rebuilt} has, move {name} away and {rebuilt} into its place."
             " Then run this again"
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
+from queue_agent.core.state.lifetimes import lifetime_attributes
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import TrimConstraint
 
@@ -14,7 +15,7 @@ TABLE_NAME: Final = "trim_journal"
 """In the directory of the state tables."""
 
 LIFETIME: Final = timedelta(days=30)
-"""Rows of the journal are kept so long, unless whoever creates the table wants otherwise."""
+"""Rows of the journal are kept so long; another lifetime can be set when the table is created."""
 
 KEY_COLUMNS: Final[Mapping[str, str]] = {
     "queue_cluster": "string",
@@ -35,15 +36,7 @@ VALUE_COLUMNS: Final[Mapping[str, str]] = {
 """Types by name."""
 
 
-def table_attributes(lifetime: timedelta = LIFETIME) -> dict[str, Any]:
-    """Attributes with which the cluster drops old rows of the journal by itself, within a day or so."""
-    return {
-        "min_data_versions": 0,
-        "max_data_versions": 1,
-        "min_data_ttl": 0,
-        "max_data_ttl": lifetime // timedelta(milliseconds=1),
-        "auto_compaction_period": timedelta(days=1) // timedelta(milliseconds=1),
-    }
+TABLE_ATTRIBUTES: Final = lifetime_attributes(LIFETIME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ OPTIONAL_COLUMNS: Final[Mapping[str, str]] = {
 COMMIT_TIME_COLUMN: Final = "$timestamp"
 
 RETAINED: Final = timedelta(days=3)
-"""Rows that all vital consumers of the history have read stay so long all the same."""
+"""Rows that all vital consumers of the history have read still stay so long."""
 
 LIFETIME: Final = timedelta(days=30)
 """Rows go after this time, whoever has not read them."""
@@ -183,15 +183,15 @@ def alert_rows(
 
 @dataclass(slots=True)
 class SparseTexts:
-    """Leaves out texts of errors that have been told already: rows are many, and errors last."""
+    """Leaves out texts of errors that were written already: rows are many, and errors last."""
 
     _told: dict[tuple[Any, ...], tuple[str, int]] = field(default_factory=dict)
-    """Text, and the row's `ts` when it was told, by what it is about."""
+    """Text, and the row's `ts` when it was written, by subject."""
 
     _next: dict[tuple[Any, ...], tuple[str, int]] = field(default_factory=dict)
 
     def sparse(self, row: HistoryRow) -> HistoryRow:
-        """The row, without its text if the sample before told the same less than an hour ago."""
+        """The row, without its text if the previous sample had it less than an hour ago."""
         text = row.get("error")
         if text is None:
             return row
@@ -204,7 +204,7 @@ class SparseTexts:
         return row
 
     def finish_sample(self) -> None:
-        """What was not told in this sample is news in the next."""
+        """What this sample did not have is news in the next."""
         self._told, self._next = self._next, {}
 
     def forget(self) -> None:

@@ -18,16 +18,20 @@ from queue_agent.core.queues.snapshots import (
 )
 from queue_agent.core.values.encoding import EPOCH, encode_duration, encode_instant
 from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.verdicts.quota import Quota
 from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 
 
-def queue_overview(snapshot: QueueSnapshot, registrations: RegistrationStatuses, now: datetime) -> dict[str, Any]:
+def queue_overview(
+    snapshot: QueueSnapshot, registrations: RegistrationStatuses, now: datetime, quota: Quota | None = None
+) -> dict[str, Any]:
     """A queue; figures are of the partitions that can be read, null if they are not known.
 
     Args:
         snapshot: of the queue.
-        registrations: how its consumers get on.
+        registrations: progress of its consumers.
         now: rates are as of then.
+        quota: of the account that pays for the queue; None: not known.
     """
     document: dict[str, Any] = {
         "consumer_count": len(snapshot.registrations),
@@ -35,6 +39,7 @@ def queue_overview(snapshot: QueueSnapshot, registrations: RegistrationStatuses,
         "failing_consumer_count": sum(one.error is not None for one in registrations.values()),
         "unreadable_consumers": [one.reason for one in registrations.values() if _is_unreadable(one)],
         "alerts": sorted(snapshot.all_alerts),
+        "account_full_soon": quota.sentence if quota is not None and quota.is_held_by(str(snapshot.ref)) else None,
     }
     view = snapshot.view
     if view is None:
@@ -48,6 +53,7 @@ def queue_overview(snapshot: QueueSnapshot, registrations: RegistrationStatuses,
         "failed_partition_count": len(view.partitions) - len(readable),
         "row_count": sum(one.available_row_count for one in readable) if view.readable else None,
         "data_weight": _total(weights) if view.readable else None,
+        "trimmed_row_count": _trimmed(readable) if len(readable) == len(view.partitions) else None,
         "write_row_count_rate": view.write_row_count.served(now)["1m"],
         "write_data_weight_rate": view.write_data_weight.served(now)["1m"],
         "last_row_commit_time": None if latest == EPOCH else encode_instant(latest),
@@ -85,6 +91,10 @@ def _total(values: Collection[int | None]) -> int | None:
     return sum(known) if len(known) == len(values) else None
 
 
+def _trimmed(partitions: Collection[QueuePartition]) -> int:
+    return sum(one.lower_row_index for one in partitions)
+
+
 def _position(position: SubSnapshot | None, now: datetime) -> dict[str, Any]:
     match position:
         case None:
@@ -100,6 +110,7 @@ def _position(position: SubSnapshot | None, now: datetime) -> dict[str, Any]:
                 "partition_count": len(position.partitions),
                 "failed_partition_count": backlog.failed_partition_count,
                 "unread_row_count": backlog.unread_row_count,
+                "unread_data_weight": backlog.unread_data_weight,
                 "ahead_row_count": backlog.ahead_row_count,
                 "processing_lag": None if lag is None else encode_duration(lag),
                 "last_consume_time": None if consumed is None else encode_instant(consumed),

@@ -57,6 +57,7 @@ def consumer_row(ref: CrossClusterRef, entry: Mapping[str, Any], error: str | No
         "verdict": entry["verdict"] if error is None else Verdict.UNREADABLE.value,
         "sentence": entry.get("reason") if error is None else error,
         "lag_rows": entry.get("unread_row_count"),
+        "lag_bytes": entry.get("unread_data_weight"),
         "lag_time": None if lag is None else lag // _MILLISECONDS,  # whole seconds change less often
         "read_rows_rate": _rounded(entry.get("read_row_count_rate")),
         "time_to_catch_up": _seconds(entry.get("time_to_catch_up")),
@@ -113,11 +114,17 @@ class VersionedRows:
         """Drop all other rows; whether there were any."""
         gone = [key for key in self._rows if key not in keys]
         for key in gone:
-            del self._rows[key]
-            if len(self._gone) == MAX_GONE:
-                self.first = self._gone[0][0]
-            self._gone.append((version, key))
+            self.remove(version, key)
         return bool(gone)
+
+    def remove(self, version: int, key: Key) -> bool:
+        """Drop a row; whether there was one."""
+        if self._rows.pop(key, None) is None:
+            return False
+        if len(self._gone) == MAX_GONE:
+            self.first = self._gone[0][0]
+        self._gone.append((version, key))
+        return True
 
     def all(self) -> Mapping[Key, Mapping[str, Any]]:
         """Every row by its key."""

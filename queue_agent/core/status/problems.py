@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot
+from queue_agent.core.consumers.registrations import missing_reason
+from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot, Role
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.values import QueueVerdict, Verdict
+from queue_agent.core.verdicts.quota import Account, Quota
+from queue_agent.core.verdicts.values import QueueVerdict, Turn, Verdict
 
 _PROBLEMS: Final = frozenset({"red", "amber"})
+
+ACCOUNT_FULL_SOON: Final = "queue_agent_account_full_soon"
+"""Category of alerts about accounts."""
 
 
 def list_verdicts(
@@ -30,16 +35,36 @@ def list_alerts(
     agent: Mapping[str, Any],
     queues: Iterable[QueueSnapshot],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    known: Container[CrossClusterRef] | None = None,
+    quotas: Mapping[Account, Sequence[Quota]] | None = None,
 ) -> list[dict[str, Any]]:
-    """What somebody should look at: alerts of the agent and of queues, then verdicts that are red or amber.
+    """What somebody should look at: alerts of the agent, accounts that are full soon, alerts of queues, then consumers.
+
+    Of consumers: those that are registered and do not exist, and verdicts that are red or amber. Then objectives that
+    cannot be read.
 
     Args:
         agent: agent-wide alerts by category, as error maps.
         queues: those served here.
         consumers: those served here.
+        known: all consumers that exist; None: not known, and nothing is said of missing ones.
+        quotas: of accounts that pay for queues served here.
     """
+    queues = list(queues)
     alerts: list[dict[str, Any]] = [
         {"kind": "agent", "category": category, "reason": error["message"]} for category, error in agent.items()
+    ]
+    alerts += [
+        {
+            "kind": "account",
+            "category": ACCOUNT_FULL_SOON,
+            "queue": one.holder.queue,
+            "reason": one.sentence,
+            **one.to_map(),
+        }
+        for forecasts in (quotas or {}).values()
+        for one in forecasts
+        if one.is_urgent and one.holder is not None
     ]
     for queue in queues:
         alerts += [
@@ -50,8 +75,52 @@ def list_alerts(
     keys = ("consumer", "queue", "vital", "verdict", "color", "verdict_since", "reason", "turn", "action")
     return [
         *alerts,
+        *([] if known is None else _missing(queues, known)),
         *({"kind": "consumer", **{key: one[key] for key in keys}} for one in list_verdicts(consumers, problems)),
+        *_objective_errors(consumers),
     ]
+
+
+def _missing(queues: Iterable[QueueSnapshot], known: Container[CrossClusterRef]) -> Iterator[dict[str, Any]]:
+    """Nobody leads a consumer that does not exist, so the agent that leads the queue tells of it."""
+    for queue in queues:
+        if queue.role is not Role.LEADING or queue.banned_since is not None:
+            continue
+        for one in queue.registrations:
+            if one.consumer not in known:
+                yield {
+                    "kind": "consumer",
+                    "consumer": str(one.consumer),
+                    "queue": str(one.queue),
+                    "vital": one.vital,
+                    "verdict": Verdict.UNREADABLE.value,
+                    "color": Verdict.UNREADABLE.color,
+                    "verdict_since": None,
+                    "reason": missing_reason(one),
+                    "turn": Turn.OWNER.value,
+                    "action": f"yt --proxy {one.queue.cluster} unregister-queue-consumer {one.queue.path}"
+                    f" '{one.consumer}'",
+                }
+
+
+def _objective_errors(consumers: Mapping[CrossClusterRef, ConsumerSnapshot]) -> Iterator[dict[str, Any]]:
+    for ref, snapshot in sorted(consumers.items()):
+        for queue, verdict in sorted(snapshot.verdicts.items()):
+            error = None if verdict.objective is None else verdict.objective.error
+            if error is not None:
+                words = ": ".join([error.message, *(one.message for one in error.inner_errors[:1])])
+                yield {
+                    "kind": "consumer",
+                    "consumer": str(ref),
+                    "queue": str(queue),
+                    "vital": any(one.vital for one in snapshot.registrations if one.queue == queue),
+                    "verdict": verdict.verdict.value,
+                    "color": "amber",
+                    "verdict_since": None,
+                    "reason": words,
+                    "turn": Turn.OWNER.value,
+                    "action": f"yt --proxy {ref.cluster} get {ref.path}/@queue_agent_objective",
+                }
 
 
 def _verdicts(

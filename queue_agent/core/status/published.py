@@ -27,13 +27,18 @@ from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow, Regis
 from queue_agent.core.values.encoding import Entity, Unsigned, encode_duration, encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, error_map
 from queue_agent.core.values.trim_constraints import PartitionTrim
+from queue_agent.core.verdicts.quota import Quota
 from queue_agent.core.verdicts.values import QueueVerdict
 
 Published = dict[str, Any]
 
 
 def queue_status(
-    snapshot: QueueSnapshot, host: str, now: datetime, registrations: RegistrationStatuses = NO_STATUSES
+    snapshot: QueueSnapshot,
+    host: str,
+    now: datetime,
+    registrations: RegistrationStatuses = NO_STATUSES,
+    quota: Quota | None = None,
 ) -> Published:
     """Value of `@queue_status`; rates are as of `now`."""
     if snapshot.role is Role.ERROR:
@@ -51,6 +56,8 @@ def queue_status(
         "family": FAMILY,
         "partition_count": len(view.partitions),
         "registrations": _registrations(snapshot.registrations, registrations),
+        "dead_vital_consumers": _dead_vital_consumers(registrations),
+        "time_to_quota": None if quota is None else quota.to_map(),
         "has_timestamp_column": view.has_timestamp_column,
         "has_cumulative_data_weight_column": view.has_cumulative_data_weight_column,
         "write_row_count_rate": view.write_row_count.served(now),
@@ -104,11 +111,12 @@ def queue_node(
     now: datetime,
     mapping: MappingRow | None = None,
     registrations: RegistrationStatuses = NO_STATUSES,
+    quota: Quota | None = None,
 ) -> Published:
     """The whole node of a queue in the agent's tree."""
     node = object_node(snapshot, queue_row(snapshot.row), mapping)
     node |= {
-        "status": queue_status(snapshot, host, now, registrations),
+        "status": queue_status(snapshot, host, now, registrations, quota),
         "partitions": queue_partitions(snapshot, now),
     }
     if snapshot.role is Role.ERROR:
@@ -223,6 +231,13 @@ def _registrations(
         }
         for one in registrations
     ]
+
+
+def _dead_vital_consumers(statuses: RegistrationStatuses) -> list[Published]:
+    """The dearest first."""
+    dead = [(consumer, one.price) for consumer, one in statuses.items() if one.price is not None]
+    dead.sort(key=lambda pair: (-(pair[1].held_bytes or 0), -pair[1].held_rows, pair[0]))
+    return [{"consumer": str(consumer), **price.to_map()} for consumer, price in dead]
 
 
 def _queue_partition(

@@ -82,7 +82,7 @@ class TimeSeries:
         step = int(now.timestamp()) // STEP
         rings = self._rings.get(key)
         if rings is None:
-            if len(self._rings) >= self._max_objects:
+            if self.is_full:
                 return
             rings = self._rings[key] = _Rings(figures.keys(), step)
         elif step - rings.last > AVERAGES * GROUP:
@@ -125,6 +125,11 @@ class TimeSeries:
         ring, last = rings.recent[name], rings.last
         steps = range(max(rings.first, last - _SPARK_STEPS + 2), last + 1, 2)
         return [_known(ring[step % RECENT]) for step in steps]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another object."""
+        return len(self._rings) >= self._max_objects
 
     @property
     def held_bytes(self) -> int:

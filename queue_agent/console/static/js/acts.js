@@ -1,7 +1,7 @@
 // What can be done from here, if configuration and login allow it: a dialog for each, and the agent's own preview first.
 
 import { post } from "./api.js";
-import { exact, plural, shorten, visible } from "./format.js";
+import { exact, plural, shorten, visible, words } from "./format.js";
 import { html, useEffect, useRef, useState } from "./lib.js";
 import { Failure, Name } from "./parts.js";
 
@@ -16,8 +16,6 @@ export function queueActs({ cluster, path }) {
     { act: "unmount", label: "Unmount", body: queue, about: called, isGrave: true, told: "Nobody can read or write the queue until it is mounted again." },
     { act: "pause-trimming", label: "Pause trimming", body: queue, about: called, told: "Rows stay, whoever has read them, until trimming is resumed. The queue grows meanwhile." },
     { act: "resume-trimming", label: "Resume trimming", body: queue, about: called, isGrave: true, told: "Rows that the policy does not keep will be trimmed." },
-    { act: "ban", label: "Ban", body: { ...queue, kind: "queue" }, about: called, isGrave: true, told: "The agent does nothing about the queue until the ban is lifted: no status, no trimming, no exports." },
-    { act: "unban", label: "Lift ban", body: { ...queue, kind: "queue" }, about: called, told: "The agent watches the queue again." },
   ];
 }
 
@@ -30,16 +28,22 @@ export function consumerActs({ cluster, path, name: own }, queue, vital) {
       ? { act: "register", label: "Make not vital", body: { ...pair, vital: false }, about: called, isGrave: true, told: "Trimming will not wait for this consumer any more." }
       : { act: "register", label: "Make vital", body: { ...pair, vital: true }, about: called, told: "Trimming will wait until this consumer has read." },
     { act: "unregister", label: "Unregister", body: pair, about: called, isGrave: true, told: "The consumer cannot pull from the queue any more, and trimming does not wait for it." },
-    { act: "ban", label: "Ban", body: { cluster, path, kind: "consumer" }, about: called, isGrave: true, told: "The agent does nothing about the consumer until the ban is lifted." },
-    { act: "unban", label: "Lift ban", body: { cluster, path, kind: "consumer" }, about: called, told: "The agent watches the consumer again." },
+  ];
+}
+
+export function agentActs(agent) {
+  return [
+    { act: "ban", label: "Ban", body: { agent }, about: agent, isGrave: true, told: "The agent leads nothing until the ban is lifted: the others of its stage take over." },
+    { act: "unban", label: "Lift ban", body: { agent }, about: agent, told: "The agent gets its share of queues and consumers again." },
   ];
 }
 
 export function Acts({ session, acts }) {
   const [open, setOpen] = useState(null);
-  if (!session?.may?.acts) return null;
+  const allowed = acts.filter((one) => session?.may.acts.includes(one.act));
+  if (!allowed.length) return null;
   return html`<div class="acts" role="group" aria-label="Acts">
-    ${acts.map((one) => html`<button type="button" key=${one.label} data-act=${one.act} onClick=${() => setOpen(one)}>${one.label}…</button>`)}
+    ${allowed.map((one) => html`<button type="button" key=${one.label} data-act=${one.act} onClick=${() => setOpen(one)}>${one.label}…</button>`)}
     ${open && html`<${Dialog} act=${open} session=${session} onClose=${() => setOpen(null)} />`}
   </div>`;
 }
@@ -64,25 +68,28 @@ function Dialog({ act, session, onClose }) {
     setError(null);
     try {
       const more = isReset ? destination(to) : {};
-      setAnswer(await post(`/api/v1/acts/${act.act}`, { ...act.body, ...more, dry_run: isDry }, session.csrf));
+      const agreed = isDry ? {} : { preview: answer.preview };
+      setAnswer(await post(`/api/v1/acts/${act.act}`, { ...act.body, ...more, ...agreed, dry_run: isDry }, session.csrf));
     } catch (failed) {
+      setAnswer(null); // A preview is good once.
       setError(failed);
     } finally {
       setBusy(false);
     }
   };
   const isDone = answer?.done === true;
+  const isOver = Boolean(answer && !answer.preview);
   return html`<dialog ref=${element} aria-labelledby="dialog-title" onClose=${onClose} onCancel=${onClose}>
     <h2 id="dialog-title">${act.label}</h2>
     <p><${Name} text=${act.about} limit=${200} /></p>
     <p>${act.told}</p>
-    ${isReset && html`<${Destination} to=${to} onChange=${change} />`}
+    ${isReset && !isOver && html`<${Destination} to=${to} onChange=${change} />`}
     ${error && html`<${Failure} error=${error} />`}
-    <div role="status">${answer && html`<${Outcome} answer=${answer} isReset=${isReset} isDone=${isDone} />`}</div>
+    <div role="status">${answer && html`<${Outcome} answer=${answer} isReset=${isReset} isDone=${isDone} isOver=${isOver} />`}</div>
     <p class="buttons">
-      ${!isDone && !answer && html`<button type="button" id="preview" disabled=${isBusy} onClick=${() => send(true)}>Preview</button>`}
-      ${!isDone && answer && html`<button type="button" id="confirm" class=${act.isGrave ? "grave" : "go"} disabled=${isBusy} onClick=${() => send(false)}>${act.label}</button>`}
-      <button type="button" id="close" onClick=${onClose}>${isDone ? "Close" : "Cancel"}</button>
+      ${!answer && html`<button type="button" id="preview" disabled=${isBusy} onClick=${() => send(true)}>Preview</button>`}
+      ${answer && !isOver && html`<button type="button" id="confirm" class=${act.isGrave ? "grave" : "go"} disabled=${isBusy} onClick=${() => send(false)}>${act.label}</button>`}
+      <button type="button" id="close" onClick=${onClose}>${isOver ? "Close" : "Cancel"}</button>
     </p>
   </dialog>`;
 }
@@ -107,21 +114,23 @@ function Destination({ to, onChange }) {
   </div>`;
 }
 
-function Outcome({ answer, isReset, isDone }) {
+function Outcome({ answer, isReset, isDone, isOver }) {
   const plan = answer.plan || {};
-  const moves = plan.partitions || plan.moves || [];
+  const moves = plan.partitions || [];
   const notes = plan.notes || [];
-  return html`<p class=${isDone ? "done" : ""}>${isDone ? "Done." : isReset ? tell(moves) : "The agent would do this."}</p>
+  const failures = Object.entries(answer.failures || {});
+  return html`<p class=${isDone ? "done" : ""}>${isDone ? "Done." : isOver ? "Not all of it was done." : isReset ? tell(moves) : "The agent would do this."}</p>
+    ${failures.slice(0, 20).map(([index, why]) => html`<${Failure} key=${index} error=${`Partition ${index} ${why}`} />`)}
     ${notes.map((note) => html`<p key=${note} class="note"><bdi>${name(note)}</bdi></p>`)}
     ${isReset && moves.length > 0 && html`<div class="scroll" role="region" aria-label="Moves" tabindex="0"><table id="moves">
       <thead><tr><th scope="col" class="number">Partition</th><th scope="col" class="number">From</th><th scope="col" class="number">To</th><th scope="col">Rows</th></tr></thead>
       <tbody>${moves.slice(0, 200).map((move) => html`<${Move} key=${partitionOf(move)} move=${move} />`)}</tbody></table></div>`}
-    ${!isReset && Object.entries(plan).filter(([, value]) => typeof value !== "object").map(([key, value]) => html`<p key=${key} class="note"><bdi>${name(key)}: ${name(value)}</bdi></p>`)}`;
+    ${!isReset && Object.entries(plan).filter(([, value]) => typeof value !== "object").map(([key, value]) => html`<p key=${key} class="note"><bdi>${words(name(key))}: ${name(value)}</bdi></p>`)}`;
 }
 
-const partitionOf = (move) => move.partition_index ?? move.partition;
-const from = (move) => move.current ?? move.from ?? 0;
-const target = (move) => move.target ?? move.to;
+const partitionOf = (move) => move.partition_index;
+const from = (move) => move.current;
+const target = (move) => move.target;
 
 function Move({ move }) {
   const way = target(move) - from(move);

@@ -1,6 +1,7 @@
 // Requests to the agent that served this page.
 
 const CSRF_HEADER = "X-CSRF-Token";
+const ANSWER_MILLISECONDS = 25000; // longer than the agent waits for news, and than it looks for rows
 
 export class ApiError extends Error {
   constructor(status, document) {
@@ -18,23 +19,27 @@ function sentence(error) {
 
 async function ask(path, options = {}) {
   let response;
-  try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new ApiError(0, { message: "The agent does not answer" });
-  }
   let document = null;
   try {
+    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
     document = await response.json();
-  } catch {
-    // No JSON: the status says it all.
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    // A SyntaxError is an answer that is no JSON: its status says it all.
+    if (error.name !== "SyntaxError") throw new ApiError(0, { message: "The agent does not answer" });
   }
+  if (response.status === 401) dispatchEvent(new Event("loggedout"));
   if (!response.ok) throw new ApiError(response.status, document);
   return document;
 }
 
-export const get = (path, signal) => ask(path, { signal });
+// A process that is stopped keeps its connections: nobody but the page can know that no answer will come.
+function limited(signal) {
+  const limit = AbortSignal.timeout(ANSWER_MILLISECONDS);
+  return signal ? AbortSignal.any([signal, limit]) : limit;
+}
+
+export const get = (path, signal) => ask(path, { signal: limited(signal) });
 
 let endpoints = null;
 
@@ -49,10 +54,10 @@ export async function offers(path) {
   }
 }
 
-export function post(path, body, csrf) {
+export function post(path, body, csrf, signal) {
   const headers = { "Content-Type": "application/json" };
   if (csrf) headers[CSRF_HEADER] = csrf;
-  return ask(path, { method: "POST", headers, body: JSON.stringify(body) });
+  return ask(path, { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
 export function remove(path, csrf) {

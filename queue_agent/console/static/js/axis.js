@@ -4,8 +4,9 @@ import { exact, plural, shorten, visible, words } from "./format.js";
 import { html, useState } from "./lib.js";
 
 const FIRST_SHOWN = 12;
+const FLOORS = { retained_rows: "The number of rows to keep", retained_lifetime_duration: "The time to keep rows" };
 
-// partitions: {index, lower, upper, target, constraint, marks: [{kind, who, offset, isVital}]}
+// partitions: {index, lower, upper, target, constraint, floors: [{kind, row}], marks: [{kind, who, offset, isVital}]}
 export function Axes({ partitions }) {
   const [isAll, setAll] = useState(false);
   const byHeld = [...partitions].sort((a, b) => (b.constraint?.held_row_count || 0) - (a.constraint?.held_row_count || 0));
@@ -25,13 +26,14 @@ function Legend() {
     <li><span aria-hidden="true">▲</span> vital consumer</li>
     <li><span aria-hidden="true">△</span> other consumer</li>
     <li><span aria-hidden="true">■</span> export</li>
+    <li><span class="swatch floor"></span> floor of the policy</li>
     <li><span class="swatch bound"></span> what keeps rows</li>
   </ul>`;
 }
 
 function Axis({ partition }) {
-  const { index, lower, upper, target, constraint, marks } = partition;
-  const offsets = marks.map((mark) => mark.offset);
+  const { index, lower, upper, target, constraint, floors, marks } = partition;
+  const offsets = [...marks.map((mark) => mark.offset), ...floors.map((floor) => floor.row)];
   const bound = constraint?.row_index ?? null;
   const low = Math.min(lower, ...offsets, bound ?? lower);
   const high = Math.max(upper, ...offsets, bound ?? upper);
@@ -45,6 +47,7 @@ function Axis({ partition }) {
       <rect class="rows" x=${x(lower)} y="18" width=${width(lower, upper)} height="10" />
       <rect class="trimmable" x=${x(lower)} y="18" width=${width(lower, trimmed)} height="10" />
       ${bound !== null && html`<line class="bound" x1=${x(bound)} x2=${x(bound)} y1="4" y2="42" />`}
+      ${floors.map((floor) => html`<line key=${floor.kind} class="floor" x1=${x(floor.row)} x2=${x(floor.row)} y1="8" y2="38"><title>${words(floor.kind)}: row ${exact(floor.row)}</title></line>`)}
       ${marks.map((mark) => html`<${Mark} key=${mark.kind + mark.who} mark=${mark} x=${x(mark.offset)} />`)}
     </svg>
     <p class="ends"><span>${exact(low)}</span><span>${exact(high)}</span></p>
@@ -65,13 +68,14 @@ function Mark({ mark, x }) {
 const name = (text) => shorten(visible(text), 80);
 
 // What the picture shows, in words.
-function tell({ lower, upper, target, constraint, marks }) {
+function tell({ lower, upper, target, constraint, floors, marks }) {
   const parts = [`Rows ${exact(lower)} to ${exact(upper)}, ${plural(upper - lower, "row")}.`];
   for (const mark of marks) {
     const behind = upper - mark.offset;
     const way = behind === 0 ? "at the end" : behind > 0 ? `${plural(behind, "row")} before the end` : `${plural(-behind, "row")} past the end`;
     parts.push(`${name(mark.who)} is ${way}.`);
   }
+  for (const floor of floors) parts.push(`${FLOORS[floor.kind] || words(floor.kind)} keeps rows from ${exact(floor.row)} on.`);
   if (target !== null && target !== undefined && target > lower) parts.push(`Trimming removes ${plural(target - lower, "row")}.`);
   if (constraint) {
     const who = constraint.subject ? ` (${name(constraint.subject)})` : "";

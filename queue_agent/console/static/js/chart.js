@@ -4,6 +4,7 @@ import { html, Plot, useEffect, useLayoutEffect, useRef, useState } from "./lib.
 
 const HEIGHT = 190;
 const FEW_POINTS = 40;
+const NO_MARKS = [];
 const SPARK = { width: 96, height: 22 };
 
 // Charts are redrawn in other colors when the page's are others.
@@ -27,15 +28,18 @@ const ink = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const shorter = (format) => (value) => (value === null || value === undefined ? "–" : format(value));
 
 // lines: {label, values, color, format, isDashed}; band: [upper, lower] as numbers of lines; a null is a gap.
-export function Chart({ title, times, lines, format, band, note }) {
+// marks: {time, color, label}, drawn as lines upright; what they say is in the text of the picture and in a list below.
+export function Chart({ title, times, lines, format, band, note, marks = NO_MARKS, href }) {
   const place = useRef(null);
   const plot = useRef(null);
   const theme = useTheme();
   const shape = JSON.stringify([theme, lines.map((one) => [one.label, one.color, one.isDashed]), band]);
+  const marked = useRef(marks);
+  marked.current = marks;
   const data = [times, ...lines.map((one) => one.values)];
   useLayoutEffect(() => {
     if (times.length < 2) return undefined;
-    const options = describe(lines, format, band, place.current.clientWidth);
+    const options = describe(lines, format, band, place.current.clientWidth, () => marked.current);
     plot.current = new Plot(options, data, place.current);
     const watcher = new ResizeObserver(() => plot.current?.setSize({ width: place.current.clientWidth, height: HEIGHT }));
     watcher.observe(place.current);
@@ -45,15 +49,26 @@ export function Chart({ title, times, lines, format, band, note }) {
       plot.current = null;
     };
   }, [shape, times.length < 2]);
-  useLayoutEffect(() => plot.current?.setData(data), [times, lines]);
+  useLayoutEffect(() => plot.current?.setData(data), [times, lines, marks]);
+  const inSight = marks.filter((one) => one.time >= times[0] && one.time <= times.at(-1));
   const told = `${title}. ${lines.map((one) => tell(one, format)).join(" ")}`;
   return html`<figure class="chart">
     <figcaption>${title}${note && html` <span class="quiet">${note}</span>`}</figcaption>
     ${times.length < 2
       ? html`<p class="quiet">The first points are to come.</p>`
       : html`<div ref=${place} role="img" aria-label=${told} class="plot"></div>`}
+    ${inSight.length > 0 && html`<p class="marks">${Object.entries(groups(inSight)).map(([label, some]) => html`<span key=${label}><span class=${`mark-sign ${some[0].color}`} aria-hidden="true"></span> ${label}: ${some.length === 1 ? momentOf(some[0].time) : `${some.length}, last ${momentOf(some.at(-1).time)}`}</span> `)}
+      ${href && html`<a href=${href}>events</a>`}</p>`}
   </figure>`;
 }
+
+function groups(marks) {
+  const found = {};
+  for (const one of marks) (found[one.label] ||= []).push(one);
+  return found;
+}
+
+const momentOf = (time) => new Date(time * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", hour12: false });
 
 function tell({ label, values, format: own }, format) {
   const known = values.filter((value) => value !== null && value !== undefined);
@@ -62,7 +77,23 @@ function tell({ label, values, format: own }, format) {
   return `${label}: last ${say(known.at(-1))}, largest ${say(Math.max(...known))}.`;
 }
 
-function describe(lines, format, band, width) {
+function drawMarks(plot, marks) {
+  const { ctx: pen, bbox: box } = plot;
+  pen.save();
+  pen.lineWidth = 2 * devicePixelRatio;
+  for (const { time, color } of marks) {
+    if (time < plot.scales.x.min || time > plot.scales.x.max) continue;
+    const x = plot.valToPos(time, "x", true);
+    pen.strokeStyle = pen.fillStyle = ink(color);
+    pen.beginPath();
+    pen.moveTo(x, box.top);
+    pen.lineTo(x, box.top + box.height);
+    pen.stroke();
+  }
+  pen.restore();
+}
+
+function describe(lines, format, band, width, findMarks) {
   const axis = {
     stroke: ink("quiet"),
     grid: { stroke: ink("line"), width: 1 },
@@ -76,6 +107,7 @@ function describe(lines, format, band, width) {
     cursor: { drag: { x: true, y: false } },
     scales: { y: { range: (self, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.08 : 1] } },
     axes: [{ ...axis, space: 70, values: (self, ticks, at, space, step) => ticks.map((tick) => moment(tick, step)) }, { ...axis, size: 88, values: (self, ticks) => once(ticks.map(shorter(format))) }],
+    hooks: { drawSeries: [(self, at) => at === lines.length && drawMarks(self, findMarks())] },
     bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: ink("band") }] : [],
     series: [
       { value: (self, at) => (at === null ? "–" : new Date(at * 1000).toLocaleTimeString("en-GB", { hour12: false })) },

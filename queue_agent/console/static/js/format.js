@@ -54,7 +54,8 @@ function pair(seconds, large, largeName, little, littleName, onlyLargeFrom) {
 
 export const secondsSince = (time) => (Date.now() - Date.parse(time)) / 1000;
 
-export const ago = (time) => (time ? `${duration(Math.max(0, secondsSince(time)))} ago` : "never");
+// What was never done was done in 1970, by some clocks.
+export const ago = (time) => (time && Date.parse(time) > 0 ? `${duration(Math.max(0, secondsSince(time)))} ago` : "never");
 
 export const clock = (time) => (time ? new Date(time).toLocaleString("en-GB", { hour12: false }) : NOTHING);
 

@@ -4,7 +4,7 @@ import { plural } from "./format.js";
 import { html, render, useEffect, useRef, useState } from "./lib.js";
 import { Announcer, Failure } from "./parts.js";
 import { listen, place, start } from "./router.js";
-import { loadSession, Who } from "./session.js";
+import { loadSession, LoginView, Who } from "./session.js";
 import { OverviewSource } from "./source.js";
 import { Agents } from "./views/agents.js";
 import { Consumer } from "./views/consumer.js";
@@ -14,8 +14,8 @@ import { Overview } from "./views/overview.js";
 import { Queue } from "./views/queue.js";
 import { Rows } from "./views/rows.js";
 
-const VIEWS = { overview: Overview, queue: Queue, consumer: Consumer, rows: Rows, agents: Agents, events: Events, docs: Docs };
-const NAMES = { overview: "Overview", agents: "Agents", events: "Events", docs: "API" };
+const VIEWS = { overview: Overview, queue: Queue, consumer: Consumer, rows: Rows, agents: Agents, events: Events, docs: Docs, login: LoginView };
+const NAMES = { overview: "Overview", agents: "Agents", events: "Events", docs: "API", login: "Log in" };
 const ADDRESSES = { overview: "/", agents: "/ui/agents", events: "/ui/events", docs: "/docs" };
 const THEMES = { "": "Theme: system", light: "Theme: light", dark: "Theme: dark" };
 const NEEDS_OBJECT = new Set(["queue", "consumer", "rows"]);
@@ -25,12 +25,20 @@ const source = new OverviewSource();
 function Console() {
   const [where, setWhere] = useState(place());
   const [overview, setOverview] = useState(source.state);
-  const [session, setSession] = useState(null);
+  const [session, setSession] = useState(undefined); // null: the agent does not tell
   const main = useRef(null);
   useEffect(() => source.subscribe(setOverview), []);
   useEffect(() => {
-    loadSession().then(setSession);
+    const look = () => loadSession().then(setSession);
+    look();
+    // A session that has ended is found out by the first request that needs it.
+    addEventListener("loggedout", look);
+    return () => removeEventListener("loggedout", look);
   }, []);
+  const isShown = session === null || session?.may.status === true;
+  useEffect(() => {
+    if (isShown) source.start();
+  }, [isShown]);
   useEffect(
     () =>
       listen((next, isNew) => {
@@ -45,13 +53,13 @@ function Console() {
   useEffect(() => {
     document.title = titleOf(where, overview);
   }, [where, overview.problems.length]);
-  const View = VIEWS[name];
+  const View = isShown || name === "docs" ? VIEWS[name] : LoginView;
   const isBlank = NEEDS_OBJECT.has(name) && !(parameters.cluster && parameters.path);
   return html`<a class="skip" href="#main">To the content</a>
     <${Head} name=${name} overview=${overview} session=${session} onSession=${setSession} />
     <main id="main" ref=${main} tabindex="-1">
       ${name === "overview" && html`<h1 class="unseen">Overview</h1>`}
-      ${!View || isBlank ? html`<h1>Not here</h1><${Failure} error="There is no such view." /><p><a href="/">To the overview</a></p>`
+      ${session === undefined ? html`<p class="quiet">Asking the agent…</p>` : !View || isBlank ? html`<h1>Not here</h1><${Failure} error="There is no such view." /><p><a href="/">To the overview</a></p>`
         : html`<${View} key=${keyOf(where)} overview=${overview} parameters=${parameters} session=${session} onSession=${setSession} />`}
     </main>
     <${Announcer} text=${overview.ready ? plural(overview.problems.length, "problem") : ""} />`;
@@ -96,7 +104,6 @@ function Theme() {
 }
 
 start();
-source.start();
 const root = document.getElementById("app");
 root.replaceChildren();
 render(html`<${Console} />`, root);

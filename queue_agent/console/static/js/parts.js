@@ -1,7 +1,7 @@
 // Small parts that all views are made of.
 
 import { splitRef } from "./api.js";
-import { shorten, visible, words } from "./format.js";
+import { plural, shorten, visible, words } from "./format.js";
 import { html, useEffect, useState } from "./lib.js";
 import { consumerAddress, queueAddress } from "./router.js";
 
@@ -67,6 +67,14 @@ export function ConsumerOfQueue({ consumer, queue }) {
 
 export function Failure({ error }) {
   return html`<p class="failure" role="alert">${shorten(visible(error.message || error), 2000)}</p>`;
+}
+
+// Agents of whom the page says nothing now: an answer is never silently a part of the whole.
+export function Missing({ missing }) {
+  if (!missing?.length) return null;
+  return html`<section class="failure" role="alert" id="missing"><p>Not everything is here, or some of it is old:</p><ul>${missing.map((one) => html`<li key=${one.agent}>
+    ${one.agent ? html`Agent <${Name} text=${one.agent} limit=${80} />` : "Of the stage"}: ${shorten(visible(one.reason), 300)}${/[.!?]$/.test(one.reason) ? "" : "."}
+    ${one.objects > 0 && ` ${one.agent ? "It leads" : "These are"} ${plural(one.objects, "table")}.`}</li>`)}</ul></section>`;
 }
 
 export function Facts({ facts }) {

@@ -16,8 +16,9 @@ export function useSeries(parameters, own) {
     EVERY_MILLISECONDS,
   );
   const seen = useOwnPoints(key, own);
-  if (!value?.times.length) return { ...seen, error, note: "since this page was opened" };
-  return { ...joined(value, seen), error, note: value.source === "history" ? "from the agent's history" : "as the agent remembers it" };
+  if (!value?.times.length) return { ...seen, error, told: value?.note, note: "since this page was opened" };
+  const until = value.history_until && new Date(value.history_until * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return { ...joined(value, seen), error, told: value.note, note: until ? `until ${until} from the history, then as the agent remembers it` : "as the agent remembers it" };
 }
 
 // Seconds of this page follow the minutes of the agent.

@@ -14,12 +14,13 @@ export const consumerKey = (row) =>
 
 export class OverviewSource {
   constructor() {
-    this.state = { ready: false, live: false, error: null, queues: [], consumers: [], problems: [], agents: [], unreachable: [] };
+    this.state = { ready: false, live: false, error: null, queues: [], consumers: [], problems: [], missing: [] };
     this.listeners = new Set();
     this.queues = new Map();
     this.consumers = new Map();
     this.version = null;
     this.sparks = new Map();
+    this.isStarted = false;
   }
 
   subscribe(listener) {
@@ -28,12 +29,18 @@ export class OverviewSource {
   }
 
   // Runs as long as the page is open.
-  async start() {
+  start() {
+    if (this.isStarted) return;
+    this.isStarted = true;
+    this.run();
+  }
+
+  async run() {
     try {
       if (await offers(OVERVIEW)) await this.follow();
       else this.poll();
     } catch (error) {
-      this.fail(error, () => this.start());
+      this.fail(error, () => this.run());
     }
   }
 
@@ -57,6 +64,7 @@ export class OverviewSource {
         queues: queues.map((one) => this.queueRow(one)),
         consumers: consumers.flatMap((one) => this.consumerRows(one)),
         problems: alerts.alerts,
+        missing: alerts.missing,
       });
       setTimeout(() => this.poll(), POLL_MILLISECONDS);
     } catch (error) {
@@ -66,6 +74,11 @@ export class OverviewSource {
 
   fail(error, again) {
     this.publish({ live: false, error: error.message });
+    if (error.status === 401) {
+      this.isStarted = false; // Whoever logs in has it started again.
+      this.version = null;
+      return;
+    }
     setTimeout(again, RETRY_MILLISECONDS);
   }
 
@@ -74,8 +87,8 @@ export class OverviewSource {
     this.version = overview.version ?? null;
     this.queues = new Map(overview.queues.map((row) => [queueKey(row), { ...row, drawn: now }]));
     this.consumers = new Map(overview.consumers.map((row) => [consumerKey(row), { ...row, drawn: now }]));
-    const { problems = [], agents = [], unreachable = [] } = overview;
-    this.publish({ ready: true, live: true, error: null, problems, agents, unreachable, ...this.lists() });
+    const { problems = [], missing = [] } = overview;
+    this.publish({ ready: true, live: true, error: null, problems, missing, ...this.lists() });
   }
 
   change(delta) {
@@ -87,7 +100,7 @@ export class OverviewSource {
       else this.consumers.delete(consumerKey({ cluster, path, name, queue_cluster: queueCluster, queue_path: queuePath }));
     }
     const changed = {};
-    for (const name of ["problems", "agents", "unreachable"]) if (delta[name]) changed[name] = delta[name];
+    for (const name of ["problems", "missing"]) if (delta[name]) changed[name] = delta[name];
     this.publish({ live: true, error: null, ...changed, ...this.lists() });
   }
 

@@ -1,39 +1,53 @@
-// Agents of the stage, and how this one is.
+// Agents of the stage: who is there, who does what, and how each is.
 
+import { Acts, agentActs } from "../acts.js";
 import { get } from "../api.js";
-import { ago, clock, count, shorten, visible, words } from "../format.js";
+import { ago, clock, count, plural, secondsSince, shorten, visible } from "../format.js";
 import { html } from "../lib.js";
-import { Facts, Failure, useAnswer, Verdict } from "../parts.js";
-import { Login } from "../session.js";
+import { Facts, Failure, Missing, useAnswer, Verdict } from "../parts.js";
 
 const EVERY_MILLISECONDS = 5000;
+const LATE_SECONDS = 60; // as /health/ready has it
 
-export function Agents({ overview, session, onSession }) {
-  const { value: health, error } = useAnswer((signal) => ready(signal), [], EVERY_MILLISECONDS);
-  const pass = health?.agent_pass;
-  return html`<h1 tabindex="-1">Agents</h1>
-    <section class="card" aria-labelledby="this"><h2 id="this">This agent</h2>
-      ${error && html`<${Failure} error=${error} />`}
-      ${health && html`<${Facts} facts=${[
-        ["State", html`<${Verdict} verdict=${health.status} color=${health.status === "ok" ? "green" : "red"} />`],
-        session?.stage && ["Stage", html`<bdi>${shorten(visible(session.stage), 80)}</bdi>`],
-        session?.agent && ["Host", html`<bdi>${shorten(visible(session.agent), 120)}</bdi>`],
-        ["Passes", count(pass?.pass_index)],
-        ["Last pass", html`<span title=${clock(pass?.pass_instant)}>${ago(pass?.pass_instant)}</span>`],
-        ["Last pass that succeeded", html`<span title=${clock(pass?.last_success_instant)}>${ago(pass?.last_success_instant)}</span>`],
-        ["Serves", `${count(overview.queues.length)} queues, ${count(overview.consumers.length)} consumers`],
-      ]} />`}
-      ${pass?.error && pass.error.code !== 0 && html`<${Failure} error=${pass.error} />`}
-    </section>
-    ${overview.agents.map((one) => html`<section class="card" key=${one.host || one.address}><h2><bdi>${shorten(visible(one.host || one.address || "agent"), 120)}</bdi></h2>
-      <${Facts} facts=${Object.entries(one).filter(([, value]) => value !== null && typeof value !== "object").map(([name, value]) => [words(name), html`<bdi>${shorten(visible(value), 200)}</bdi>`])} /></section>`)}
-    ${overview.unreachable.map((one) => html`<${Failure} key=${one.host || one} error=${{ message: `${one.host || one.address || one} does not answer` }} />`)}
-    ${session && !session.user && session.login === "token" && html`<section class="card" aria-labelledby="login-title"><h2 id="login-title">Log in</h2>
-      <${Login} session=${session} onSession=${onSession} /></section>`}`;
+export function Agents({ session }) {
+  const { value, error } = useAnswer((signal) => get("/api/v1/agents", signal), [], EVERY_MILLISECONDS);
+  const agents = value?.agents || [];
+  return html`<h1 tabindex="-1">Agents ${value && html`<span class="quiet">${stageOf(agents)}</span>`}</h1>
+    ${error && html`<${Failure} error=${error} />`}
+    <${Missing} missing=${value?.missing} />
+    <div class="agents">${agents.map((one) => html`<${Agent} key=${one.address} agent=${one} session=${session} />`)}</div>`;
 }
 
-// An agent that is not ready says so with status 503, and that is an answer.
-async function ready(signal) {
-  const response = await fetch("/health/ready", { signal, cache: "no-store" });
-  return response.json();
+function stageOf(agents) {
+  const stage = agents.find((one) => one.asked)?.stage;
+  return html`${stage && html`of stage <bdi>${shorten(visible(stage), 80)}</bdi>: `}${count(agents.length)}`;
+}
+
+function Agent({ agent, session }) {
+  const pass = agent.agent_pass || {};
+  const [state, color] = stateOf(agent, pass);
+  const roles = [agent.keeps_tables && "keeps the state tables", agent.distributes && "shares out objects"].filter(Boolean);
+  const alerts = Object.entries(agent.alerts || {});
+  return html`<section class="card agent"><h2><bdi>${shorten(visible(agent.address || agent.host || "agent"), 120)}</bdi> ${agent.asked && html`<span class="tag">this one</span>`}</h2>
+    <p><${Verdict} verdict=${state} color=${color} /> ${roles.length > 0 && html`<span class="quiet">${roles.join(", ")}</span>`}</p>
+    <${Facts} facts=${[
+      ["Leads", `${plural(agent.queues, "queue")}, ${plural(agent.consumers, "consumer")}`],
+      ["Version", shorten(visible(agent.version || "–"), 40)],
+      ["Host", html`<bdi>${shorten(visible(agent.host || "–"), 120)}</bdi>`],
+      ["HTTP port", agent.http_port ?? "–"],
+      ["Started", html`<span title=${clock(agent.start_time)}>${ago(agent.start_time)}</span>`],
+      ["Last pass that succeeded", html`<span title=${clock(pass.last_success_instant)}>${ago(pass.last_success_instant)}</span>`],
+    ]} />
+    ${agent.address && html`<${Acts} session=${session} acts=${agentActs(agent.address)} />`}
+    ${pass.error && pass.error.code !== 0 && html`<${Failure} error=${pass.error} />`}
+    ${alerts.map(([category, alert]) => html`<${Failure} key=${category} error=${alert} />`)}
+  </section>`;
+}
+
+function stateOf(agent, pass) {
+  if (agent.is_banned) return ["banned", "amber"];
+  if (pass.last_success_instant && secondsSince(pass.last_success_instant) < LATE_SECONDS) {
+    return agent.is_member === false ? ["no member", "amber"] : ["ok", "green"];
+  }
+  return ["not ready", "red"];
 }

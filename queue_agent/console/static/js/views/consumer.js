@@ -1,17 +1,22 @@
 // One consumer in one queue: lag, forecast, verdict with its evidence, losses, partitions.
 
-import { get, objectPath, query, splitRef } from "../api.js";
+import { get, joinRef, objectPath, offers, query, splitRef } from "../api.js";
 import { Acts, consumerActs } from "../acts.js";
 import { Chart } from "../chart.js";
 import { byteRate, bytes, clock, count, duration, exact, plural, rate, secondsSince, shorten, visible, words } from "../format.js";
 import { html, useMemo } from "../lib.js";
 import { Command, ConsumerLink, Facts, Failure, LongName, QueueLink, severity, useAnswer, Verdict } from "../parts.js";
-import { refine } from "../router.js";
+import { EVENTS, since, useMarks } from "../happenings.js";
+import { address, refine } from "../router.js";
 import { line, useSeries } from "../series.js";
 import { Table } from "../table.js";
 
 const EVERY_MILLISECONDS = 2000;
 const LEAST_PAST = 900;
+const LOSSES = "loss,loss_ended,skip,rewind";
+const MOST_LOSSES = 20;
+const LOSSES_SECONDS = 90 * 86400;
+const EVERY_EVENTS_MILLISECONDS = 30000;
 const UNKNOWN = { verdict: "unknown" };
 
 export function Consumer({ parameters, session }) {
@@ -45,6 +50,9 @@ function InQueue({ consumer, queue, parameters, session }) {
   const vital = (consumer.status.registrations || []).find((one) => one.queue === queue)?.vital;
   const own = useMemo(() => (status ? figures(status, partitions) : null), [consumer]);
   const series = useSeries({ kind: "consumer", cluster: consumer.cluster, path: consumer.path, name: parameters.name, queue_cluster: at.cluster, queue_path: at.path, hours: 24 }, own);
+  const about = { queue, consumer: joinRef({ ...consumer, name: parameters.name }) };
+  const marks = useMarks(about);
+  const events = address("events", about);
   if (!status) return html`<p class="failure">The consumer is not registered with <bdi>${shorten(visible(queue), 200)}</bdi>.</p>`;
   return html`<p>Reads <${QueueLink} ...${at} /> ${vital && html`<span class="tag">vital</span>`}</p>
     ${status.error && html`<${Failure} error=${status.error} />`}
@@ -52,12 +60,14 @@ function InQueue({ consumer, queue, parameters, session }) {
     <${Acts} session=${session} acts=${consumerActs(consumer, at, vital)} />
     <${Facts} facts=${facts(status, partitions)} />
     <div class="charts">
-      <${LagChart} series=${series} verdict=${verdict} />
+      <${LagChart} series=${series} verdict=${verdict} marks=${marks} href=${events} />
       <${Chart} title="Read" note=${series.note} times=${series.times} format=${rate} lines=${[line(series, "read_rows_rate", "Rows read", "blue")]} />
       <${Chart} title="Behind" note=${series.note} times=${series.times} format=${duration} lines=${[line(series, "lag_time", "Age of the next row", "amber")]} />
+      <${Chart} title="Loses rows in" note=${series.note} times=${series.times} format=${duration} lines=${[line(series, "time_to_loss", "Time until rows are lost", "red")]} />
     </div>
+    ${series.told && html`<p class="quiet">${series.told}.</p>`}
     ${series.error && html`<${Failure} error=${series.error} />`}
-    <${Losses} verdict=${verdict} />
+    <${Losses} verdict=${verdict} about=${about} events=${events} />
     <${Partitions} partitions=${partitions} sort=${parameters.partitions || "verdict"} />`;
 }
 
@@ -92,7 +102,7 @@ function facts(status, partitions) {
 
 function tellForecast(forecast) {
   if (!forecast) return "not known";
-  if (forecast.value === null) return words(forecast.cause);
+  if (forecast.value === null) return forecast.cause === "none" ? "not in sight" : words(forecast.cause);
   const { earliest, latest, value } = forecast;
   const who = forecast.subject ? html`; <bdi>${shorten(visible(forecast.subject), 100)}</bdi>` : "";
   const range = earliest === latest ? "" : ` (${duration(earliest)} to ${latest === null ? "unknown" : duration(latest)})`;
@@ -123,10 +133,10 @@ function Why({ verdict }) {
 }
 
 // Unread rows, and from now on the way to none: the likely one, and the bounds of it.
-function LagChart({ series, verdict }) {
+function LagChart({ series, verdict, marks, href }) {
   const forecast = verdict.time_to_catch_up;
   const now = series.times.at(-1);
-  const plain = html`<${Chart} title="Unread rows" note=${series.note} times=${series.times} format=${count} lines=${[line(series, "lag_rows", "Unread", "amber")]} />`;
+  const plain = html`<${Chart} title="Unread rows" note=${series.note} times=${series.times} format=${count} marks=${marks} href=${href} lines=${[line(series, "lag_rows", "Unread", "amber")]} />`;
   const last = (series.series.lag_rows || []).at(-1);
   if (!forecast?.value || !last) return plain;
   const { value, earliest, latest } = forecast;
@@ -144,10 +154,13 @@ function LagChart({ series, verdict }) {
     { label: "At the latest", color: "quiet", values: way(ends[2]), isDashed: true },
     { label: "At the earliest", color: "quiet", values: way(ends[0]), isDashed: true },
   ];
-  return html`<${Chart} title="Unread rows and forecast" note=${series.note} times=${times} format=${count} lines=${lines} band=${[2, 3]} />`;
+  return html`<${Chart} title="Unread rows and forecast" note=${series.note} times=${times} format=${count} lines=${lines} band=${[2, 3]} marks=${marks} href=${href} />`;
 }
 
-function Losses({ verdict }) {
+function Losses({ verdict, about, events }) {
+  const history = useAnswer(
+    async (signal) => ((await offers(EVENTS)) ? get(`${EVENTS}?${query({ ...about, kind: LOSSES, limit: MOST_LOSSES, since: since(LOSSES_SECONDS) })}`, signal) : null),
+    [about.queue, about.consumer], EVERY_EVENTS_MILLISECONDS);
   const { loss, lost_row_count: lost = 0, possibly_lost_row_count: possibly = 0 } = verdict;
   return html`<section aria-labelledby="losses"><h2 id="losses">Lost rows</h2>
     ${lost + possibly === 0 ? html`<p>None, as far as this agent has seen.</p>` : html`<${Facts} facts=${[
@@ -157,7 +170,9 @@ function Losses({ verdict }) {
       loss && ["Cause", words(loss.cause)],
       loss?.subject && ["Culprit", html`<bdi>${shorten(visible(loss.subject), 200)}</bdi>`],
       loss && ["In that time", plural(loss.row_count, "row")],
-    ]} />`}</section>`;
+    ]} />`}
+    ${history.value?.events.length > 0 && html`<h3>The last 90 days</h3><ul class="past">${history.value.events.map((one) => html`<li key=${one.id}><time datetime=${one.instant}>${clock(one.instant)}</time> <span class="tag">${words(one.kind)}</span> <bdi>${shorten(visible(one.reason || ""), 400)}</bdi></li>`)}</ul>`}
+    ${history.value && html`<p><a href=${events}>All events of this consumer</a></p>`}</section>`;
 }
 
 const COLUMNS = [

@@ -1,47 +1,116 @@
-// What has happened: trims, losses, hand-overs, exports, acts, verdicts.
+// What has happened: losses, verdicts, trims, hand-overs, exports, acts; the newest first, older ones on scrolling.
 
-import { get, offers, query } from "../api.js";
+import { get, offers, query, splitRef } from "../api.js";
 import { ago, clock, shorten, visible, words } from "../format.js";
-import { html, useState } from "../lib.js";
-import { Failure, QueueLink, useAnswer } from "../parts.js";
+import { colorOfEvent, EVENTS, KINDS, since, timeOf } from "../happenings.js";
+import { html, useEffect, useRef, useState } from "../lib.js";
+import { ConsumerLink, Failure, QueueLink, useAnswer } from "../parts.js";
 import { refine } from "../router.js";
 
 const EVERY_MILLISECONDS = 5000;
 const PAGE = 100;
-const KINDS = ["trim", "loss", "hand_over", "export", "act", "verdict"];
+const MOST = 2000;
+const SPANS = { hour: 3600, day: 86400, week: 604800, "90 days": 7776000 };
+const SIGNS = { red: "▲", amber: "◆", green: "✓", gray: "○" };
 
 export function Events({ parameters }) {
-  const { cluster, path, kind = "" } = parameters;
+  const { queue, consumer, kind = "", span = "day" } = parameters;
+  const asked = { queue, consumer, kind };
+  const key = query({ ...asked, span });
+  const newest = useAnswer(
+    async (signal) => ((await offers(EVENTS)) ? get(`${EVENTS}?${query({ ...asked, limit: PAGE, since: since(SPANS[span] || SPANS.day) })}`, signal) : { isMissing: true }), [key], EVERY_MILLISECONDS);
+  const title = html`<h1 tabindex="-1">Events <${About} queue=${queue} consumer=${consumer} /></h1>`;
+  if (newest.value?.isMissing) return html`${title}<p class="quiet">This agent keeps no events.</p>`;
+  return html`${title}
+    <${Filters} parameters=${parameters} kind=${kind} span=${span} />
+    ${newest.error && html`<${Failure} error=${newest.error} />`}
+    ${newest.value?.persisted === false && html`<p class="failure" role="alert">The table of events cannot be read. These are the last ones that this agent has noticed itself.</p>`}
+    ${newest.value?.acts_read === false && html`<p class="failure" role="alert">The audit journal cannot be read, so acts of people are missing here.</p>`}
+    ${newest.value && html`<${Timeline} key=${key} newest=${newest.value} asked=${asked} span=${span} />`}`;
+}
+
+function About({ queue, consumer }) {
+  if (!queue && !consumer) return null;
+  return html`<span class="quiet">of ${consumer && html`<${ConsumerLink} row=${splitRef(consumer)} />`}${consumer && queue && " in "}${queue && html`<${QueueLink} ...${splitRef(queue)} />`}</span>`;
+}
+
+function Filters({ parameters, kind, span }) {
+  const field = (id, label) => html`<label>${label} <input id=${id} placeholder="cluster://path" value=${parameters[id] || ""}
+    onChange=${(event) => refine({ [id]: normal(event.target.value) })} /></label>`;
+  return html`<form class="filters" onSubmit=${(event) => event.preventDefault()}>
+    <label>Kind <select id="kind" value=${kind} onChange=${(event) => refine({ kind: event.target.value })}>
+      <option value="">all</option>${KINDS.map((one) => html`<option key=${one} value=${one}>${words(one)}</option>`)}</select></label>
+    <label>Of the last <select id="span" value=${span} onChange=${(event) => refine({ span: event.target.value })}>
+      ${Object.keys(SPANS).map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>
+    ${field("queue", "Queue")} ${field("consumer", "Consumer")}
+  </form>`;
+}
+
+const normal = (text) => text.trim();
+
+function Timeline({ newest, asked, span }) {
   const [older, setOlder] = useState({ events: [], next: undefined });
   const [error, setError] = useState(null);
-  const newest = useAnswer(
-    async (signal) => ((await offers("/api/v1/events")) ? get(`/api/v1/events?${query({ limit: PAGE, cluster, path })}`, signal) : { isMissing: true }), [cluster, path], EVERY_MILLISECONDS);
-  const title = html`<h1 tabindex="-1">Events ${path && html`<span class="quiet">of <${QueueLink} cluster=${cluster} path=${path} /></span>`}</h1>`;
-  if (newest.value?.isMissing) return html`${title}<p class="quiet">This agent keeps no events.</p>`;
+  const end = useRef(null);
+  const isAsking = useRef(false);
   const seen = new Set();
-  const events = [...(newest.value?.events || []), ...older.events].filter((one) => !seen.has(one.id) && seen.add(one.id));
-  const next = older.next === undefined ? newest.value?.next : older.next;
+  const events = [...newest.events, ...older.events].filter((one) => !seen.has(one.id) && seen.add(one.id));
+  const next = older.next === undefined ? newest.next : older.next;
+  const hasMore = next !== null && next !== undefined && events.length < MOST;
   const more = async () => {
+    if (isAsking.current) return;
+    isAsking.current = true;
     try {
-      const page = await get(`/api/v1/events?${query({ limit: PAGE, before: next, cluster, path })}`);
+      const page = await get(`${EVENTS}?${query({ ...asked, limit: PAGE, before: next, since: since(SPANS[span] || SPANS.day) })}`);
       setOlder((last) => ({ events: [...last.events, ...page.events], next: page.next }));
+      setError(null);
     } catch (failed) {
       setError(failed);
     }
+    isAsking.current = false;
   };
-  const shown = events.filter((one) => !kind || one.kind === kind);
-  return html`${title}
-    <form class="filters" onSubmit=${(event) => event.preventDefault()}><label>Kind <select id="kind" value=${kind} onChange=${(event) => refine({ kind: event.target.value })}>
-      <option value="">all</option>${KINDS.map((one) => html`<option key=${one} value=${one}>${words(one)}</option>`)}</select></label></form>
-    ${(newest.error || error) && html`<${Failure} error=${newest.error || error} />`}
-    ${newest.value && !shown.length && html`<p class="quiet">Nothing has happened.</p>`}
-    <ol class="timeline">${shown.map((one) => html`<${Happening} key=${one.id} event=${one} />`)}</ol>
-    ${next !== null && next !== undefined && html`<button type="button" id="older" onClick=${more}>Older events</button>`}`;
+  useEffect(() => {
+    if (!end.current || !hasMore) return undefined;
+    const watcher = new IntersectionObserver(([one]) => one.isIntersecting && more());
+    watcher.observe(end.current);
+    return () => watcher.disconnect();
+  }, [next, hasMore]);
+  return html`${!events.length && html`<p class="quiet">Nothing of that kind has happened in that time.</p>`}
+    <ol class="timeline">${byDay(events).map(([day, some]) => html`<li key=${day}><h2>${day}</h2><ol>${some.map((one) => html`<${Happening} key=${one.id} event=${one} />`)}</ol></li>`)}</ol>
+    ${error && html`<${Failure} error=${error} />`}
+    ${hasMore && html`<button type="button" id="older" ref=${end} onClick=${more}>Older events</button>`}
+    ${events.length >= MOST && html`<p class="quiet">The newest ${MOST} are shown; choose a kind, a queue or a shorter time to see others.</p>`}`;
+}
+
+function byDay(events) {
+  const days = new Map();
+  for (const one of events) {
+    const day = new Date(timeOf(one)).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "long", year: "numeric" });
+    if (!days.has(day)) days.set(day, []);
+    days.get(day).push(one);
+  }
+  return [...days];
 }
 
 function Happening({ event }) {
-  return html`<li class=${`event ${event.kind}`}>
-    <p><time datetime=${event.time} title=${clock(event.time)}>${ago(event.time)}</time> <span class="tag">${words(event.kind)}</span>
-      ${event.path && html` <${QueueLink} cluster=${event.cluster} path=${event.path} limit=${80} />`}</p>
-    <p class="sentence"><bdi>${shorten(visible(event.sentence || ""), 600)}</bdi></p></li>`;
+  const color = colorOfEvent(event);
+  const time = timeOf(event);
+  const details = Object.entries(event.details || {}).filter(([, value]) => value !== null && typeof value !== "object");
+  return html`<li class=${`event ${color}`}>
+    <p><time datetime=${time} title=${clock(time)}>${new Date(time).toLocaleTimeString("en-GB", { hour12: false })}</time> <span class="quiet">${ago(time)}</span>
+      <span class=${`verdict ${color}`}><span aria-hidden="true">${SIGNS[color] || "○"}</span> ${words(event.kind)}</span>
+      ${event.consumer && html` <${ConsumerLink} row=${{ ...splitRef(event.consumer), ...inQueue(event.queue) }} limit=${60} />`}
+      ${event.consumer && event.queue && html` <span class="quiet">in</span>`} ${event.queue && html` <${QueueLink} ...${splitRef(event.queue)} limit=${60} />`}</p>
+    <p class="sentence"><bdi>${shorten(visible(event.reason || event.sentence || ""), 600)}</bdi></p>
+    ${(details.length > 0 || event.actor) && html`<details><summary>Details</summary><dl class="facts">
+      ${event.actor && html`<div><dt>${event.kind === "act" ? "Done by" : "Noticed by"}</dt><dd><bdi>${shorten(visible(event.actor), 120)}</bdi></dd></div>`}
+      ${event.subject && html`<div><dt>About</dt><dd><bdi>${shorten(visible(event.subject), 200)}</bdi></dd></div>`}
+      ${details.map(([name, value]) => html`<div key=${name}><dt>${words(shorten(visible(name), 40))}</dt><dd><bdi>${shorten(visible(value), 200)}</bdi></dd></div>`)}</dl></details>`}
+  </li>`;
+}
+
+function inQueue(queue) {
+  if (!queue) return {};
+  const { cluster, path } = splitRef(queue);
+  return { queue_cluster: cluster, queue_path: path };
 }

@@ -4,7 +4,7 @@ import { splitRef } from "../api.js";
 import { Spark } from "../chart.js";
 import { byteRate, bytes, clock, count, duration, plural, rate, secondsSince, shorten, visible } from "../format.js";
 import { html, useDeferredText, useMemo, useState } from "../lib.js";
-import { colorOf, Command, ConsumerLink, ConsumerOfQueue, Failure, Name, QueueLink, severity, Verdict } from "../parts.js";
+import { colorOf, Command, ConsumerLink, ConsumerOfQueue, Failure, Missing, Name, QueueLink, severity, Verdict } from "../parts.js";
 import { refine } from "../router.js";
 import { consumerKey, queueKey } from "../source.js";
 import { Table } from "../table.js";
@@ -41,7 +41,7 @@ const CONSUMERS = [
 export function Overview({ overview, parameters }) {
   if (!overview.ready) return overview.error ? html`<${Failure} error=${overview.error} />` : html`<p class="quiet">Asking the agent…</p>`;
   return html`<${Problems} overview=${overview} />
-    <${Unreachable} agents=${overview.unreachable} />
+    <${Missing} missing=${overview.missing} />
     <${Lists} overview=${overview} parameters=${parameters} />`;
 }
 
@@ -49,6 +49,12 @@ function Problems({ overview }) {
   const [isAll, setAll] = useState(false);
   const { problems, queues, consumers } = overview;
   const unheard = consumers.filter((row) => colorOf(row.verdict) === "blue").length;
+  if (!problems.length && overview.missing.length) {
+    return html`<section class="problems" aria-labelledby="wrong"><h2 id="wrong">Nothing is known to be wrong, but not everything is known</h2></section>`;
+  }
+  if (!problems.length && !overview.live) {
+    return html`<section class="problems" aria-labelledby="wrong"><h2 id="wrong">Nothing was wrong when the agent last answered</h2></section>`;
+  }
   if (!problems.length) {
     return html`<section class="calm" aria-labelledby="wrong"><h2 id="wrong"><span aria-hidden="true">✓</span> Nothing needs you</h2>
       <p>${plural(queues.length, "queue")} and ${plural(consumers.length, "consumer")} are watched.
@@ -63,7 +69,7 @@ function Problems({ overview }) {
 }
 
 // Text, as keys are compared by identity: with another key at each update the card would be replaced, under a hand that clicks on it.
-const keyOfProblem = ({ kind, consumer, queue, category }) => JSON.stringify([kind, consumer, queue, category]);
+const keyOfProblem = ({ kind, agent, consumer, queue, category }) => JSON.stringify([kind, agent, consumer, queue, category]);
 
 function Problem({ problem, consumers }) {
   const color = problem.color || (problem.kind === "agent" ? "red" : "amber");
@@ -82,7 +88,7 @@ function Subject({ problem }) {
       ${problem.vital && html` <span class="tag">vital</span>`} <span class="quiet">in</span> <${QueueLink} ...${splitRef(problem.queue)} />`;
   }
   if (problem.queue) return html`<${QueueLink} ...${splitRef(problem.queue)} />`;
-  return html`<${Name} text="this agent" />`;
+  return problem.agent ? html`<span class="quiet">agent</span> <${Name} text=${problem.agent} />` : html`<span>this agent</span>`;
 }
 
 const sinceWhen = (problem) =>
@@ -98,12 +104,6 @@ function howLong(problem, consumers) {
 }
 
 const refOf = (row) => `${row.cluster}:${row.path}`;
-
-function Unreachable({ agents }) {
-  if (!agents.length) return null;
-  const names = agents.map((one) => visible(one.host || one.address || one)).join(", ");
-  return html`<p class="failure" role="alert">${plural(agents.length, "agent does", "agents do")} not answer: ${shorten(names, 300)}. What they lead is missing here.</p>`;
-}
 
 function Lists({ overview, parameters }) {
   const { q = "", show = "", cluster = "" } = parameters;

@@ -3,10 +3,11 @@
 import { get, objectPath } from "../api.js";
 import { Acts, queueActs } from "../acts.js";
 import { Chart } from "../chart.js";
-import { ago, byteRate, bytes, clock, count, duration, exact, rate, shorten, visible, words } from "../format.js";
+import { ago, byteRate, bytes, clock, count, duration, exact, plural, rate, shorten, visible, words } from "../format.js";
 import { html, useMemo, useState } from "../lib.js";
 import { ConsumerOfQueue, Facts, Failure, LongName, severity, useAnswer, Verdict } from "../parts.js";
 import { address, refine } from "../router.js";
+import { useMarks } from "../happenings.js";
 import { line, useSeries } from "../series.js";
 import { Table } from "../table.js";
 import { Trimming } from "./trimming.js";
@@ -18,6 +19,8 @@ export function Queue({ parameters, session, overview }) {
   const { value: queue, error } = useAnswer((signal) => get(objectPath("queues", cluster, path), signal), [cluster, path], EVERY_MILLISECONDS);
   const own = useMemo(() => (queue?.status && Array.isArray(queue.partitions) ? figures(queue) : null), [queue]);
   const series = useSeries({ kind: "queue", cluster, path, hours: 24 }, own);
+  const marks = useMarks({ queue: `${cluster}:${path}` });
+  const events = address("events", { queue: `${cluster}:${path}` });
   if (!queue) return error ? html`<${Title} parameters=${parameters} /><${Failure} error=${error} />` : html`<p class="quiet">Asking the agent…</p>`;
   const partitions = Array.isArray(queue.partitions) ? queue.partitions : [];
   return html`<${Title} parameters=${parameters} />
@@ -26,12 +29,16 @@ export function Queue({ parameters, session, overview }) {
     <${Alerts} alerts=${queue.status?.alerts} />
     <${Acts} session=${session} acts=${queueActs(queue)} />
     <${Facts} facts=${facts(queue, partitions)} />
+    <p><a href=${events}>What has happened here</a></p>
     <div class="charts">
-      <${Chart} title="Written" note=${series.note} times=${series.times} format=${rate}
-        lines=${[line(series, "write_rows_rate", "Rows written", "blue")]} />
-      <${Chart} title="Rows there" note=${series.note} times=${series.times} format=${count}
+      <${Chart} title="Written and trimmed" note=${series.note} times=${series.times} format=${rate} marks=${marks} href=${events}
+        lines=${[line(series, "write_rows_rate", "Rows written", "blue"), line(series, "trim_rows_rate", "Rows trimmed", "amber")]} />
+      <${Chart} title="Written, bytes" note=${series.note} times=${series.times} format=${byteRate}
+        lines=${[line(series, "write_bytes_rate", "Bytes written", "blue")]} />
+      <${Chart} title="Rows there" note=${series.note} times=${series.times} format=${count} marks=${marks} href=${events}
         lines=${[line(series, "backlog_rows", "Rows", "green")]} />
     </div>
+    ${series.told && html`<p class="quiet">${series.told}.</p>`}
     ${series.error && html`<${Failure} error=${series.error} />`}
     <${Consumers} queue=${queue} overview=${overview} />
     <${Exports} queue=${queue} />
@@ -47,6 +54,7 @@ function figures({ status, partitions }) {
   const rows = partitions.map((one) => one.available_row_count).filter((value) => typeof value === "number");
   const values = {
     write_rows_rate: status.write_row_count_rate?.current,
+    write_bytes_rate: status.write_data_weight_rate?.current,
     backlog_rows: rows.length ? rows.reduce((sum, value) => sum + value, 0) : null,
   };
   return { at: Date.now() / 1000, values };
@@ -84,6 +92,7 @@ const CONSUMER_COLUMNS = [
   { key: "verdict", label: "Verdict", value: (row) => severity(row.verdict), show: (row) => html`<${Verdict} verdict=${row.verdict} />` },
   { key: "consumer", label: "Consumer", value: (row) => row.consumer, show: (row) => html`<${ConsumerOfQueue} consumer=${row.consumer} queue=${row.queue} />${row.vital && html` <span class="tag">vital</span>`}` },
   { key: "rows", label: "Unread", numeric: true, value: (row) => row.lag_rows ?? null, show: (row) => count(row.lag_rows) },
+  { key: "bytes", label: "Unread, bytes", numeric: true, wide: true, value: (row) => row.lag_bytes ?? null, show: (row) => bytes(row.lag_bytes) },
   { key: "time", label: "Behind", numeric: true, value: (row) => row.lag_time ?? null, show: (row) => duration(row.lag_time) },
   { key: "read", label: "Read", numeric: true, wide: true, value: (row) => row.read_rows_rate ?? null, show: (row) => rate(row.read_rows_rate) },
   { key: "why", label: "Why", wide: true, value: (row) => row.reason, show: (row) => html`<bdi class="cut">${shorten(visible(row.reason || ""), 160)}</bdi>` },
@@ -115,8 +124,10 @@ function Exports({ queue }) {
         <${Facts} facts=${[
           ["Last export", ago(one.last_successful_export_task_instant)],
           ["Last try", ago(one.last_export_task_instant)],
-          planned && ["Waiting", `${count(planned.waiting_row_count)} rows`],
-          planned && ["Due now", `${count(planned.tables?.length)} tables`],
+          planned?.next_export_unix_ts && ["Next", html`<span title=${clock(planned.next_export_unix_ts * 1000)}>in ${duration(Math.max(0, planned.next_export_unix_ts - Date.now() / 1000))}</span>`],
+          planned && ["Backlog", `${plural((planned.tables || []).reduce((all, table) => all + table.row_count, planned.waiting_row_count), "row")}`],
+          planned && ["Due now", plural(planned.tables?.length ?? 0, "table")],
+          planned && ["Failures", failed && failed.code !== 0 ? "the last task failed" : "none"],
           planned && ["To", html`<bdi>${shorten(visible(planned.directory), 120)}</bdi>`],
         ]} /></article>`;
     })}</section>`;

@@ -4,7 +4,7 @@ import { get, query } from "../api.js";
 import { clock, exact, shorten, visible } from "../format.js";
 import { html, useState } from "../lib.js";
 import { Failure, LongName, QueueLink, useAnswer } from "../parts.js";
-import { Login } from "../session.js";
+import { Login, mayRead } from "../session.js";
 import { refine } from "../router.js";
 
 const LIMITS = [10, 50, 100];
@@ -12,13 +12,13 @@ const CELL = 300;
 
 export function Rows({ parameters, session, onSession }) {
   const { cluster, path, partition = "0", from = "tail:50", limit = "50" } = parameters;
-  const may = session?.may?.rows;
+  const may = Boolean(session) && mayRead(session, cluster);
   const { value, error } = useAnswer(
     (signal) => (may ? get(`/api/v1/rows?${query({ cluster, path, partition, from, limit })}`, signal) : Promise.resolve(null)),
     [cluster, path, partition, from, limit, may]);
   return html`<h1 tabindex="-1"><span class="kind">Rows</span> <${LongName} text=${`${cluster}:${path}`} /></h1>
     <p>Of <${QueueLink} cluster=${cluster} path=${path} />. Rows are read with your own rights, and reading them changes no offset.</p>
-    ${!session ? html`<p class="quiet">This agent shows no rows.</p>`
+    ${!session?.offers.rows ? html`<p class="quiet">This agent shows no rows: its configuration says so.</p>`
       : !may ? html`<${Login} session=${session} onSession=${onSession} cluster=${cluster} />`
       : html`<${Where} key=${`${partition} ${from} ${limit}`} partition=${partition} from=${from} limit=${limit} />
         ${error && html`<${Failure} error=${error} />`}

@@ -1,12 +1,14 @@
 // What keeps rows in each partition, and what another policy would do.
 
-import { get, objectPath, offers, post, query, splitRef } from "../api.js";
+import { get, objectPath, post, query, splitRef } from "../api.js";
 import { Axes } from "../axis.js";
 import { bytes, count, plural, words } from "../format.js";
 import { html, useEffect, useState } from "../lib.js";
 import { Failure, useAnswer } from "../parts.js";
 
-const EVERY_MILLISECONDS = 5000;
+const EVERY_MILLISECONDS = 10000;
+const CONSUMER_BOUNDS = new Set(["vital_consumer", "nothing_read", "consumer_ahead"]);
+const FLOORS = new Set(["retained_rows", "retained_lifetime_duration"]);
 const MOST_CONSUMERS = 20;
 const UNITS = { seconds: 1000, minutes: 60000, hours: 3600000, days: 86400000 };
 
@@ -22,7 +24,8 @@ export function Trimming({ queue, partitions }) {
       upper: one.upper_row_index,
       target: planned ? planned.target : one.trim?.target,
       constraint: planned ? planned.constraint : one.trim?.constraint,
-      marks: (marks?.[index] || []).map((mark) => settle(mark, one.upper_row_index)),
+      floors: floorsOf(planned || marks?.plan?.[index]),
+      marks: (marks?.offsets[index] || []).map((mark) => settle(mark, one.upper_row_index)),
     }));
   return html`<section aria-labelledby="trimming"><h2 id="trimming">Trimming</h2>
     ${error && html`<${Failure} error=${error} />`}
@@ -36,18 +39,24 @@ function settle(mark, end) {
   return mark.isAhead || mark.offset <= end ? mark : { ...mark, offset: end };
 }
 
-// Offsets by partition, of consumers and of exports.
+const floorsOf = (planned) => (planned?.bounds || []).filter((one) => FLOORS.has(one.kind)).map((one) => ({ kind: one.kind, row: one.row_index }));
+
+// Offsets by partition, of consumers and of exports: those the plan names, and consumers that keep nothing.
 async function findMarks(queue, signal) {
-  const plan = (await offers("/api/v1/trim-plan")) ? await get(`/api/v1/trim-plan?${query({ cluster: queue.cluster, path: queue.path })}`, signal) : null;
-  const found = {};
-  const add = (index, mark) => (found[index] ||= []).push(mark);
+  const ask = (policy) => post(`${objectPath("queues", queue.cluster, queue.path)}/trim-plan`, policy, null, signal).catch(() => null);
+  const own_plan = await ask(undefined);
+  // A queue that is not trimmed has no bounds of its own; its exports still have progress.
+  const plan = own_plan && !own_plan.config?.enable ? await ask({ enable: true }) : own_plan;
+  const offsets = {};
+  const add = (index, mark) => (offsets[index] ||= []).push(mark);
   for (const [index, one] of (plan?.partitions || []).entries()) {
     for (const bound of one.bounds || []) {
-      if (!bound.who || typeof bound.offset !== "number") continue;
-      add(index, { kind: bound.kind === "export" ? "export" : "consumer", who: bound.who, offset: bound.offset, isVital: bound.kind === "vital_consumer", isAhead: bound.kind === "consumer_ahead" });
+      if (!bound.subject || typeof bound.row_index !== "number") continue;
+      if (bound.kind === "export") add(index, { kind: "export", who: bound.subject, offset: bound.row_index });
+      else if (CONSUMER_BOUNDS.has(bound.kind) && bound.kind !== "consumer_ahead") add(index, { kind: "consumer", who: bound.subject, offset: bound.row_index, isVital: true });
     }
   }
-  const known = new Set(Object.values(found).flatMap((list) => list.map((mark) => mark.who)));
+  const known = new Set(Object.values(offsets).flatMap((list) => list.map((mark) => mark.who)));
   const own = `${queue.cluster}:${queue.path}`;
   const registrations = (queue.status?.registrations || []).filter((one) => !one.error && !known.has(one.consumer)).slice(0, MOST_CONSUMERS);
   await Promise.all(registrations.map(async (one) => {
@@ -57,7 +66,7 @@ async function findMarks(queue, signal) {
       if (typeof partition.next_row_index === "number") add(index, { kind: "consumer", who: one.consumer, offset: partition.next_row_index, isVital: one.vital, isAhead: partition.disposition === "ahead" });
     }
   }));
-  return found;
+  return { offsets, plan: own_plan?.config?.enable ? own_plan.partitions : null };
 }
 
 function Plan({ queue, preview, onPreview }) {
