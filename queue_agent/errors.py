@@ -8,7 +8,7 @@ class QueueAgentError(Exception):
 
 
 class ConfigError(QueueAgentError):
-    """The configuration can not be used."""
+    """The configuration cannot be used."""
 
 
 class TelemetryError(QueueAgentError):
@@ -32,7 +32,7 @@ class ClusterError(QueueAgentError):
 
 
 class ClusterUnavailable(ClusterError):
-    """No proxy of the cluster could be reached, or it answered that it can not serve now."""
+    """No proxy of the cluster could be reached, or it answered that it cannot serve now."""
 
 
 class OutcomeUnknown(ClusterUnavailable):
@@ -60,4 +60,8 @@ class ActionRefused(ClusterError):
 
 
 class UnexpectedError(ClusterError):
-    """A bug showed while one object was looked at: to be told like an error of that object, see `isolation`."""
+    """A bug showed while one object was looked at: reported like an error of that object, see `isolation`."""
+
+
+class ActRefused(QueueAgentError):
+    """What somebody asks for cannot be done as things are; the message says why and what to do. Nothing was changed."""

@@ -52,6 +52,13 @@ class ConstraintKind(enum.Enum):
         "#0072b2",
         Gives.LIMIT,
     )
+    GRACE = (
+        "grace",
+        "a consumer that is not vital, the subject, has not read these rows, and the agent has just begun to trim the"
+        " queue, or begins again; the message says until when they stay ([below](#grace))",
+        "#b8860b",
+        Gives.LIMIT,
+    )
     END_OF_PARTITION = "end_of_partition", "there are no more rows", _OTHER, Gives.LIMIT, True
     REPLICA_ALIGNMENT = (
         "replica_alignment",

@@ -8,15 +8,16 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from queue_agent.adapters.process.system_clock import SystemClock
-from queue_agent.app.history import history_recorder
+from queue_agent.app.access import open_counter
+from queue_agent.app.history import history_recorder, series_teller
 from queue_agent.app.parts import Ground, Wakes, open_entrance, open_links, open_telling
 from queue_agent.app.schedules import Timetable
-from queue_agent.app.tasks import PassTasks, write_journal
+from queue_agent.app.tasks import PassTasks, start_rounds, write_events, write_journal
 from queue_agent.app.wiring import open_ports, wire_managers, wire_workers
 from queue_agent.config.agent import AgentConfig
 from queue_agent.controllers.group.departure import Departure, depart
 from queue_agent.controllers.group.leadership import Leadership
-from queue_agent.controllers.rounds.rounds import Rounds
+from queue_agent.controllers.passes.pulse import Pulse
 from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.time_series import TimeSeriesRecorder
 from queue_agent.ports.passes import Clock
@@ -43,16 +44,17 @@ async def run_agent(
 
     Args:
         config: the whole of it.
-        ready: called once, when both servers listen; passes begin after it.
+        ready: called once, when all servers listen; passes begin after it.
         clock: time of day; the machine's by default.
         departure: by which the agent can be asked to hand over before it is cancelled.
 
     Raises:
         ConfigError: packages are missing for what it asks for.
-        OSError: a port can not be bound.
+        OSError: a port cannot be bound.
     """
     clock = clock or SystemClock()
-    ground, wakes = Ground(config, clock, Board(config.host, clock), Timetable(config)), Wakes()
+    pulse = Pulse(config.http.hung_after)
+    ground, wakes = Ground(config, clock, Board(config.host, clock), Timetable(config), pulse), Wakes()
     async with AsyncExitStack() as stack:
         entrance = await open_entrance(stack, config)
         leadership = Leadership(config.address(entrance.rpc_port), config.membership.lease)
@@ -60,8 +62,12 @@ async def run_agent(
         links = await open_links(stack, config, telling.metrics, leadership)
         workers = wire_workers(ground, wakes, telling, links, leadership)
         series = TimeSeriesRecorder(ground.board, clock, telling.metrics)
-        addresses = Addresses(*await open_ports(stack, ground, entrance, telling, workers, leadership, series))
+        counter = await open_counter(stack, ground, entrance, links, telling.metrics)
+        teller = await series_teller(stack, ground, links.clusters, series)
+        ports = await open_ports(stack, ground, entrance, telling, workers, leadership, series, teller, counter)
+        addresses = Addresses(*ports)
         await stack.enter_async_context(write_journal(ground, workers.journal))
+        await stack.enter_async_context(write_events(ground, workers.events))
         recorder = None
         if config.history is not None:
             history = history_recorder(
@@ -70,7 +76,7 @@ async def run_agent(
             recorder = await stack.enter_async_context(history)
         ready(addresses)
         async with (
-            Rounds.running(links.clusters, clock, lambda: ground.timetable.now.controller, ground.jitter) as rounds,
+            start_rounds(ground, links) as rounds,
             asyncio.TaskGroup() as group,
         ):
             managers = wire_managers(ground, wakes, telling, links, workers, leadership, rounds)

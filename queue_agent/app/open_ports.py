@@ -14,7 +14,7 @@ _BUFFERS: Final = Buffers(receive=16 << 10, send=128 << 10)
 
 
 def new_gate(config: ServerLimitsConfig) -> Gate:
-    """What lets peers in to both ports."""
+    """What lets peers in to all ports."""
     limits = Limits(
         max_connections=config.max_connections,
         max_connections_per_address=config.max_connections_per_address,

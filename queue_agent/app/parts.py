@@ -23,6 +23,8 @@ from queue_agent.config.agent import AgentConfig
 from queue_agent.config.serving import OtlpConfig
 from queue_agent.controllers.group.leadership import Leadership
 from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.passes.pass_loop import MOST_JITTER
+from queue_agent.controllers.passes.pulse import Pulse
 from queue_agent.controllers.status.board import Board
 from queue_agent.errors import ConfigError
 from queue_agent.ports.passes import Clock
@@ -39,6 +41,7 @@ class Ground:
     clock: Clock
     board: Board
     timetable: Timetable
+    pulse: Pulse
     randomness: random.Random = field(default_factory=random.Random)
 
     def origins(self, thread: str) -> Origins:
@@ -52,7 +55,7 @@ class Ground:
 
     def jitter(self) -> float:
         """See `run_passes`."""
-        return self.randomness.uniform(0.75, 1.25)
+        return self.randomness.uniform(0.75, MOST_JITTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Wakes:
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """The gate of both ports, and the port by whose number others know this agent."""
+    """The gate of all ports, and the port by whose number others know this agent."""
 
     gate: Gate
     rpc: list[socket.socket]

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from queue_agent.app.parts import Ground, Telling, Wakes
+from queue_agent.app.parts import Ground, Links, Telling, Wakes
 from queue_agent.app.wiring import Managers, Workers
 from queue_agent.config.clusters import HistoryConfig
 from queue_agent.controllers.consumers.ledger_keeper import KIND as LEDGER
@@ -21,31 +21,51 @@ from queue_agent.controllers.consumers.ledger_keeper import LEDGER_PERIOD
 from queue_agent.controllers.group.leadership import Leadership
 from queue_agent.controllers.group.membership import KIND as MEMBERSHIP
 from queue_agent.controllers.passes.pass_loop import Schedule, run_passes
+from queue_agent.controllers.passes.pulse import OBJECTS
+from queue_agent.controllers.queues.account_watch import KIND as ACCOUNTS
+from queue_agent.controllers.queues.account_watch import PERIOD as ACCOUNTS_PERIOD
+from queue_agent.controllers.queues.account_watch import TIMEOUT as ACCOUNTS_TIMEOUT
+from queue_agent.controllers.rounds.rounds import Rounds
 from queue_agent.controllers.state.connections import KIND as CONNECTIONS
 from queue_agent.controllers.state.connections import TIMEOUT as CONNECTIONS_TIMEOUT
 from queue_agent.controllers.state.dynamic_config import KIND as DYNAMIC_CONFIG
 from queue_agent.controllers.state.dynamic_config import DynamicConfig
 from queue_agent.controllers.status.board import AGENT, SHARDING, SYNCHRONIZER
+from queue_agent.controllers.status.events import EVENTS_PERIOD, EventKeeper
 from queue_agent.controllers.status.history import KIND as HISTORY
 from queue_agent.controllers.status.history import TIMEOUT as HISTORY_TIMEOUT
 from queue_agent.controllers.status.history import HistoryRecorder
+from queue_agent.controllers.status.record_writer import RecordWriter
 from queue_agent.controllers.status.time_series import KIND as TIME_SERIES
 from queue_agent.controllers.status.time_series import PERIOD as TIME_SERIES_PERIOD
 from queue_agent.controllers.status.time_series import TIMEOUT as TIME_SERIES_TIMEOUT
 from queue_agent.controllers.status.time_series import TimeSeriesRecorder
 from queue_agent.controllers.status.trim_book import BOOK_PERIOD
 from queue_agent.controllers.status.trim_book import KIND as TRIM_BOOK
-from queue_agent.controllers.trimming.journal import JOURNAL_PERIOD, JournalKeeper
+from queue_agent.controllers.trimming.journal import JOURNAL_PERIOD
+from queue_agent.core.state.trim_journal import TrimRecord
 
 METRICS: Final = "metrics"
 OPEN_TELEMETRY: Final = "open_telemetry"
 METRICS_TIMEOUT: Final = timedelta(minutes=1)
 
 
-def write_journal(ground: Ground, journal: JournalKeeper) -> AbstractAsyncContextManager[None]:
+def write_journal(ground: Ground, journal: RecordWriter[TrimRecord]) -> AbstractAsyncContextManager[None]:
     """While entered, what was noted of trims is written in the background."""
     schedule = Schedule(JOURNAL_PERIOD, ground.config.queue_agent.pass_timeout)
     return journal.writing(lambda: run_passes(journal.do_pass, lambda: schedule, journal.pass_finished, ground.jitter))
+
+
+def write_events(ground: Ground, events: EventKeeper) -> AbstractAsyncContextManager[None]:
+    """While entered, what was noted of events is written in the background."""
+    schedule = Schedule(EVENTS_PERIOD, ground.config.queue_agent.pass_timeout)
+    return events.writing(lambda: run_passes(events.do_pass, lambda: schedule, events.pass_finished, ground.jitter))
+
+
+def start_rounds(ground: Ground, links: Links) -> AbstractAsyncContextManager[Rounds]:
+    """While entered, objects have passes."""
+    alive = partial(ground.pulse.give, OBJECTS)
+    return Rounds.running(links.clusters, ground.clock, lambda: ground.timetable.now.controller, ground.jitter, alive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +88,16 @@ class PassTasks:
         context = contextvars.copy_context()
         context.run(structlog.contextvars.bind_contextvars, kind=kind)
         self.group.create_task(
-            run_passes(do_pass, find_schedule, finished, self.ground.jitter, wake, disabled), context=context
+            run_passes(
+                do_pass,
+                find_schedule,
+                finished,
+                self.ground.jitter,
+                wake,
+                disabled,
+                partial(self.ground.pulse.give, kind),
+            ),
+            context=context,
         )
 
     async def start_workers(self, wakes: Wakes, telling: Telling, workers: Workers, leadership: Leadership) -> None:
@@ -84,6 +113,9 @@ class PassTasks:
             lambda: Schedule(workers.connections.period, CONNECTIONS_TIMEOUT),
             workers.connections.pass_finished,
         )
+
+        accounts = Schedule(ACCOUNTS_PERIOD, ACCOUNTS_TIMEOUT)
+        self.start(ACCOUNTS, workers.accounts.do_pass, lambda: accounts, workers.accounts.pass_finished)
 
         def synchronizing() -> Schedule:
             schedule = timetable.now.synchronizer

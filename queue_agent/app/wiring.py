@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
 from queue_agent.adapters.exports.yt_exports import YtExports
-from queue_agent.adapters.group.orchid_client import OrchidClient
+from queue_agent.adapters.group.peer_client import PeerClient
 from queue_agent.adapters.process.build import VERSION
-from queue_agent.adapters.serving.http_api import HttpApi, Planners
+from queue_agent.adapters.serving.console_api import Counter
+from queue_agent.adapters.serving.http_api import HttpApi
+from queue_agent.adapters.serving.metrics_port import MetricsPort
 from queue_agent.adapters.serving.orchid import OrchidServer
+from queue_agent.adapters.serving.own_answers import OwnAnswers, Planners
+from queue_agent.adapters.serving.peer_server import peer_service
+from queue_agent.adapters.serving.tls import ServerTls
+from queue_agent.adapters.state.audit_table import AuditTable
 from queue_agent.adapters.state.config_document import ConfigDocument
+from queue_agent.adapters.state.event_table import EventTable
 from queue_agent.adapters.state.ledger_table import LedgerTable
 from queue_agent.adapters.trimming.trim_journal import TrimJournalTable
 from queue_agent.app.parts import Entrance, Ground, Links, Telling, Wakes
@@ -27,6 +35,7 @@ from queue_agent.controllers.group.leadership import Leadership
 from queue_agent.controllers.group.membership import Membership
 from queue_agent.controllers.group.sharding import ShardingManager
 from queue_agent.controllers.passes.origins import Origins
+from queue_agent.controllers.queues.account_watch import AccountWatch
 from queue_agent.controllers.queues.queue_controller import QueueController
 from queue_agent.controllers.rounds.agent import Agent, Fleets
 from queue_agent.controllers.rounds.fleet import Fleet
@@ -34,15 +43,26 @@ from queue_agent.controllers.rounds.rounds import Rounds
 from queue_agent.controllers.state.connections import Connections
 from queue_agent.controllers.state.discovery import Synchronizer
 from queue_agent.controllers.state.dynamic_config import DynamicConfig
+from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.status.events import EventKeeper
 from queue_agent.controllers.status.forwarding import Forwarder
-from queue_agent.controllers.status.orchid_tree import OrchidTree, TreeFacts
+from queue_agent.controllers.status.orchid_tree import OrchidTree, Others, TreeFacts
 from queue_agent.controllers.status.overview_feed import OverviewFeed
+from queue_agent.controllers.status.record_writer import RecordWriter
+from queue_agent.controllers.status.stage import Stage
+from queue_agent.controllers.status.stage_overview import StageOverview
+from queue_agent.controllers.status.stand_ins import StandIns
 from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
-from queue_agent.controllers.trimming.journal import JournalKeeper
+from queue_agent.controllers.trimming.journal import make_journal
 from queue_agent.controllers.trimming.preview import TrimPreviewer
-from queue_agent.ports.status import SeriesSource
+from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.trimming.grace import Graces
+from queue_agent.core.values.encoding import encode_instant
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.ports.status import SeriesSource, SeriesTeller
 
 _CHANNEL_TIMEOUT_SECONDS: Final = 50.0
 """Masters wait a minute for an answer; that of another agent is to be there before."""
@@ -56,9 +76,11 @@ class Workers:
     """Of errors."""
 
     context: ControllerContext
-    journal: JournalKeeper
+    journal: RecordWriter[TrimRecord]
     ledger: LedgerKeeper
+    events: EventKeeper
     connections: Connections
+    accounts: AccountWatch
     synchronizer: Synchronizer
     dynamic: DynamicConfig
     membership: Membership
@@ -78,9 +100,11 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
     config, board, clock, metrics = ground.config, ground.board, ground.clock, telling.metrics
     control = ground.origins("Control:0")
     journal_table = TrimJournalTable(links.state, config.state.root)
-    journal = JournalKeeper(journal_table, board, clock, control, metrics)
+    journal = make_journal(journal_table, board, clock, control, metrics)
     ledger_table = LedgerTable(links.state, config.state.root, clock.now)
     ledger = LedgerKeeper(ledger_table, leadership, board, clock, control, metrics)
+    root = config.state.root
+    events = EventKeeper(EventTable(links.state, root), AuditTable(links.state, root), board, clock, control, metrics)
     connections = Connections(links.clusters, config.state.registrations, board, clock, control, metrics)
     context = ControllerContext(
         board=board,
@@ -93,7 +117,9 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
         static_exports=config.static_exports_ceiling,
         journal=journal,
         trims=TrimBook(journal_table, clock),
+        graces=Graces(),
         ledger=ledger,
+        events=events,
         connections=connections,
         leadership=leadership,
         registrations=FreshRegistrations(links.store),
@@ -121,7 +147,10 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
         partial(ground.randomness.uniform, -1.0, 1.0),
     )
     membership = Membership(links.members, leadership, board, wakes.regroup, wakes.elected, clock, control, metrics)
-    return Workers(control, context, journal, ledger, connections, synchronizer, dynamic, membership, exports)
+    accounts = AccountWatch(links.clusters, board, clock, metrics)
+    return Workers(
+        control, context, journal, ledger, events, connections, accounts, synchronizer, dynamic, membership, exports
+    )
 
 
 def _apply(timetable: Timetable, context: ControllerContext, synchronizer: Synchronizer, changed: AgentConfig) -> None:
@@ -139,8 +168,10 @@ async def open_ports(
     workers: Workers,
     leadership: Leadership,
     series: SeriesSource,
+    teller: SeriesTeller,
+    counter: Counter,
 ) -> tuple[str, str]:
-    """Serve what is known; OSError if a port can not be bound.
+    """Serve what is known; OSError if a port cannot be bound.
 
     Returns:
         `host:port` as bound, of RPC and of HTTP.
@@ -153,27 +184,64 @@ async def open_ports(
         display_limit=lambda: workers.dynamic.current.queue_agent.inactive_object_display_limit,
         nodes=_config_nodes(config, workers.dynamic) if config.expose_config_in_orchid else {},
     )
-    peers = await stack.enter_async_context(OrchidClient())
+    peers = await stack.enter_async_context(PeerClient())
     forwarder = Forwarder(peers, board, config.membership.lease.total_seconds(), _CHANNEL_TIMEOUT_SECONDS)
-    tree = OrchidTree(board, facts, clock, forwarder)
-    rpc = await stack.enter_async_context(OrchidServer(tree, entrance.rpc, entrance.gate))
+    tree = OrchidTree(board, facts, clock, Others(forwarder, _stand_ins(ground, workers)))
     planners = Planners(TrimPreviewer(workers.context, workers.control), workers.exports)
-    overview = OverviewFeed(board, clock, series)
+    feed, stage = OverviewFeed(board, clock, series), Stage(peers, board, forwarder)
+    own = OwnAnswers(board, planners, teller, feed, partial(_describe, config, board, clock.now(), leadership))
+    rpc = await stack.enter_async_context(OrchidServer(tree, entrance.rpc, entrance.gate, peer_service(own)))
+    tls = None if config.http.tls is None else ServerTls(config.http.tls)
+    listen, metrics = config.metrics.listen, telling.server
+    if listen is not None:
+        await stack.enter_async_context(MetricsPort(metrics, listen.host, listen.port, entrance.gate, tls))
     http = await stack.enter_async_context(
         HttpApi(
             board,
-            telling.server,
+            metrics if listen is None else None,
             tree,
             clock,
             config.http.host,
             config.http.port,
             entrance.gate,
-            planners,
-            series,
-            overview,
+            own,
+            stage,
+            StageOverview(feed, stage, board, clock),
+            workers.events,
+            counter,
+            tls,
+            ground.pulse.find_hung,
         )
     )
     return rpc.address, f"{config.http.host}:{http.port}"
+
+
+def _stand_ins(ground: Ground, workers: Workers) -> StandIns:
+    """What looks at objects of other agents, with boards of its own; it leads none of them."""
+    context, origins = workers.context, ground.origins("StandIn:0")
+
+    def look_at_queue(ref: CrossClusterRef, role: Role, board: Board) -> QueueController:
+        return QueueController(ref, role, replace(context, board=board), origins)
+
+    def look_at_consumer(ref: CrossClusterRef, role: Role, board: Board) -> ConsumerController:
+        return ConsumerController(ref, role, replace(context, board=board), origins)
+
+    return StandIns(ground.board, ground.config.host, look_at_queue, look_at_consumer, ground.clock, origins)
+
+
+def _describe(config: AgentConfig, board: Board, started: datetime, leadership: Leadership) -> Mapping[str, Any]:
+    """Facts of this agent, for the list of all."""
+    return {
+        "version": VERSION,
+        "host": config.host,
+        "stage": config.stage,
+        "http_port": config.http.port,
+        "start_time": encode_instant(started),
+        "is_member": leadership.is_member,
+        "is_banned": leadership.address in board.group.banned,
+        "keeps_tables": leadership.keeps_tables,
+        "distributes": leadership.distributes,
+    }
 
 
 def _config_nodes(config: AgentConfig, dynamic: DynamicConfig) -> Mapping[str, Callable[[], Any]]:
@@ -211,6 +279,7 @@ def wire_managers(
         *about_passes,
         lambda: dynamic.current.queue_agent.handle_replicated_objects,
         wakes.regroup,
+        context.events,
     )
     sharding = ShardingManager(
         config.stage,

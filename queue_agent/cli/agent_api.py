@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -11,14 +12,16 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from queue_agent.cli.caller_token import find_token
 from queue_agent.cli.errors import CommandError
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.file import load_config
 from queue_agent.core.values.refs import CrossClusterRef
 from yt_wire import json_text
 
-_TIMEOUT_SECONDS: Final = 120
+LONGEST_SECONDS: Final = 120.0
 _ANYWHERE: Final = ("0.0.0.0", "::")
+_UNAUTHORIZED: Final = 401
 _NO_OBJECT: Final = 404
 _OK: Final = 200
 
@@ -28,10 +31,12 @@ def address_in(config_file: Path) -> str:
     return address_of(load_config(config_file))
 
 
-def address_of(config: AgentConfig) -> str:
-    """Where an agent serves HTTP by its configuration; on this machine, if it serves anywhere."""
+def address_of(config: AgentConfig, port: int | None = None) -> str:
+    """Where an agent serves HTTP by its configuration, or at a port; on this machine, if it serves anywhere."""
     http = config.http
-    return f"http://{'127.0.0.1' if http.host in _ANYWHERE else http.host}:{http.port}"
+    scheme = "http" if http.tls is None else "https"
+    host = "127.0.0.1" if http.host in _ANYWHERE else http.host
+    return f"{scheme}://{host}:{http.port if port is None else port}"
 
 
 def object_path(kind: str, ref: CrossClusterRef) -> str:
@@ -41,8 +46,18 @@ def object_path(kind: str, ref: CrossClusterRef) -> str:
     return f"/api/v1/{kind}/{quote(ref.cluster, safe='')}/{path}{name}"
 
 
+class NoSuchObject(CommandError):
+    """The agent that was asked does not know the object."""
+
+
+class LoginNeeded(CommandError):
+    """The agent shows this to nobody without a login."""
+
+
 class AgentApi:
     """One agent; an async context manager.
+
+    An agent that asks who calls gets the caller's token; see `find_token`. Others never see it.
 
     Args:
         address: such as `http://127.0.0.1:10030`; the scheme may be left out.
@@ -52,10 +67,11 @@ class AgentApi:
         CommandError: the address is none.
     """
 
-    def __init__(self, address: str, timeout: float = _TIMEOUT_SECONDS) -> None:
+    def __init__(self, address: str, timeout: float = LONGEST_SECONDS) -> None:
         self.address = address
         self._origin = _origin(address)
         self._timeout = timeout
+        self._token: str | None = None
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> AgentApi:
@@ -69,7 +85,7 @@ class AgentApi:
         await self._session.close()
 
     async def get(self, path: str) -> Any:
-        """What is found at a path, encoded, with its query; CommandError if the agent refuses or can not be asked."""
+        """What is found at a path, encoded, with its query; CommandError if the agent refuses or cannot be asked."""
         status, answer = await self.request("GET", path)
         return self._checked(status, answer)
 
@@ -84,23 +100,46 @@ class AgentApi:
         return self._checked(status, answer)
 
     async def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
-        """Status and document of an answer; CommandError if there is none, or none of an agent."""
+        """Status and document of an answer.
+
+        Raises:
+            LoginNeeded: the agent shows this to nobody without a login, and the caller's token is none for it.
+            CommandError: there is no answer, or none of an agent.
+        """
+        status, answer, takes_tokens = await self._send(method, path, body)
+        if status == _UNAUTHORIZED and takes_tokens and self._token is None:
+            self._token = find_token(self._origin, os.environ, Path.home())
+            if self._token is None:
+                raise LoginNeeded(f"agent {self.address} asks for a login: give your YTsaurus token in YT_TOKEN")
+            status, answer, _ = await self._send(method, path, body)
+        if status == _UNAUTHORIZED:
+            raise LoginNeeded(f"agent {self.address}: {_message(answer)}")
+        return status, answer
+
+    async def _send(self, method: str, path: str, body: bytes | None) -> tuple[int, Any, bool]:
+        """Status, document, and whether the agent asks for a token."""
         assert self._session is not None, "use it as a context manager"
         url = URL(self._origin + path, encoded=True)
+        headers = {} if self._token is None else {"Authorization": f"OAuth {self._token}"}
         try:
-            async with self._session.request(method, url, data=body) as response:
-                return response.status, json_text.loads(await response.read() or b"null")
+            async with self._session.request(method, url, data=body, headers=headers) as response:
+                takes_tokens = response.headers.get("WWW-Authenticate", "").startswith("OAuth")
+                return response.status, json_text.loads(await response.read() or b"null"), takes_tokens
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             words = str(error) or type(error).__name__
-            raise CommandError(f"agent {self.address} can not be reached: {words}") from error
+            raise CommandError(f"agent {self.address} cannot be reached: {words}") from error
         except ValueError as error:
             raise CommandError(f"{self.address} does not answer like an agent: {error}") from error
 
     def _checked(self, status: int, answer: Any) -> Any:
         if status != _OK:
-            message = answer.get("message") if isinstance(answer, dict) else answer
-            raise CommandError(f"agent {self.address}: {message}")
+            kind = NoSuchObject if status == _NO_OBJECT else CommandError
+            raise kind(f"agent {self.address}: {_message(answer)}")
         return answer
+
+
+def _message(answer: Any) -> Any:
+    return answer.get("message") if isinstance(answer, dict) else answer
 
 
 def _origin(agent: str) -> str:

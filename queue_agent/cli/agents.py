@@ -18,9 +18,12 @@ from queue_agent.adapters.cluster.queries import quote_path
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.group.agent_group import INSTANCES, LEADER_LOCK, MEMBERS, is_true, set_ban
 from queue_agent.adapters.process.logs import configure_logging
+from queue_agent.cli.act_record import recorded
 from queue_agent.cli.init_state import StateLocation, locate
+from queue_agent.cli.names import did_you_mean
 from queue_agent.cli.options import Json, OptionalConfigFile, Proxy, Root, TokenFile, exit_codes, now
 from queue_agent.config.clusters import ClusterConfig
+from queue_agent.core.access.acts import ActKind, ActRequest
 from queue_agent.errors import ClusterError, ObjectNotFound
 from yt_wire import yson
 from yt_wire.ypath import escape_literal
@@ -61,7 +64,7 @@ def ban(
     """Stop an agent from leading objects; it still forwards requests to other leaders."""
     with exit_codes():
         location = _locate(proxy, config, root, token_file)
-        asyncio.run(change_ban(location.cluster, location.root, address, True))
+        asyncio.run(change_ban(location, address, True))
         typer.echo(f"{address} is banned")
 
 
@@ -75,7 +78,7 @@ def unban(
     """Let an agent lead again."""
     with exit_codes():
         location = _locate(proxy, config, root, token_file)
-        asyncio.run(change_ban(location.cluster, location.root, address, False))
+        asyncio.run(change_ban(location, address, False))
         typer.echo(f"{address} is not banned")
 
 
@@ -155,17 +158,22 @@ async def fetch_agents(config: ClusterConfig, root: str, now: datetime) -> list[
     ]
 
 
-async def change_ban(config: ClusterConfig, root: str, address: str, banned: bool) -> None:
-    """Let an agent lead nothing, or let it lead again.
+async def change_ban(location: StateLocation, address: str, banned: bool) -> None:
+    """Let an agent lead nothing, or let it lead again, and write that down.
 
     Raises:
         ClusterError: there is no such agent, or the cluster did not answer.
     """
-    async with YtCluster("cluster", config) as cluster:
+    root = location.root
+    request = ActRequest(ActKind.BAN if banned else ActKind.UNBAN, agent=address)
+    async with YtCluster(location.name, location.cluster) as cluster:
         try:
-            await set_ban(cluster, root, address, banned=banned)
+            async with recorded(location, request, {"becomes": banned}):
+                await set_ban(cluster, root, address, banned=banned)
         except ObjectNotFound as error:
-            raise ClusterError(f"No agent {address} was ever registered in {root}/{INSTANCES}") from error
+            known = await cluster.run_light([LightCommand.of("list", f"{root}/{INSTANCES}")])
+            hint = did_you_mean(address, map(str, known[0]["value"]))
+            raise ClusterError(f"No agent {address} was ever registered in {root}/{INSTANCES}{hint}") from error
 
 
 def render_agents(reports: Sequence[AgentReport]) -> str:

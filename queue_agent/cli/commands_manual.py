@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,24 +12,51 @@ from typer.core import TyperCommand, TyperGroup
 
 from queue_agent.cli.main import LaterCommand, application
 
+_EXAMPLE: Final = re.compile(r"^(?P<command>queue-agent .+?)(?P<note> +· .*)?$", re.MULTILINE)
+"""An example of a command, and what it shows."""
+
 _INTRODUCTION: Final = """# Commands
 
-Generated from the code (`make docs`). `queue-agent COMMAND --help` says the same. `queue-agent --install-completion`
-has bash, zsh, fish or PowerShell complete commands, options, and the names of queues and consumers of the agent on this
-machine (bash, for which a colon ends a word, up to that of the cluster).
+Generated from the code (`make docs`). `queue-agent COMMAND --help` says the same. `queue-agent completion SHELL`
+makes bash, zsh or fish complete commands, options, and names of queues and consumers. For names it asks the agent
+that the command line names, for at most a second. It shows no errors.
 
-Where a command says nothing else, it ends with 0 when it has done what it was asked for, with 1 when it could not do
-all of it, and with 2 when the command line, a file or an address can not be used and nothing was done. Colours are left
-out where standard output is no terminal or `NO_COLOR` is set.
+Exit codes, unless a command lists others:
+
+* 0: done;
+* 1: some of the work failed;
+* 2: the command line, a file or an address is unusable, and nothing was done.
+
+Output has no colours if it does not go to a terminal, or if `NO_COLOR` is set.
+
+Commands that run Spark have [their own page](commands-spark.md).
 """
+
+_SPARK_INTRODUCTION: Final = """# Commands that run Spark
+
+Generated from the code (`make docs`). They need the extra `spark`: see [spark.md](spark.md). For all other commands
+see [commands.md](commands.md). [spark-exports.md](spark-exports.md) and [history.md](history.md) show how to use them.
+"""
+
+_SPARK: Final = "queue-agent spark "
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, in the order in which `--help` lists them."""
+    """Every command but those of Spark, with arguments and options, in the order of `--help`."""
+    return "\n".join([_INTRODUCTION, *_sections(of_spark=False)])
+
+
+def spark_commands_page() -> str:
+    """The commands that run Spark, likewise."""
+    return "\n".join([_SPARK_INTRODUCTION, *_sections(of_spark=True)])
+
+
+def _sections(*, of_spark: bool) -> Iterator[str]:
     group = typer.main.get_command(application)
     assert isinstance(group, TyperGroup)
-    sections = [section for path, command in _walk(group, "queue-agent") for section in _section(path, command)]
-    return "\n".join([_INTRODUCTION, *sections])
+    for path, command in _walk(group, "queue-agent"):
+        if path.startswith(_SPARK) == of_spark:
+            yield from _section(path, command)
 
 
 def _walk(group: TyperGroup, path: str) -> Iterator[tuple[str, TyperCommand]]:
@@ -44,7 +72,7 @@ def _section(path: str, command: TyperCommand) -> Iterator[str]:
     context = typer.Context(command, info_name=path)
     yield f"## {path}\n"
     yield f"{inspect.cleandoc(command.help or '')}\n"
-    yield f"```\n{' '.join([path, *command.collect_usage_pieces(context)])}\n```\n"
+    yield f"`{' '.join([path, *command.collect_usage_pieces(context)])}`\n"
     records = [record for one in command.params if (record := one.get_help_record(context)) is not None]
     if records:
         yield "| argument or option | meaning |\n| --- | --- |"
@@ -53,7 +81,11 @@ def _section(path: str, command: TyperCommand) -> Iterator[str]:
         )
         yield ""
     if command.epilog:
-        yield f"{inspect.cleandoc(command.epilog)}\n"
+        yield f"{_EXAMPLE.sub(_as_code, inspect.cleandoc(command.epilog))}\n"
+
+
+def _as_code(example: re.Match[str]) -> str:
+    return f"`{example['command']}`{example['note'] or ''}"
 
 
 def _cell(text: str) -> str:

@@ -15,7 +15,7 @@ from queue_agent.cli.doctor_queues import check_objects, check_queue_configs
 from queue_agent.cli.doctor_state import check_history, check_options, check_permissions, check_tables
 from queue_agent.cli.doctor_view import view_findings
 from queue_agent.cli.findings import Finding, Grade, is_healthy
-from queue_agent.cli.options import SOME_FAILED, ConfigFile, Host, Json, exit_codes, now
+from queue_agent.cli.options import SOME_FAILED, AnyConfigFile, Host, Json, default_config, exit_codes, now
 from queue_agent.cli.patient import Patient, admitted
 from queue_agent.cli.status_view import make_console
 from queue_agent.config.file import load_config
@@ -31,19 +31,21 @@ Exit codes: 0: no check failed, though there may be warnings; 1: a check failed;
 """
 
 
-def command(config: ConfigFile, host: Host = None, as_json: Json = False) -> None:
+def command(config: AnyConfigFile = None, host: Host = None, as_json: Json = False) -> None:
     """Check everything an agent needs, and print how to fix each problem. Changes nothing.
 
-    It checks tokens, connections, users, clocks, names of clusters, the table of registrations, the state tables
-    and their version, the history, the document with dynamic options, permissions, configuration of queues, the
-    addresses masters know, whether agents answer there, whether masters get answers, and the agent on this machine
-    with its queues and consumers, if one runs. Run it where the agent is to run, as the user it is to run as.
+    It checks tokens, connections, users, clocks, names of clusters and permissions. It checks the state tables and
+    their version, the table of registrations, the history, the dynamic document, and the configuration of queues. It
+    checks that masters know the agents' addresses and get answers. If an agent runs on this machine, it checks its
+    queues and consumers, too. Run it on the agent's machine, as the agent's user.
     """
     configure_logging("critical", "console")  # whatever goes wrong is among the findings
 
+    file = default_config(config)
+
     async def look() -> list[Finding]:
-        agent = load_config(config)
-        async with admitted(agent if host is None else agent.on_host(host), config, now) as patient:
+        agent = load_config(file)
+        async with admitted(agent if host is None else agent.on_host(host), file, now) as patient:
             return await examine(patient)
 
     with exit_codes():
@@ -65,7 +67,7 @@ async def examine(patient: Patient) -> list[Finding]:
         if not any(one.grade is Grade.FAILURE and one.check in ("connection", "token") for one in found):
             users[name] = user
     if patient.config.state.cluster not in users:
-        skipped = f"cluster {patient.config.state.cluster}, which holds the state, can not be asked"
+        skipped = f"cluster {patient.config.state.cluster}, which holds the state, cannot be asked"
         return [*findings, Finding("state", "all the rest", Grade.SKIPPED, skipped)]
     findings += await check_registrations(patient)
     findings += await check_tables(patient)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.group.orchid_client import OrchidClient
-from queue_agent.cli.agent_api import AgentApi, address_of
+from queue_agent.cli.agent_api import AgentApi, LoginNeeded, address_of
 from queue_agent.cli.doctor_state import first_queues
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.findings import Finding, Grade
@@ -55,10 +55,14 @@ async def check_agent(patient: Patient) -> Sequence[Finding]:
     subject = f"agent {address}"
     if not patient.config.http.port:
         return [Finding(subject, "running", Grade.SKIPPED, "its port is chosen when it starts")]
+    hidden: list[Finding] = []
     try:
         async with AgentApi(address, _HTTP_SECONDS) as api:
             status, _ = await api.request("GET", "/health/ready")
-            alerts = await api.get("/orchid/alerts")
+            try:
+                alerts = await api.get("/orchid/alerts")
+            except LoginNeeded as error:
+                hidden, alerts = [Finding(subject, "alerts", Grade.SKIPPED, str(error))], {}
     except CommandError as error:
         return [Finding(subject, "running", Grade.SKIPPED, f"it does not seem to run on this machine: {error}")]
     if status != _READY:
@@ -69,6 +73,7 @@ async def check_agent(patient: Patient) -> Sequence[Finding]:
     repair = "see docs/running.md, Alerts"
     return [
         found,
+        *hidden,
         *(
             Finding(subject, "alerts", Grade.WARNING, f"{category}: {_message(alert)}", repair)
             for category, alert in alerts.items()
@@ -93,7 +98,7 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
         repair = f"{yt} get {source} | {yt} set --recursive {place}\n{register} --address {own}"
         return Finding(subject, check, Grade.FAILURE, detail, repair), ()
     if not known:
-        detail = f"stage {stage} has none there, so @queue_status and its like can not be answered"
+        detail = f"stage {stage} has none there, so @queue_status and its like cannot be answered"
         return Finding(subject, check, Grade.FAILURE, detail, f"{register} --address {own}"), ()
     if own not in known and patient.config.rpc.port:
         detail = f"{', '.join(known)}, but not {own}, which is what this agent calls itself"

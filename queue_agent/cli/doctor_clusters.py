@@ -88,7 +88,7 @@ def _check_token_file(subject: str, file: Path | None) -> Finding:
     try:
         token, mode = file.read_text(encoding="utf-8").strip(), file.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:
-        return Finding(subject, "token", Grade.FAILURE, f"{file} can not be read: {error}", issue)
+        return Finding(subject, "token", Grade.FAILURE, f"{file} cannot be read: {error}", issue)
     if not token:
         return Finding(subject, "token", Grade.FAILURE, f"{file} is empty", issue)
     if mode & _OTHERS_MAY_READ:

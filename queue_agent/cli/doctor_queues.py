@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from shlex import quote
 from typing import Final
 
 from queue_agent.cli.agent_api import address_of
@@ -43,7 +44,9 @@ async def check_objects(patient: Patient) -> Sequence[Finding]:
     except CommandError:
         return []  # that the agent does not answer is a finding already
     found = [
-        Finding(f"{kind} {name_of(one)}", "problem", Grade.WARNING, problem, f"queue-agent status {name_of(one)!r}")
+        Finding(
+            f"{kind} {name_of(one)}", "problem", Grade.WARNING, problem, f"queue-agent status {quote(name_of(one))}"
+        )
         for kind, objects, problems in (
             ("queue", overview.queues, queue_problems),
             ("consumer", overview.consumers, consumer_problems),
@@ -60,10 +63,11 @@ def _judge_config(patient: Patient, row: QueueRow) -> Iterator[Finding]:
     subject, yt = f"queue {row.queue}", f"yt --proxy {patient.config.clusters[row.queue.cluster].proxy}"
     error = row.synchronization_error or {}
     if error.get("code"):
-        repair = f"{yt} get {row.queue.path}/@"
+        repair = f"{yt} get {quote(f'{row.queue.path}/@')}"
         yield Finding(subject, "configuration", Grade.WARNING, innermost(error), repair)
     for key in find_unknown_keys(row):
-        repair = f"{yt} get {row.queue.path}/{key.path.split('/', 1)[0]}"
+        attribute = key.path.split("/", 1)[0]
+        repair = f"{yt} get {quote(f'{row.queue.path}/{attribute}')}"
         detail = f"the agent ignores the unknown key {key}"
         yield Finding(subject, "configuration", Grade.WARNING, detail, f"rename or remove the key:\n{repair}")
 

@@ -49,7 +49,7 @@ async def check_tables(patient: Patient) -> Sequence[Finding]:
     unmounted = [name for name, table in tables.items() if name in tables_at(LATEST_VERSION) and not table.is_mounted]
     if unmounted:
         commands = "\n".join(f"yt mount-table {root}/{name} --sync" for name in unmounted)
-        detail = f"{', '.join(unmounted)} can not be read: not mounted"
+        detail = f"{', '.join(unmounted)} cannot be read: not mounted"
         return [Finding(subject, "tables", Grade.FAILURE, detail, commands)]
     for table in elsewhere.values():
         problem = await _find_problem(patient, table)
@@ -183,7 +183,7 @@ async def first_queues(patient: Patient, users: Collection[str]) -> Sequence[Cro
     """A queue of the stage on each cluster that answers and has one.
 
     Raises:
-        ClusterError: the state can not be read.
+        ClusterError: the state cannot be read.
     """
     queues = [row.queue for row in await served_queues(patient, users)]
     return list({queue.cluster: queue for queue in reversed(queues)}.values())
@@ -193,7 +193,7 @@ async def served_queues(patient: Patient, users: Collection[str]) -> Sequence[Qu
     """Rows of the queues of the stage on clusters that answer, sorted by queue.
 
     Raises:
-        ClusterError: the state can not be read.
+        ClusterError: the state cannot be read.
     """
     rows = await _state_tables(patient).read()
     found = [row for row in rows.queues if _is_served(row, patient.config.stage, users, row.queue)]

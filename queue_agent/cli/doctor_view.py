@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from queue_agent.cli.findings import Finding, Grade
+from queue_agent.cli.plain import plain
 
 _MARKS: Final = {
     Grade.OK: ("ok    ", "green"),
@@ -25,11 +26,11 @@ def view_findings(findings: Sequence[Finding]) -> RenderableType:
     for finding in findings:
         if finding.subject != subject:
             subject = finding.subject
-            lines += [*([Text()] if lines else []), Text(subject, "bold")]
+            lines += [*([Text()] if lines else []), Text(plain(subject), "bold")]
         mark, style = _MARKS[finding.grade]
-        lines.append(Text.assemble("  ", (mark, style), f"{finding.check}: {finding.detail}"))
+        lines.append(Text.assemble("  ", (mark, style), plain(f"{finding.check}: {finding.detail}")))
         if finding.repair is not None:
-            lines += [Text(f"        {line}", "cyan") for line in finding.repair.splitlines()]
+            lines += [Text(f"        {plain(line)}", "cyan") for line in finding.repair.splitlines()]
     count = {grade: sum(one.grade is grade for one in findings) for grade in Grade}
     failed, warned = count[Grade.FAILURE], count[Grade.WARNING]
     summary = Text(f"{failed} failed, {warned} warnings, {count[Grade.OK]} fine", "red" if failed else "green")

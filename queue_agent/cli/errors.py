@@ -6,4 +6,4 @@ from queue_agent.errors import QueueAgentError
 
 
 class CommandError(QueueAgentError):
-    """The command can not do what it was asked for, and has done nothing; the message says why."""
+    """The command cannot do what it was asked for, and has done nothing; the message says why."""

@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Show the tables that static exports of a queue would create now. Creates nothing.
 
-    The agent that leads the queue looks at the queue and at the directories as it would for an export, and changes
-    nothing; whether it exports at all is told, too.
+    The leader of the queue reads queue and directories as for an export, and changes nothing. The plan also says
+    whether the agent exports at all.
     """
     show_plan(queue, agent, config, fetch_export_plan, None if as_json else render_export_plan)
 

@@ -19,7 +19,7 @@ class Grade(enum.Enum):
     """It works, but not as well, or not for ever."""
 
     FAILURE = "failure"
-    """The agent can not do all of its work."""
+    """The agent cannot do all of its work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from queue_agent.cli.options import DEFAULT_AGENT, SOME_FAILED, Agent
+from queue_agent.cli.addresses import default_agent
+from queue_agent.cli.options import SOME_FAILED, Agent
 from queue_agent.errors import QueueAgentError
 
 Question = Literal["live", "ready"]
@@ -22,7 +23,7 @@ def command(
 ) -> None:
     """Ask an agent whether it serves. Exit code 0: it does; 1: it does not."""
     try:
-        typer.echo(check_health(agent or DEFAULT_AGENT, "ready" if ready else "live"))
+        typer.echo(check_health(agent or default_agent(), "ready" if ready else "live"))
     except UnhealthyError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(SOME_FAILED) from error
@@ -33,7 +34,7 @@ class UnhealthyError(QueueAgentError):
 
 
 def check_health(address: str, question: Question) -> str:
-    """Ask an agent at `http://host:port`.
+    """Ask an agent at `http://host:port` or `https://host:port`; for the latter, `SSL_CERT_FILE` may name authorities.
 
     Returns:
         What it says.
@@ -42,9 +43,10 @@ def check_health(address: str, question: Question) -> str:
         UnhealthyError: it does not answer within five seconds, or not with 200.
     """
     parts = urlsplit(address)
-    if parts.scheme != "http" or not parts.hostname:
-        raise UnhealthyError(f"an agent's address is http://host:port; got {address!r}")
-    connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=_TIMEOUT_SECONDS)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UnhealthyError(f"an agent's address is http://host:port or https://host:port; got {address!r}")
+    kind = http.client.HTTPConnection if parts.scheme == "http" else http.client.HTTPSConnection
+    connection = kind(parts.hostname, parts.port, timeout=_TIMEOUT_SECONDS)
     try:
         connection.request("GET", f"/health/{question}")
         response = connection.getresponse()

@@ -113,7 +113,7 @@ async def init_state(location: StateLocation, target: int, dry_run: bool, tell: 
         tell: is given a line for every step before it is done, and for what people should know.
 
     Raises:
-        MigrationError: the version can not be reached.
+        MigrationError: the version cannot be reached.
         ClusterError: a step failed, or somebody else is at it; what has been done before stays, and another run goes on
             from there.
     """

@@ -15,6 +15,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo
 
+_WIDTH: Final = 100
+"""Columns of `--help`, in terminals that have as many."""
+
 ABOUT: Final = "Queue Agent for YTsaurus: watches queues and consumers, and trims what has been read."
 
 
@@ -48,7 +51,7 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
         "status",
         "Show agents, queues and consumers as they are now, or one queue or consumer with its partitions.",
     ),
-    "watch": Entry("watch", "Show the status full screen and refresh it until Ctrl-C."),
+    "watch": Entry("watch", "Show the status full screen and refresh it, worst first."),
     "doctor": Entry("doctor", "Check everything an agent needs, and print how to fix each problem. Changes nothing."),
     "agents": Entry("agents", "List agents: what each leads, its last pass, whether it is banned, who coordinates."),
     "ban": Entry("agents", "Stop an agent from leading objects; it still forwards requests to other leaders.", "ban"),
@@ -59,7 +62,8 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
             "reset": Entry(
                 "reset",
                 "Move a consumer to another position in a queue, after showing what that means and asking.",
-            )
+            ),
+            "events": Entry("events", "Show what happened to queues and consumers, newest last."),
         },
     ),
     "trim": (
@@ -75,6 +79,7 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
             )
         },
     ),
+    "completion": Entry("completion", "Print a script that lets a shell complete commands and names."),
     "spark": (
         "Jobs of PySpark on queues and their history.",
         {
@@ -105,7 +110,7 @@ class LaterCommand(TyperCommand):
     """
 
     def __init__(self, name: str, entry: Entry) -> None:
-        super().__init__(name, help=entry.help)
+        super().__init__(name, help=entry.help, short_help=entry.help, rich_markup_mode=None)
         self._entry = entry
 
     @cached_property
@@ -141,14 +146,21 @@ class Commands(TyperGroup):
                 self.add_command(LaterCommand(name, entry))
                 continue
             about, members = entry
-            group = TyperGroup(name=name, help=about, no_args_is_help=True)
+            group = TyperGroup(name=name, help=about, no_args_is_help=True, rich_markup_mode=None)
             for member, one in members.items():
                 group.add_command(LaterCommand(member, one))
             self.add_command(group)
 
 
 application = typer.Typer(
-    name="queue-agent", help=ABOUT, cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False
+    name="queue-agent",
+    help=ABOUT,
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,  # boxes and colours take half a second to import
+    context_settings={"max_content_width": _WIDTH},
 )
 
 

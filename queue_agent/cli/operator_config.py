@@ -80,7 +80,7 @@ def read_operator_config(path: Path) -> Mapping[str, Any]:
     """The operator's file.
 
     Raises:
-        ConfigError: it can not be read, or is no YSON map.
+        ConfigError: it cannot be read, or is no YSON map.
     """
     try:
         document: Any = to_json(yson.loads(path.read_bytes()))

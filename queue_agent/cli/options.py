@@ -5,7 +5,7 @@ Exit codes: 0: done; 1: some of it failed; 2: nothing was done, for arguments, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,16 +13,25 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from queue_agent.adapters.process.presence import find
+from queue_agent.cli.addresses import AGENT_VARIABLE, DEFAULT_AGENT
 from queue_agent.cli.errors import CommandError
+from queue_agent.cli.plain import plain
 from queue_agent.errors import ClusterError, ConfigError
-
-DEFAULT_AGENT: Final = "http://127.0.0.1:10030"
 
 SOME_FAILED: Final = 1
 NOTHING_DONE: Final = 2
 
 ConfigFile = Annotated[
     Path, typer.Option("--config", metavar="FILE", help="Configuration of the agent: .yaml, .yml or .yson.")
+]
+AnyConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Configuration of the agent: .yaml, .yml or .yson. In a container that of its agent by default.",
+    ),
 ]
 OptionalConfigFile = Annotated[
     Path | None,
@@ -42,16 +51,14 @@ Host = Annotated[
 ]
 Agent = Annotated[
     str | None,
-    typer.Option(
-        metavar="URL", envvar="QUEUE_AGENT_ADDRESS", help=f"HTTP address of an agent; {DEFAULT_AGENT} by default."
-    ),
+    typer.Option(metavar="URL", envvar=AGENT_VARIABLE, help=f"HTTP address of an agent; {DEFAULT_AGENT} by default."),
 ]
 Agents = Annotated[
     list[str] | None,
     typer.Option(
         "--agent",
         metavar="URL",
-        envvar="QUEUE_AGENT_ADDRESS",
+        envvar=AGENT_VARIABLE,
         help=f"HTTP address of an agent; {DEFAULT_AGENT} by default. May be repeated, for agents that share"
         " the work of a stage.",
     ),
@@ -77,28 +84,18 @@ def exit_codes() -> Iterator[None]:
 
 def fail(message: str) -> NoReturn:
     """End with `NOTHING_DONE`."""
-    typer.echo(message, err=True)
+    typer.echo("\n".join(map(plain, message.split("\n"))), err=True)
     raise typer.Exit(NOTHING_DONE)
 
 
-def agent_addresses(agents: Sequence[str] | None, config: Path | None) -> Sequence[str]:
-    """Which agents to ask.
-
-    Args:
-        agents: those of `--agent` or of the environment.
-        config: of an agent on this machine, which counts only without those.
-
-    Raises:
-        ConfigError: the file cannot be used.
-        CommandError: both are given.
-    """
-    if config is None:
-        return agents or [DEFAULT_AGENT]
-    if agents:
-        raise CommandError("--agent and --config both say which agent to ask")
-    from queue_agent.cli.agent_api import address_in
-
-    return [address_in(config)]
+def default_config(config: Path | None) -> Path:
+    """A configuration that was named, or that of the agent of this container; without either, the command ends."""
+    if config is not None:
+        return config
+    found = find()
+    if found is None:
+        fail("say which configuration: --config FILE")
+    return Path(found.config)
 
 
 def now() -> datetime:

@@ -53,7 +53,7 @@ def refusal(subject: str, check: str, error: ClusterError) -> Finding:
     """What to make of a request that failed where it should not."""
     repair = None
     if isinstance(error, AccessDenied):
-        repair = 'grant the agent\'s user what docs/running.md lists under "What its user may have to do"'
+        repair = 'grant the agent\'s user what docs/running.md lists under "Permissions"'
     if isinstance(error, ClusterUnavailable):
         repair = "run this again; if it stays so, look at the cluster's proxies"
     return Finding(subject, check, Grade.FAILURE, str(error), repair)

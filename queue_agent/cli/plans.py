@@ -10,13 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from queue_agent.cli.agent_api import AgentApi, object_path
+from queue_agent.cli.addresses import agent_addresses
+from queue_agent.cli.agent_api import AgentApi, NoSuchObject, object_path
 from queue_agent.cli.errors import CommandError
-from queue_agent.cli.options import agent_addresses, exit_codes
+from queue_agent.cli.names import guess
+from queue_agent.cli.options import exit_codes
 from queue_agent.cli.references import parse_table
 from queue_agent.core.values.refs import CrossClusterRef
 
-Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue: cluster://path or <cluster=...>//path.")]
+Queue = Annotated[
+    str,
+    typer.Argument(metavar="QUEUE", help="The queue: cluster://path or <cluster=...>//path."),
+]
 
 
 def show_plan(
@@ -44,7 +49,10 @@ async def ask_for_plan(agent: str, queue: CrossClusterRef, kind: str, body: Any,
         expected: a key that every such plan has.
     """
     async with AgentApi(agent) as api:
-        answer = await api.post(f"{object_path('queues', queue)}/{kind}", body)
+        try:
+            answer = await api.post(f"{object_path('queues', queue)}/{kind}", body)
+        except NoSuchObject as error:
+            raise NoSuchObject(f"{error}{await guess(queue, [agent], ['queues'])}") from error
     if not isinstance(answer, dict) or expected not in answer:
         raise CommandError(f"{agent} does not answer like an agent")
     return answer

@@ -11,13 +11,17 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from queue_agent.adapters.metrics.metrics_manual import metrics_page
-from queue_agent.cli.commands_manual import commands_page
+from queue_agent.cli.commands_manual import commands_page, spark_commands_page
+from queue_agent.cli.completion_index import completion_index
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.options import ConfigModel
 from queue_agent.trim_policies import ConstraintKind
 from yt_local.reference.page import render_reference
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
+INDEX: Final = Path(__file__).with_name("completions.json")
+"""What `completing` reads of the commands."""
+
 POLICIES_HEAD: Final = "| kind | bound | trimming ends here because |\n| --- | --- | --- |\n"
 """What is below these lines of the page on trimming is generated, up to the next empty line."""
 
@@ -26,6 +30,7 @@ def pages() -> Mapping[str, str]:
     """Content of every page that is generated, or has something generated in it, by its file name in `docs/`."""
     return {
         "commands.md": commands_page(),
+        "commands-spark.md": spark_commands_page(),
         "configuration.md": _configuration(),
         **render_reference(),
         "metrics.md": metrics_page(),
@@ -36,6 +41,7 @@ def pages() -> Mapping[str, str]:
 def write_pages() -> None:
     for name, content in pages().items():
         (DOCS / name).write_text(content)
+    INDEX.write_text(completion_index())
 
 
 def _configuration() -> str:
@@ -43,7 +49,7 @@ def _configuration() -> str:
         "# Configuration of `queue-agent run`",
         "",
         "Generated from the code (`make docs`). Files are YAML (`.yaml`, `.yml`) or YSON (`.yson`). A bare number",
-        "given for a duration means milliseconds; an ISO 8601 duration such as `PT1M30S` may stand in its place.",
+        "given for a duration means milliseconds; an ISO 8601 duration such as `PT1M30S` also works.",
         "Unknown keys are refused.",
         "",
         "| field | default | meaning |",

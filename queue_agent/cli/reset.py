@@ -5,20 +5,30 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Annotated, Final
 
 import typer
 
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process.logs import configure_logging
-from queue_agent.cli.consumer_reset import ConsumerReset, clusters_of, parse_destination
+from queue_agent.cli.act_record import recorded
+from queue_agent.cli.consumer_reset import clusters_of
 from queue_agent.cli.errors import CommandError
+from queue_agent.cli.init_state import StateLocation, location_in
+from queue_agent.cli.names import did_you_mean
 from queue_agent.cli.options import SOME_FAILED, DryRun, OptionalConfigFile, TokenFile, exit_codes, now
 from queue_agent.cli.references import parse_object, parse_table
-from queue_agent.cli.reset_view import plan_document, view_outcome, view_plan
+from queue_agent.cli.reset_view import view_outcome, view_plan
 from queue_agent.cli.status_view import make_console
-from queue_agent.errors import ClusterError
+from queue_agent.config.clusters import ClusterConfig
+from queue_agent.controllers.acts.reset import ConsumerReset
+from queue_agent.core.access.acts import ActKind, ActRequest
+from queue_agent.core.consumers.destinations import parse_destination
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.errors import ActRefused, ClusterError
 
 EXAMPLES: Final = """
 Examples:
@@ -35,7 +45,10 @@ said no; 2: refused, nothing was changed.
 """
 
 
-_Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="cluster://path or <cluster=...>//path.")]
+_Queue = Annotated[
+    str,
+    typer.Argument(metavar="QUEUE", help="cluster://path or <cluster=...>//path."),
+]
 _Consumer = Annotated[
     str,
     typer.Argument(
@@ -80,12 +93,14 @@ def command(
 ) -> None:
     """Move a consumer to another position in a queue, after showing what that means and asking.
 
-    Stop the consumer's readers first: one that runs goes on from where it is, and may move the consumer back.
+    Stop the consumer's readers first: a running reader continues from its own position, and may move the consumer back.
 
-    Each partition is moved only if it still stands where the preview says; those that somebody has moved meanwhile are
-    named and left alone. A vital consumer is not moved to rows that are trimmed in part already, unless you say
-    --allow-trimmed; any other begins with the first row there is, and the preview says so. Positions behind the end are
-    refused.
+    The command moves a partition only if its offset is still that of the preview. It names partitions that somebody
+    else moved meanwhile, and leaves them. It refuses to move a vital consumer to trimmed rows, unless you pass
+    --allow-trimmed. Another consumer begins at the oldest remaining row, and the preview says so. Positions past the
+    end are refused.
+
+    With --config, the reset is in the audit journal, and agents show it among events.
     """
     configure_logging("warning", "console")
     with exit_codes():
@@ -93,16 +108,13 @@ def command(
             raise CommandError("--yes and --dry-run contradict each other")
         if as_json and not (yes or dry_run):
             raise CommandError("--json asks no questions: say --yes or --dry-run")
-        reset = ConsumerReset(
-            parse_table(queue, "QUEUE"),
-            parse_object(consumer, "CONSUMER"),
-            clusters_of(config, proxy or (), token_file),
-            now,
-        )
-        wanted = _Wanted(to, partition or (), allow_trimmed, yes, dry_run, as_json)
+        pair = parse_table(queue, "QUEUE"), parse_object(consumer, "CONSUMER")
+        clusters = clusters_of(config, proxy or (), token_file)
+        state = None if config is None else location_in(config, None)
+        wanted = _Wanted(to, partition or (), allow_trimmed, yes, dry_run, as_json, state)
         try:
-            code = asyncio.run(_reset(reset, wanted))
-        except ClusterError as error:
+            code = asyncio.run(_reset(*pair, clusters, wanted))
+        except (ActRefused, ClusterError) as error:
             raise CommandError(str(error)) from error
     raise typer.Exit(code)
 
@@ -115,25 +127,43 @@ class _Wanted:
     yes: bool
     dry_run: bool
     as_json: bool
+    state: StateLocation | None
+    """Where the audit journal is; None: unknown."""
 
 
-async def _reset(reset: ConsumerReset, wanted: _Wanted) -> int:
+async def _reset(
+    queue: CrossClusterRef, consumer: CrossClusterRef, configs: Mapping[str, ClusterConfig], wanted: _Wanted
+) -> int:
     """The exit code."""
-    async with reset as work:
+    for ref in (queue, consumer):
+        if ref.cluster not in configs:
+            hint = did_you_mean(ref.cluster, configs)
+            raise CommandError(f"neither --config nor --proxy says where cluster {ref.cluster} of {ref} is{hint}")
+    try:
         destination = parse_destination(wanted.to, now())
+    except ValueError as error:
+        raise CommandError(f"--to: {error}") from error
+    async with AsyncExitStack() as stack:
+        names = {queue.cluster, consumer.cluster}
+        clusters = {name: await stack.enter_async_context(YtCluster(name, configs[name])) for name in names}
+        work = ConsumerReset(queue, consumer, clusters, now, did_you_mean)
         plan = await work.plan(destination, wanted.partitions, lost_rows_are_fine=wanted.allow_trimmed)
         if not wanted.as_json:
             make_console().print(view_plan(plan))
         if wanted.dry_run or not plan.changes:
             if wanted.as_json:
-                typer.echo(json.dumps(plan_document(plan, None), indent=2))
+                typer.echo(json.dumps(plan.to_map(), indent=2))
             return 0
         if not wanted.yes and not _agreed(f"Move {len(plan.changes)} partitions of {plan.consumer}?"):
             typer.echo("nothing was changed")
             return SOME_FAILED
-        failures = await work.carry_out(plan)
+        request = ActRequest(
+            ActKind.RESET, plan.queue, plan.consumer, to=wanted.to, partitions=tuple(wanted.partitions)
+        )
+        async with recorded(wanted.state, request, plan.to_map()) as act:
+            failures = act.failures = await work.carry_out(plan)
         if wanted.as_json:
-            typer.echo(json.dumps(plan_document(plan, failures), indent=2))
+            typer.echo(json.dumps(plan.to_map(failures), indent=2))
         else:
             make_console().print(view_outcome(plan, failures))
         return SOME_FAILED if failures else 0

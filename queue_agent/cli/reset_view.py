@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from queue_agent.cli import words
-from queue_agent.cli.consumer_reset import Plan
 from queue_agent.cli.listing import Listing
+from queue_agent.controllers.acts.reset import Plan
 from queue_agent.core.consumers.offset_reset import Move
 
 
@@ -40,29 +39,6 @@ def view_outcome(plan: Plan, failures: Mapping[int, str]) -> RenderableType:
     lines = [Text(f"partition {index} {failure}", "red") for index, failure in sorted(failures.items())]
     done = Text(f"{moved} of {len(plan.changes)} partitions moved", "green" if not failures else "yellow")
     return Group(*lines, done)
-
-
-def plan_document(plan: Plan, failures: Mapping[int, str] | None) -> dict[str, Any]:
-    """Both for programs; without failures nothing was tried."""
-    return {
-        "queue": str(plan.queue),
-        "consumer": str(plan.consumer),
-        "vital": plan.vital,
-        "notes": list(plan.notes),
-        "partitions": [
-            {
-                "partition_index": move.partition_index,
-                "lower_row_index": move.bounds.lower_row_index,
-                "upper_row_index": move.bounds.upper_row_index,
-                "current": move.current,
-                "target": move.target,
-                "read_again_count": move.read_again_count,
-                "skipped_count": move.skipped_count,
-                **({} if failures is None else {"error": failures.get(move.partition_index)}),
-            }
-            for move in plan.moves
-        ],
-    }
 
 
 def _meaning(move: Move) -> Text:

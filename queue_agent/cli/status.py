@@ -10,20 +10,20 @@ from typing import Annotated, Final
 import typer
 from rich.console import RenderableType
 
+from queue_agent.cli.addresses import agent_addresses
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.options import (
-    DEFAULT_AGENT,
     SOME_FAILED,
     AgentConfigFile,
     Agents,
     Json,
-    agent_addresses,
     exit_codes,
     now,
 )
+from queue_agent.cli.plain import plain
 from queue_agent.cli.references import parse_object
 from queue_agent.cli.status_view import make_console, view_consumer, view_overview, view_queue
-from queue_agent.cli.statuses import Document, Overview, fetch_names, fetch_object, fetch_overview
+from queue_agent.cli.statuses import Document, Overview, fetch_object, fetch_overview
 from queue_agent.core.values.refs import CrossClusterRef
 
 EXAMPLES: Final = """
@@ -37,18 +37,9 @@ queue-agent status --problems --agent http://qa-1:10030 --agent http://qa-2:1003
 
 queue-agent status --json | jq '.consumers[].overview[] | select(.verdict == "stopped")'
 
-Exit codes: 0: shown, whatever it is; 1: with --problems, if there is one; 2: the agent can not be asked, or knows no
-such object.
+Exit codes: 0: shown; 1: with --problems, there is a problem; 2: the agent does not answer, or does not know the
+object.
 """
-
-
-def complete_object(incomplete: str) -> list[str]:
-    """Queues and consumers of the agent on this machine that begin so; nothing if there is none."""
-    try:
-        names = asyncio.run(fetch_names(DEFAULT_AGENT))
-    except CommandError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
 
 
 Object = Annotated[
@@ -58,7 +49,6 @@ Object = Annotated[
         help="cluster://path, <cluster=...>//path, or for one consumer of several in a table"
         " '<cluster=...;queue_consumer_name=...>//path'. Without it, everything is shown.",
         show_default=False,
-        autocompletion=complete_object,
     ),
 ]
 Problems = Annotated[bool, typer.Option("--problems", help="Show only queues and consumers that have a problem.")]
@@ -76,18 +66,18 @@ def command(
     Columns of queues: rows and size are what is there, trimmed rows do not count; "held" are rows that could be
     trimmed if nothing held them back, or - where trimming is off. "?": not known.
 
-    Verdicts on consumers, worst first: "unreadable": the queue or the consumer cannot be read; "ahead": its offset
-    is past the end of the queue; "losing": rows were trimmed before it read them, in the last 10 minutes;
-    "stopped": it has unread rows, and has been silent for twice as long as is usual for it; "stalled": it commits
-    the same row again and again; "lagging": it falls behind; "lost": it lost rows in the last 24 hours; "waiting":
-    it has unread rows, and its pace is not known yet; "not started": it has never read; "catching up": it reads
-    faster than producers write; "idle": nothing was written for an hour; "ok". See docs/verdicts.md.
+    Verdicts on consumers, worst first. "unreadable": the queue or the consumer cannot be read. "ahead": its offset
+    is past the end of the queue. "losing": rows were trimmed before it read them, in the last 10 minutes. "stopped": it
+    has unread rows, and has been silent for twice its usual time. "stalled": it commits the same row again and again.
+    "lagging": it falls behind. "lost": it lost rows in the last 24 hours. "waiting": it has unread rows, and its pace
+    is unknown. "not started": it has never read. "catching up": it reads faster than producers write. "idle": nothing
+    was written for an hour. "ok": none of these. See docs/verdicts.md.
     """
     with exit_codes():
         addresses = agent_addresses(agent, config)
         if which is None:
             overview = asyncio.run(_fetch(addresses, problems))
-            found, view = overview.to_map(), view_overview(overview, now(), only_problems=problems)
+            found, view = overview.to_map(), view_overview(overview.plain(), now(), only_problems=problems)
             failed = problems and not overview.is_empty
         else:
             kind, document = asyncio.run(fetch_object(addresses, _object(which, problems)))
@@ -99,29 +89,13 @@ def command(
     raise typer.Exit(SOME_FAILED if failed else 0)
 
 
-async def look(addresses: Sequence[str], which: str | None, problems: bool) -> RenderableType:
-    """What there is to see, for a terminal.
-
-    Args:
-        addresses: of agents.
-        which: queue or consumer; None for all.
-        problems: of all only what something is wrong with.
-
-    Raises:
-        CommandError: the agents cannot be asked, or know no such object.
-    """
-    if which is None:
-        return view_overview(await _fetch(addresses, problems), now(), only_problems=problems)
-    return _view_object(*await fetch_object(addresses, _object(which, problems)))
-
-
 async def _fetch(addresses: Sequence[str], problems: bool) -> Overview:
     overview = await fetch_overview(addresses)
     return overview.only_problems() if problems else overview
 
 
 def _view_object(kind: str, document: Document) -> RenderableType:
-    return (view_queue if kind == "queue" else view_consumer)(document, now())
+    return (view_queue if kind == "queue" else view_consumer)(plain(document), now())
 
 
 def _object(which: str, problems: bool) -> CrossClusterRef:

@@ -17,8 +17,11 @@ from queue_agent.cli.statuses import (
     consumer_problems,
     innermost,
     name_of,
+    price_words,
     queue_problems,
 )
+from queue_agent.core.verdicts.quota import SOON
+from queue_agent.core.verdicts.sentences import duration
 from queue_agent.core.verdicts.values import Verdict
 
 _GOOD: Final = "green"
@@ -30,7 +33,8 @@ _UNTOUCHED: Final = "1970-"
 _COLUMNS_OF_FILES: Final = 400
 """Lines of a file are not broken; whatever reads it may do so."""
 
-_COLORS: Final[Mapping[str, str]] = {"red": _BAD, "amber": _UNCERTAIN, "gray": _QUIET, "blue": "blue", "green": _GOOD}
+COLORS: Final[Mapping[str, str]] = {"red": _BAD, "amber": _UNCERTAIN, "gray": _QUIET, "blue": "blue", "green": _GOOD}
+"""Of verdicts in terminals."""
 
 
 def make_console() -> Console:
@@ -42,6 +46,7 @@ def make_console() -> Console:
 def view_overview(overview: Overview, now: datetime, *, only_problems: bool = False) -> RenderableType:
     """All agents, queues and consumers; with `only_problems` the overview has no others."""
     parts: list[RenderableType] = [_agent(one, now) for one in overview.agents]
+    parts += [Text(f"not everything is here: {one}", _BAD) for one in overview.missing]
     if overview.queues:
         parts += [Text(), _queues(overview.queues, now)]
     if overview.consumers:
@@ -66,6 +71,10 @@ def view_queue(document: Document, now: datetime) -> RenderableType:
     ]
     if "write_row_count_rate" in status:
         parts.append(_rates("written", status["write_row_count_rate"], status["write_data_weight_rate"]))
+    if status.get("time_to_quota"):
+        parts.append(_quota(status["time_to_quota"]))
+    dead = status.get("dead_vital_consumers") or ()
+    parts += [Text(f"{one['consumer']} {price_words(one)}", _BAD) for one in dead]
     if status.get("registrations"):
         parts += [Text(), _registrations(status["registrations"])]
     exports = status.get("exports") or {}
@@ -86,6 +95,8 @@ def view_consumer(document: Document, now: datetime) -> RenderableType:
     for queue, position in status.get("queues", {}).items():
         parts += [Text(), Text(f"{queue}{'  vital' if vital.get(queue) else ''}", "bold")]
         parts += _errors(position.get("error"))
+        if position.get("price"):
+            parts.append(Text(price_words(position["price"]), _BAD))
         if "read_row_count_rate" in position:
             parts.append(_rates("read", position["read_row_count_rate"], position["read_data_weight_rate"]))
         if partitions.get(queue):
@@ -108,11 +119,13 @@ def _agent(agent: Document, now: datetime) -> RenderableType:
 
 
 def _elsewhere(overview: Overview) -> str:
-    """What the stage has and the agents that were asked do not lead."""
+    """What the stage has and is not here."""
     here = {"queues": len(overview.queues), "consumers": len(overview.consumers)}
     stage = {kind: max(one[f"stage_{kind[:-1]}_count"] for one in overview.agents) for kind in here}
     missing = [f"{stage[kind] - count} {kind}" for kind, count in here.items() if stage[kind] > count]
-    return f"{' and '.join(missing)} of the stage are led by other agents: name them with --agent" if missing else ""
+    return (
+        f"{' and '.join(missing)} of the stage are not here: the agents that lead them do not answer" if missing else ""
+    )
 
 
 def _queues(queues: Sequence[Document], now: datetime) -> Listing:
@@ -155,7 +168,7 @@ def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
             table.add(name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
         for index, one in enumerate(positions):
             verdict = Verdict(one["verdict"])
-            word, style = verdict.value.replace("_", " "), _COLORS[verdict.color]
+            word, style = verdict.value.replace("_", " "), COLORS[verdict.color]
             failed = one.get("failed_partition_count")
             table.add(
                 name_of(consumer) if index == 0 else "",
@@ -204,6 +217,19 @@ def _rates(what: str, rows: Document, weight: Document) -> Text:
     windows = (("1m", "the last minute"), ("1h", "hour"), ("1d", "day"))
     shown = (f"{name} {words.rate(rows[key])}, {words.byte_rate(weight[key])}" for key, name in windows)
     return Text(f"{what} in {'; '.join(shown)}")
+
+
+def _quota(quota: Document) -> Text:
+    """When the account that pays for a queue is full."""
+    resource = f"disk space of medium {quota['medium']}" if quota["medium"] else "chunks"
+    amount = words.amount if quota["medium"] else words.count
+    used = f"account {quota['account']} uses {amount(quota['used'])} of {amount(quota['limit'])} {resource}"
+    left = quota["value"]
+    if left is None:
+        return Text(f"{used}: {quota['cause'].replace('_', ' ')}", _QUIET)
+    is_soon = left < SOON
+    holder = f", {quota['subject']} holds rows" if quota["subject"] and is_soon else ""
+    return Text(f"{used}: full in {duration(left)}{holder}", _BAD if is_soon else "")
 
 
 def _registrations(registrations: Sequence[Document]) -> Listing:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from queue_agent.cli.agent_api import AgentApi, object_path
+from queue_agent.cli import words
+from queue_agent.cli.addresses import keys_path
+from queue_agent.cli.agent_api import LONGEST_SECONDS, AgentApi, object_path
 from queue_agent.cli.errors import CommandError
+from queue_agent.cli.names import KINDS, guess
+from queue_agent.cli.plain import plain
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.values import Verdict
 
@@ -16,8 +20,6 @@ Document = Mapping[str, Any]
 
 _PAGE_SIZE: Final = 100
 """Figures of so many objects are made in one go; an agent has other things to do, too."""
-
-_PROMPT_SECONDS: Final = 2.0
 
 _PROBLEMS: Final = ("red", "amber")
 """Colors of verdicts that somebody should look at."""
@@ -35,9 +37,21 @@ class Overview:
 
     consumers: Sequence[Document]
 
+    missing: Sequence[str] = ()
+    """Agents of whom nothing is here, with the reason, in words."""
+
     def to_map(self) -> dict[str, Any]:
         """As `--json` shows it."""
-        return {"agents": list(self.agents), "queues": list(self.queues), "consumers": list(self.consumers)}
+        return {
+            "agents": list(self.agents),
+            "queues": list(self.queues),
+            "consumers": list(self.consumers),
+            "missing": list(self.missing),
+        }
+
+    def plain(self) -> Overview:
+        """The same for terminals; see `plain`."""
+        return Overview(plain(self.agents), plain(self.queues), plain(self.consumers))
 
     @property
     def is_empty(self) -> bool:
@@ -50,51 +64,64 @@ class Overview:
             self.agents,
             [one for one in self.queues if queue_problems(one)],
             [one for one in self.consumers if consumer_problems(one)],
+            self.missing,
         )
 
 
-async def fetch_overview(addresses: Sequence[str]) -> Overview:
+async def fetch_overview(addresses: Sequence[str], seconds: float = LONGEST_SECONDS) -> Overview:
     """Ask some agents; of an object that several know, the one that leads it is believed.
 
+    Args:
+        addresses: of agents.
+        seconds: for each answer.
+
     Raises:
-        CommandError: one can not be asked.
+        CommandError: one cannot be asked.
     """
     agents: list[Document] = []
     queues: dict[str, Document] = {}
     consumers: dict[str, Document] = {}
+    missing: set[str] = set()
     for address in addresses:
-        async with AgentApi(address) as api:
+        async with AgentApi(address, seconds) as api:
             agents.append(await _fetch_agent(api))
             for kind, known in (("queues", queues), ("consumers", consumers)):
-                for one in await _fetch_all(api, kind):
+                for one in await _fetch_all(api, kind, missing):
                     key = name_of(one)
                     if key not in known or one["role"] == "leading":
                         known[key] = one
-    return Overview(agents, [queues[key] for key in sorted(queues)], [consumers[key] for key in sorted(consumers)])
+    return Overview(
+        agents,
+        [queues[key] for key in sorted(queues)],
+        [consumers[key] for key in sorted(consumers)],
+        sorted(missing),
+    )
 
 
-async def fetch_object(addresses: Sequence[str], ref: CrossClusterRef) -> tuple[str, Document]:
+async def fetch_object(
+    addresses: Sequence[str], ref: CrossClusterRef, seconds: float = LONGEST_SECONDS
+) -> tuple[str, Document]:
     """What the first agent says that knows a queue or consumer.
+
+    Args:
+        addresses: of agents.
+        ref: the queue or consumer.
+        seconds: for each answer.
 
     Returns:
         `queue` or `consumer`, and the agent's document.
 
     Raises:
-        CommandError: none knows it, or one can not be asked.
+        CommandError: none knows it, or one cannot be asked.
     """
     for address in addresses:
-        async with AgentApi(address) as api:
+        async with AgentApi(address, seconds) as api:
             for kind in ("queue", "consumer"):
                 document = await api.find(object_path(f"{kind}s", ref))
                 if document is not None:
                     return kind, document
-    raise CommandError(f"{ref} is no queue and no consumer that {' or '.join(addresses)} knows of")
-
-
-async def fetch_names(address: str) -> Sequence[str]:
-    """References of queues and consumers an agent serves, at once or not at all: somebody waits at a prompt."""
-    async with AgentApi(address, _PROMPT_SECONDS) as api:
-        return sorted({str(name) for kind in ("queues", "consumers") for name in await api.get(_keys_path(kind))})
+    hint = await guess(ref, addresses)
+    raise CommandError(f"{ref} is no queue and no consumer that {' or '.join(addresses)} knows of{hint}")
 
 
 def name_of(one: Document) -> str:
@@ -111,10 +138,11 @@ def queue_problems(queue: Document) -> list[str]:
     unreadable = figures.get("unreadable_consumers", ())
     failing -= len(unreadable)
     return [
-        *([f"{failed} of {figures['partition_count']} partitions can not be read"] if failed else []),
+        *([f"{failed} of {figures['partition_count']} partitions cannot be read"] if failed else []),
         *unreadable,
         *([f"{failing} of {figures['consumer_count']} consumers have errors"] if failing else []),
         *(f"alert {alert}" for alert in figures.get("alerts", ())),
+        *([figures["account_full_soon"]] if figures.get("account_full_soon") else []),
     ]
 
 
@@ -140,8 +168,17 @@ def position_problems(position: Document) -> list[str]:
     elif position["error"] is not None:
         problems.append(innermost(position["error"]))
     if failed:
-        problems.append(f"{failed} of {position['partition_count']} partitions can not be read")
-    return problems
+        problems.append(f"{failed} of {position['partition_count']} partitions cannot be read")
+    return problems + ([price_words(position["price"])] if position.get("price") else [])
+
+
+def price_words(price: Document) -> str:
+    """What a vital consumer that does not read costs its queue, in words."""
+    size, growth = price["held_data_weight"], price["growth_data_weight_per_day"]
+    bytes_held = "" if size is None else f" ({words.amount(size)})"
+    more = words.rows(price["growth_rows_per_day"]) if growth is None else words.amount(growth)
+    dead = "seems dead and " if price["dead"] else ""
+    return f"{dead}holds {words.rows(price['held_row_count'])}{bytes_held} of the queue, {more} more each day"
 
 
 def innermost(error: Document) -> str:
@@ -157,7 +194,7 @@ async def _fetch_agent(api: AgentApi) -> Document:
     status, service = await api.request("GET", "/orchid/service")
     if not isinstance(service, dict) or "version" not in service:
         raise CommandError(f"{api.address} does not answer like an agent")
-    stage_keys = {kind: len(await api.get(_keys_path(kind))) for kind in ("queues", "consumers")}
+    stage_keys = {kind: len(await api.get(keys_path(kind))) for kind in KINDS}
     return {
         "address": api.address,
         "version": service["version"],
@@ -169,18 +206,20 @@ async def _fetch_agent(api: AgentApi) -> Document:
     }
 
 
-def _keys_path(kind: str) -> str:
-    """Where an agent lists what its stage has, whichever agent leads it."""
-    return f"/orchid/queue_agent/{kind}?verb=list"
-
-
-async def _fetch_all(api: AgentApi, kind: str) -> list[Document]:
-    """All pages of a list."""
+async def _fetch_all(api: AgentApi, kind: str, missing: set[str]) -> list[Document]:
+    """All pages of a list; adds agents of whom they say nothing."""
     found: list[Document] = []
     after = ""
     while True:
         page = await api.get(f"/api/v1/{kind}?overview=true&limit={_PAGE_SIZE}{after}")
         found += page[kind]
+        missing |= {_tell_missing(one) for one in page.get("missing", ())}
         if page["next"] is None:
             return found
         after = f"&after={quote(page['next'], safe='')}"
+
+
+def _tell_missing(one: Document) -> str:
+    subject = "the stage" if one["agent"] is None else f"agent {one['agent']}"
+    objects = f" ({one['objects']} tables)" if one["objects"] else ""
+    return f"{subject}: {one['reason']}{objects}"

@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 from pydantic import Field, ValidationError, model_validator
 
 from queue_agent.config.clusters import ClusterConfig, HistoryConfig, HistoryTables, StateConfig
+from queue_agent.config.console import ConsoleConfig
 from queue_agent.config.exports import StaticExports
 from queue_agent.config.options import ConfigModel
 from queue_agent.config.passes import (
@@ -35,62 +36,67 @@ class AgentConfig(ConfigModel):
     """The whole configuration of `queue-agent run`."""
 
     stage: str = Field(min_length=1)
-    """Objects with this `@queue_agent_stage` are led here."""
+    """The agent leads objects with this `@queue_agent_stage`."""
 
     clusters: dict[str, ClusterConfig] = Field(min_length=1)
-    """By name, as `//sys/@cluster_connection/cluster_name` has it; references are written with these names."""
+    """Clusters by name, as in `//sys/@cluster_connection/cluster_name`. References use these names."""
 
     state: StateConfig
-    """Where the state tables are."""
+    """Location of the state tables."""
 
     host: str = Field(default_factory=socket.gethostname, min_length=1)
     """Published as `queue_agent_host`; the machine's name by default."""
 
     rpc: RpcConfig = RpcConfig()
-    """The server masters ask for `@queue_status` and its like."""
+    """The server that masters ask for `@queue_status` and similar attributes."""
 
     http: HttpConfig = HttpConfig()
     """The server of status, metrics and health."""
 
+    console: ConsoleConfig = ConsoleConfig()
+    """Who may see what on the HTTP port, and what people may have done from there."""
+
     server_limits: ServerLimitsConfig = ServerLimitsConfig()
-    """What peers may take of both servers."""
+    """Limits for peers of all servers."""
 
     cypress_synchronizer: CypressSynchronizerConfig = CypressSynchronizerConfig()
-    """The pass that carries attributes of queues and consumers into the state tables."""
+    """The pass that copies attributes of queues and consumers into the state tables."""
 
     membership: MembershipConfig = MembershipConfig()
-    """Being one of several agents of a stage."""
+    """Membership of this agent in its stage."""
 
     queue_agent_sharding_manager: ShardingManagerConfig = ShardingManagerConfig()
-    """The pass that looks which agents there are, and says which of them leads what."""
+    """The pass that finds the agents of the stage and distributes objects."""
 
     queue_agent: QueueAgentConfig = QueueAgentConfig()
-    """The pass that reads the state tables, and the passes over the objects found there."""
+    """The pass that reads the state tables, and the passes over their objects."""
 
     dynamic_config_manager: DynamicConfigManagerConfig = DynamicConfigManagerConfig()
     """The document on the state's cluster that changes `cypress_synchronizer`, `queue_agent_sharding_manager` and
-    `queue_agent` of a running agent."""
+    `queue_agent` while the agent runs.
+    """
 
     trimming: Trimming | None = None
-    """What this agent may do at most, whatever a document on the cluster says: `allowed` trims if
-    `queue_agent.controller.enable_automatic_trimming` says so; `observe` decides and publishes what it would trim, and
-    trims nothing; `never` does neither. By default it is allowed if this file enables automatic trimming, and else
-    never: a document alone does not make an agent delete rows."""
+    """Upper limit that no document on the cluster can raise. `allowed`: trim if
+    `queue_agent.controller.enable_automatic_trimming` is on. `observe`: decide and publish trims, but trim nothing.
+    `never`: do neither. By default `allowed` if this file enables automatic trimming, else `never`, so that a document
+    alone cannot make an agent delete rows.
+    """
 
     static_exports: StaticExports | None = None
-    """What this agent may do at most, whatever a document on the cluster says: `allowed` makes the tables that queues
-    ask for in `@static_export_config` if `queue_agent.controller.queue_exporter.enable` says so; `observe` decides what
-    it would make, logs that, and makes nothing; `never` does neither. By default it is allowed if this file enables it,
-    and else never."""
+    """Upper limit that no document on the cluster can raise. `allowed`: create the tables of `@static_export_config` if
+    `queue_agent.controller.queue_exporter.enable` is on. `observe`: decide and log exports, but create nothing.
+    `never`: do neither. By default `allowed` if this file enables exports, else `never`.
+    """
 
     expose_config_in_orchid: bool = True
     """Show the configuration under `/orchid/config` and `/orchid/dynamic_config_manager`; it holds no secrets."""
 
     history: HistoryConfig | None = None
-    """Keeping what the agent sees in a queue; without this section there is no history."""
+    """History of what the agent sees, in a queue. Without this section there is no history."""
 
     metrics: MetricsConfig = MetricsConfig()
-    """What there is at `/metrics` and `/solomon/all`."""
+    """Content of `/metrics` and `/solomon/all`."""
 
     logging: LoggingConfig = LoggingConfig()
     """Log lines on standard error."""

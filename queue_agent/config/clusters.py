@@ -42,17 +42,17 @@ class ClusterConfig(ConfigModel):
     """Ask the proxy for other proxies (`/hosts`) and spread heavy requests over them."""
 
     request_timeout: Duration = timedelta(seconds=20)
-    """For one HTTP request, from sending it to the end of the answer."""
+    """Timeout of one HTTP request, up to the end of the answer."""
 
     connect_timeout: Duration = timedelta(seconds=5)
-    """For one TCP connection to be made."""
+    """Timeout for one TCP connection."""
 
     retry_count: int = Field(default=2, ge=0)
-    """How often a light request that failed on its way is repeated, on another proxy where there is one."""
+    """Number of retries of a failed light request, on another proxy if there is one."""
 
 
 class StateConfig(ConfigModel):
-    """Where the state tables are."""
+    """Location of the state tables."""
 
     cluster: str
     """Name of one of `clusters`."""
@@ -69,9 +69,10 @@ class StateConfig(ConfigModel):
     as well."""
 
     object_mapping_table_path: RichTablePath | None = None
-    """Table that says which agent leads which object; `queue_agent_object_mapping` in `root` by default. May name a
-    cluster as well. A C++ agent of another stage with the same `root` deletes rows of all objects but its own from that
-    one: beside it, this has to be another table of the same schema."""
+    """Table that maps objects to their leaders; `queue_agent_object_mapping` in `root` by default. May name a cluster
+    as well. A C++ agent of another stage deletes rows of foreign objects from the table in its `root`. Beside such
+    an agent, name another table of the same schema.
+    """
 
     @property
     def hosts(self) -> CrossClusterRef:
@@ -98,13 +99,14 @@ class HistoryConfig(ConfigModel):
     """Keeping what the agent sees in a queue; both tables are made by `queue-agent init-state --history`."""
 
     queue: RichTablePath | None = None
-    """The queue; `history_queue` in `state.root` by default. May name a cluster, on which the producer is then, too."""
+    """The queue; `history_queue` in `state.root` by default. It may name a cluster, which then also has the producer.
+    """
 
     producer: RichTablePath | None = None
     """The producer, on the queue's cluster; `history_producer` in `state.root` by default."""
 
     period: Duration = timedelta(minutes=1)
-    """How often a row is written for every partition of every queue and consumer led here."""
+    """Period of rows for each partition of each queue and consumer that this agent leads."""
 
     max_buffered_bytes: int = Field(default=64 << 20, ge=1 << 16)
-    """How much may wait in memory while it can not be written; the oldest rows are dropped then."""
+    """Limit of bytes of unwritten rows in memory. Beyond it the agent drops the oldest."""

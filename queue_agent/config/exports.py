@@ -18,16 +18,16 @@ class RetryBackoffConfig(ConfigModel):
     """How long an export waits after a failure until it is tried again."""
 
     min_backoff: Duration = timedelta(seconds=1)
-    """After the first failure."""
+    """Pause after the first failure."""
 
     max_backoff: Duration = timedelta(minutes=5)
-    """At most."""
+    """Longest pause."""
 
     backoff_multiplier: float = Field(default=1.5, ge=1)
-    """Every further failure makes it so many times longer."""
+    """Factor by which each further failure lengthens the pause."""
 
     backoff_jitter: float = Field(default=0.1, ge=0, le=1)
-    """How much shorter or longer it is by chance, as a part of it."""
+    """Random variation of the pause, as a fraction."""
 
     def after(self, failures: int, chance: float) -> timedelta:
         """Wait so long after so many failures in a row.
@@ -42,29 +42,30 @@ class RetryBackoffConfig(ConfigModel):
 
 
 class QueueExporterConfig(ConfigModel):
-    """Static exports of queues, by `@static_export_config`."""
+    """Static exports of queues with `@static_export_config`."""
 
     enable: bool = False
-    """Make the tables queues ask for; without it none are made, and rows that nobody has exported are kept."""
+    """Create the tables of static exports. Without it the agent creates none, and keeps rows that nobody has exported.
+    """
 
     pass_period: Duration = timedelta(seconds=1)
-    """How often it is looked whether tables are due."""
+    """Period of checks for due tables."""
 
     max_exported_table_count_per_task: int = Field(default=10, ge=1)
-    """How many tables appear at once; further ones wait for the next."""
+    """Limit of tables per task; further ones follow in the next task."""
 
     retry_backoff: RetryBackoffConfig = RetryBackoffConfig()
-    """After failures."""
+    """Pause after failures."""
 
     enable_row_count_check: bool = True
-    """Refuse to go on where the last exported chunk does not end with the last exported row."""
+    """Stop an export if its last chunk does not end with its last exported row."""
 
 
 class QueueExportManagerConfig(ConfigModel):
     """All static exports of this agent together."""
 
     export_rate_limit: float = Field(default=4.0, gt=0)
-    """How many exports begin in a second at most."""
+    """Limit of exports that start per second."""
 
 
 def exporting_mode(static_exports: StaticExports, config: QueueExporterConfig) -> ExportingMode:

@@ -37,14 +37,16 @@ def _to_milliseconds(value: timedelta) -> int:
     return value // timedelta(milliseconds=1)
 
 
-Duration = Annotated[
+_Milliseconds = Annotated[
     timedelta,
     BeforeValidator(_from_milliseconds, json_schema_input_type=float | timedelta),
     PlainSerializer(_to_milliseconds, when_used="json"),
-    Field(gt=timedelta(0)),
     AfterValidator(_check_bound),
 ]
 """A bare number means milliseconds, as in YTsaurus itself; pydantic alone would say seconds."""
+
+Duration = Annotated[_Milliseconds, Field(gt=timedelta(0))]
+DurationOrZero = Annotated[_Milliseconds, Field(ge=timedelta(0))]
 
 
 class TablePath(NamedTuple):

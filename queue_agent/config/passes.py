@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from queue_agent.config.exports import QueueExporterConfig, QueueExportManagerConfig
-from queue_agent.config.options import ConfigModel, Duration
+from queue_agent.config.options import ConfigModel, Duration, DurationOrZero
 from queue_agent.core.state.trim_config import TrimmingMode
 
 Trimming = Literal["allowed", "observe", "never"]
@@ -16,51 +16,53 @@ Trimming = Literal["allowed", "observe", "never"]
 
 
 class MembershipConfig(ConfigModel):
-    """Being one of several agents of a stage."""
+    """Membership of this agent in its stage."""
 
     lease: Duration = timedelta(seconds=15)
-    """An agent that could not tell the cluster for so long that it is there is taken for dead, and others lead what it
-    has led. For as long, whoever begins to lead an object does not trim it. All agents of a stage must have the same;
-    at least five times `queue_agent.pass_period`."""
+    """Time without a sign of life after which an agent counts as dead, and others lead its objects. A new leader of an
+    object waits as long before it trims. All agents of a stage must have the same value, at least five times
+    `queue_agent.pass_period`.
+    """
 
     hand_over_timeout: Duration = timedelta(seconds=10)
-    """How long an agent that is told to stop goes on until others have taken over what it leads."""
+    """Time limit for a stopping agent to hand over its objects."""
 
 
 class ShardingManagerConfig(ConfigModel):
-    """The pass that looks which agents there are, and says which of them leads what."""
+    """The pass that finds the agents of the stage and distributes objects."""
 
     pass_period: Duration = timedelta(seconds=1)
-    """From the start of one pass to the start of the next. The C++ agent's is 5 s."""
+    """Time from the start of one pass to the start of the next. The C++ agent's is 5 s."""
 
     pass_timeout: Duration = timedelta(seconds=60)
-    """A pass that takes longer has failed."""
+    """Time after which a pass fails."""
 
 
 class CypressSynchronizerConfig(ConfigModel):
-    """The pass that carries attributes of queues and consumers into the state tables."""
+    """The pass that copies attributes of queues and consumers into the state tables."""
 
     pass_period: Duration = timedelta(seconds=1)
-    """From the start of one pass to the start of the next; a longer pass is followed by the next at once."""
+    """Time from the start of one pass to the start of the next. After a longer pass the next starts at once."""
 
     pass_timeout: Duration = timedelta(seconds=60)
-    """A pass that takes longer has failed."""
+    """Time after which a pass fails."""
 
     enable: bool = True
-    """Off: the tables are kept by somebody else."""
+    """Off: another program writes the tables."""
 
     policy: Literal["polling", "watching"] = "polling"
-    """`watching`: keep a row for every queue and consumer of `clusters`. `polling`: only keep the rows up to date that
-    somebody else has put into the tables, of whatever cluster."""
+    """`watching`: keep a row for every queue and consumer of `clusters`. `polling`: only update rows that another
+    program has put into the tables, on any cluster.
+    """
 
     clusters: tuple[str, ...] | None = None
-    """Whose objects are watched with the policy `watching`; all of `clusters` by default."""
+    """Clusters to watch with the policy `watching`; all of `clusters` by default."""
 
     write_replicated_table_mapping: bool = Field(
         default=False,
         validation_alias=AliasChoices("write_replicated_table_mapping", "write_registration_table_mapping"),
     )
-    """Keep the table of the replicas of replicated tables, too; with the policy `watching` only."""
+    """Also write the table of replicas of replicated tables; only with the policy `watching`."""
 
     chaos_replicated_table_queue_agent_stage: str = Field(default="production", min_length=1)
     """Stage of chaos replicated tables that have no `@queue_agent_stage`."""
@@ -70,38 +72,47 @@ class ControllerConfig(ConfigModel):
     """Passes over one queue or one consumer."""
 
     pass_period: Duration = timedelta(seconds=1)
-    """From the start of one pass to the start of the next; a longer pass is followed by the next at once."""
+    """Time from the start of one pass to the start of the next. After a longer pass the next starts at once."""
 
     pass_timeout: Duration = timedelta(seconds=60)
-    """A pass that takes longer has failed."""
+    """Time after which a pass fails."""
 
     enable_automatic_trimming: bool = False
-    """Trim queues that ask for it in `@auto_trim_config`; without it rows are never deleted."""
+    """Trim queues that enable it in `@auto_trim_config`. Without it the agent never deletes rows."""
 
     trimming_period: Duration | None = None
-    """How often a queue is trimmed, rounded up to whole passes; every pass by default."""
+    """Period of trimming, rounded up to whole passes; every pass by default."""
+
+    trimming_grace: DurationOrZero = timedelta(minutes=10)
+    """The first trim of a queue after a start, a hand-over or so long a silence takes no rows that a consumer which is
+    not vital has not read, until this time has passed. 0: it takes them at once, as the C++ agent does.
+    """
 
     trim_journal: bool = True
-    """Write down every trim in the table `trim_journal` beside the state tables, if there is one."""
+    """Record every trim in the table `trim_journal` beside the state tables, if it exists."""
+
+    dead_after: Duration = timedelta(hours=24)
+    """A vital consumer that has been silent for so long with rows to read, and holds rows, is shown as dead."""
 
     queue_exporter: QueueExporterConfig = QueueExporterConfig()
-    """Static exports of queues, by `@static_export_config`."""
+    """Static exports of queues with `@static_export_config`."""
 
 
 class QueueAgentConfig(ConfigModel):
-    """The pass that reads the state tables, and the passes over the objects found there."""
+    """The pass that reads the state tables, and the passes over their objects."""
 
     pass_period: Duration = timedelta(seconds=1)
-    """From the start of one pass to the start of the next; a longer pass is followed by the next at once."""
+    """Time from the start of one pass to the start of the next. After a longer pass the next starts at once."""
 
     pass_timeout: Duration = timedelta(seconds=60)
-    """A pass that takes longer has failed."""
+    """Time after which a pass fails."""
 
     inactive_object_display_limit: int = Field(default=10, ge=0)
-    """How many objects of each kind `controller_info` lists, those not looked at for longest first."""
+    """Number of objects of each kind in `controller_info`, the longest unpolled first."""
 
     handle_replicated_objects: bool = False
-    """Lead queues and consumers that are replicated tables; without it they are only followed where others need it."""
+    """Lead queues and consumers that are replicated tables. Without it the agent only follows them if others need it.
+    """
 
     controller: ControllerConfig = ControllerConfig()
     """Passes over one object."""
@@ -112,16 +123,17 @@ class QueueAgentConfig(ConfigModel):
 
 class DynamicConfigManagerConfig(ConfigModel):
     """The document on the state's cluster that changes `cypress_synchronizer`, `queue_agent_sharding_manager` and
-    `queue_agent` of a running agent."""
+    `queue_agent` while the agent runs.
+    """
 
     enable: bool = True
-    """Off: this file alone counts."""
+    """Off: only this file applies."""
 
     path: str | None = None
-    """Of the document; `config` in `state.root` by default. A document that does not exist changes nothing."""
+    """Path of the document; `config` in `state.root` by default. A missing document changes nothing."""
 
     update_period: Duration = timedelta(seconds=5)
-    """How often the document is read."""
+    """Period of reads of the document."""
 
 
 def trimming_mode(trimming: Trimming, config: ControllerConfig) -> TrimmingMode:

@@ -44,7 +44,7 @@ OVERVIEW: Final = Dashboard(
                     f' or max by (cluster, {QUEUE_BY}) (queue_agent_queue_partitions{{{ALL},state="error"}}) > 0)'
                     " or vector(0)",
                     "short",
-                    "Queues that can not be read, in whole or in part.",
+                    "Queues that cannot be read, in whole or in part.",
                     1,
                 ),
                 _stat(

@@ -105,7 +105,7 @@ QUEUE: Final = Dashboard(
                         )
                     ],
                     "short",
-                    "Error: the tablet can not be read.",
+                    "Error: the tablet cannot be read.",
                 ),
             ),
         ),

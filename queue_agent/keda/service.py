@@ -53,21 +53,35 @@ Ask = Callable[[Question], Awaitable[Load]]
 """RefusedError if there is no answer: never 0, so that KEDA's fallback applies."""
 
 
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """What the server shows, in PEM."""
+
+    certificate: bytes
+    key: bytes
+    client_authority: bytes | None = None
+    """Clients have to show a certificate of this authority; None: they need none."""
+
+
 class ExternalScaler:
     """Serves until it is left; an async context manager.
 
     Args:
         ask: the agent.
         listen: `host:port`; with port 0 see `port`.
-        period: seconds between two looks for those who are told of changes.
+        period: seconds between two polls for clients that stream changes.
+        certificates: for TLS; None: connections are not encrypted.
+
+    Raises:
+        RuntimeError: the port, or the certificate, cannot be used.
     """
 
-    def __init__(self, ask: Ask, listen: str, period: float) -> None:
+    def __init__(self, ask: Ask, listen: str, period: float, certificates: Certificates | None = None) -> None:
         self._ask = ask
         self._period = period
         self._server = grpc.aio.server()
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, self._handlers()),))
-        self.port: int = self._server.add_insecure_port(listen)
+        self.port = self._listen(listen, certificates)
 
     async def __aenter__(self) -> ExternalScaler:
         await self._server.start()
@@ -77,6 +91,16 @@ class ExternalScaler:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._server.stop(grace=1.0)
+
+    def _listen(self, listen: str, certificates: Certificates | None) -> int:
+        if certificates is None:
+            return int(self._server.add_insecure_port(listen))
+        credentials = grpc.ssl_server_credentials(
+            [(certificates.key, certificates.certificate)],
+            root_certificates=certificates.client_authority,
+            require_client_auth=certificates.client_authority is not None,
+        )
+        return int(self._server.add_secure_port(listen, credentials))
 
     def _handlers(self) -> Mapping[str, Any]:
         unary, stream = grpc.unary_unary_rpc_method_handler, grpc.unary_stream_rpc_method_handler

@@ -264,7 +264,7 @@ def tablet_chunks(tree: Any) -> TabletChunks:
         if yson.is_null(child) or kind == _DYNAMIC_STORE:
             continue
         if kind is not None:
-            raise ClusterError(f"Chunk list {list_id} has a {kind} among its chunks, which can not be exported")
+            raise ClusterError(f"Chunk list {list_id} has a {kind} among its chunks, which cannot be exported")
         chunk_ids.append(str(child))
     return TabletChunks(list_id, chunk_ids)
 

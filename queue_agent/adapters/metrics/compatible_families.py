@@ -57,8 +57,8 @@ COMPATIBLE_OBJECT_FAMILIES: Final = (
             ("rows_written", _COUNTER, "Rows written."),
             ("rows_trimmed", _COUNTER, "Rows trimmed."),
             ("data_weight_written", _COUNTER, "Bytes written; absent if not known."),
-            ("row_count", _GAUGE, "Rows that are there."),
-            ("data_weight", _GAUGE, "Bytes that are there; absent if not known."),
+            ("row_count", _GAUGE, "Present rows."),
+            ("data_weight", _GAUGE, "Bytes of present rows; absent if unknown."),
         )
     ),
     _compatible_queue(
@@ -129,8 +129,8 @@ COUNT_LABELS: Final = ("yt_cluster", "leading_status", "queue_agent_stage", "obj
 
 _PASSES: Final = (
     ("", "of the agent"),
-    ("queue_agent_sharding_manager_", "that says who leads what"),
-    ("cypress_synchronizer_", "that keeps the state tables"),
+    ("queue_agent_sharding_manager_", "that distributes objects"),
+    ("cypress_synchronizer_", "that writes the state tables"),
 )
 
 COMPATIBLE_AGENT_FAMILIES: Final = (
@@ -144,9 +144,9 @@ COMPATIBLE_AGENT_FAMILIES: Final = (
             ("multi_consumer_names", "Named consumers in such tables."),
             ("partitions", "Partitions of queues, and for every consumer those of its queues."),
             ("trimmed_queues", "Queues that ask to be trimmed."),
-            ("erroneous_queues", "Queues that could not be looked at."),
-            ("erroneous_consumers", "Consumers that could not be looked at."),
-            ("erroneous_multi_consumers", "Multi-consumers that could not be looked at."),
+            ("erroneous_queues", "Queues that the agent cannot read."),
+            ("erroneous_consumers", "Consumers that the agent cannot read."),
+            ("erroneous_multi_consumers", "Multi-consumers that the agent cannot read."),
         )
     ),
     *(
@@ -155,7 +155,7 @@ COMPATIBLE_AGENT_FAMILIES: Final = (
         for name, kind, text in (
             ("index", _GAUGE, "Number, from 0, of"),
             ("start_time", _GAUGE, "Unix seconds of the start of"),
-            ("duration_max", _GAUGE, "Seconds that were needed at most of late for"),
+            ("duration_max", _GAUGE, "Longest recent duration, in seconds, of"),
             ("errors", _COUNTER, "Failures of"),
         )
     ),

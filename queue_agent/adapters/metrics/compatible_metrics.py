@@ -90,7 +90,7 @@ class PassStatistics:
         self.errors += error is not None
 
     def take_longest(self) -> float:
-        """The longest of late; what was seen twice is forgotten."""
+        """The longest recent one; what was seen twice is forgotten."""
         longest = max(self.longest, self.longest_before)
         self.longest_before, self.longest = self.longest, 0.0
         return longest

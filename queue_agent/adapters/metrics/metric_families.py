@@ -90,26 +90,38 @@ _VERDICT_FAMILIES: Final = (
         "subject",
     ),
     _pair("drainable_rows", "gauge", "Unread rows that are still there."),
+    _pair(
+        "dead", "gauge", "Whether a vital consumer that holds rows has been silent for too long; absent while it reads."
+    ),
+    _pair("held_rows", "gauge", "Rows kept only for a vital consumer that does not read."),
+    _pair("held_bytes", "gauge", "Their data weight; absent if it is not known."),
     _pair("pace_seconds", "gauge", "Usual time between two advances of the offset; absent while it is not known."),
     _pair("patience_seconds", "gauge", "Silence after which the consumer is stopped; absent while it is not known."),
     _pair("time_to_catch_up_seconds", "gauge", "Seconds until nothing is unread; absent if that is not known."),
     _pair("time_to_loss_seconds", "gauge", "Seconds until an unread row is trimmed; absent if not foreseen.", "cause"),
     _pair("time_to_loss_earliest_seconds", "gauge", "Seconds until an unread row is trimmed, at the earliest."),
+    _pair(
+        "objective_seconds_total",
+        "counter",
+        "Seconds since the freshness objective was set, by outcome: good, bad or unknown; absent without an objective.",
+        "outcome",
+    ),
+    _pair("objective_target_ratio", "gauge", "Share of seconds that are to be good; absent without an objective."),
 )
 
 OWN_OBJECT_FAMILIES: Final = (
-    _queue("readable", "gauge", "1 if the queue as a whole could be looked at, 0 if not."),
+    _queue("readable", "gauge", "1 if the agent could read the queue, 0 if not."),
     _queue("partitions", "gauge", "Partitions by state, ok or error; absent while the queue is not readable.", "state"),
     _queue("registrations", "gauge", "Consumers registered, by whether they are vital.", "vital"),
     _queue("rows_written_total", "counter", "Rows written since the agent began to lead the queue."),
-    _queue("rows_trimmed_total", "counter", "Rows trimmed, by whomever, since the agent began to lead the queue."),
+    _queue("rows_trimmed_total", "counter", "Rows trimmed by anybody since the agent began to lead the queue."),
     _queue(
         "written_bytes_total",
         "counter",
         "Data weight written since the agent began to lead the queue; absent without $cumulative_data_weight.",
     ),
-    _queue("rows", "gauge", "Rows that are there, in partitions that can be read; absent if none can."),
-    _queue("bytes", "gauge", "Data weight of the rows that are there; absent without $cumulative_data_weight."),
+    _queue("rows", "gauge", "Present rows of readable partitions; absent if no partition is readable."),
+    _queue("bytes", "gauge", "Data weight of present rows; absent without $cumulative_data_weight."),
     _queue("last_write_timestamp_seconds", "gauge", "When the last row was written; absent if none ever was."),
     _queue(
         "trim_constraint_partitions",
@@ -120,7 +132,7 @@ OWN_OBJECT_FAMILIES: Final = (
     _queue(
         "trim_held_rows",
         "gauge",
-        "Rows that could go but for what holds back their partitions, by what that is; absent where it is not known.",
+        "Rows that only the named constraint keeps from trimming; absent if unknown.",
         "kind",
     ),
     _queue("exported_rows_total", "counter", "Rows in tables made by a static export.", "export_name"),
@@ -145,7 +157,7 @@ OWN_OBJECT_FAMILIES: Final = (
         "export_name",
     ),
     _queue("alerts", "gauge", "1 for each alert the queue has now; absent if it has none.", "category"),
-    _queue_partition("rows", "gauge", "Rows that are there."),
+    _queue_partition("rows", "gauge", "Present rows."),
     _queue_partition("rows_written_total", "counter", "Rows written since the agent began to lead the queue."),
     _queue_partition("rows_trimmed_total", "counter", "Rows trimmed since the agent began to lead the queue."),
     Family(
@@ -153,7 +165,7 @@ OWN_OBJECT_FAMILIES: Final = (
         "gauge",
         Level.CONSUMER,
         CONSUMER_LABELS,
-        "1 if the consumer as a whole could be looked at, 0 if not.",
+        "1 if the agent could read the consumer, 0 if not.",
     ),
     *_VERDICT_FAMILIES,
     _pair("vital", "gauge", "1 if the consumer is vital to the queue, 0 if not."),
@@ -163,19 +175,22 @@ OWN_OBJECT_FAMILIES: Final = (
         Level.PAIR,
         (*PAIR_LABELS, "reason"),
         "1 if the consumer and the queue cannot be compared, by the reason: consumer_missing (the consumer does not"
-        " exist), queue_missing, consumer_error, queue_error; else absent.",
+        " exist), queue_missing, consumer_error, queue_error; or objective_error (its @queue_agent_objective cannot be"
+        " read). Else absent.",
     ),
-    _pair("registration_ok", "gauge", "1 if the consumer can be compared with the queue, 0 if either can not be read."),
+    _pair(
+        "registration_ok", "gauge", "1 if the agent can compare consumer and queue, 0 if it cannot read one of them."
+    ),
     _pair(
         "partitions",
         "gauge",
-        "Partitions the consumer is registered for, by where it stands: up_to_date, pending_consumption, ahead,"
+        "Partitions the consumer is registered for, by its position: up_to_date, pending_consumption, ahead,"
         " expired (the next row has been trimmed), or error.",
         "disposition",
     ),
-    _pair("read_bytes_total", "counter", "Data weight read; absent where it is not known."),
-    _pair("lag_rows", "gauge", "Rows that are unread, trimmed ones included; where the consumer is ahead, none are."),
-    _pair("lag_bytes", "gauge", "Data weight that is unread; absent where it is not known."),
+    _pair("read_bytes_total", "counter", "Data weight read; absent if unknown."),
+    _pair("lag_rows", "gauge", "Unread rows, trimmed ones included; 0 if the consumer is ahead."),
+    _pair("lag_bytes", "gauge", "Data weight of unread rows; absent if unknown."),
     _pair(
         "lag_seconds",
         "gauge",
@@ -191,17 +206,20 @@ OWN_OBJECT_FAMILIES: Final = (
     _pair(
         "headroom_rows",
         "gauge",
-        "Rows from the first that is there to the next to read, in the partition with unread rows where these are"
-        " fewest; 0: what is trimmed next is lost. Absent if all is read.",
+        "Rows between the oldest row and the next row to read, in the partition with the fewest"
+        " among those with unread rows; 0: the next trim loses rows. Absent if everything is read.",
     ),
     _pair("last_commit_timestamp_seconds", "gauge", "When an offset was last committed; absent if none ever was."),
-    _pair_partition("lag_rows", "gauge", "Rows that are unread; negative if the consumer is ahead."),
+    _pair_partition("lag_rows", "gauge", "Unread rows; negative if the consumer is ahead."),
     _pair_partition("lag_seconds", "gauge", "Age of the next row to read; absent if it is not known."),
     _pair_partition("next_row_index", "gauge", "Index of the next row to read."),
 )
 
+_ACCOUNT: Final = ("account_cluster", "account", "resource", "medium")
+"""Labels of an account's resource."""
+
 OWN_AGENT_FAMILIES: Final = (
-    Family("queue_agent_build_info", "gauge", Level.AGENT, ("version",), "Always 1; the label tells the build."),
+    Family("queue_agent_build_info", "gauge", Level.AGENT, ("version",), "Always 1; the label is the build."),
     Family("queue_agent_passes_total", "counter", Level.AGENT, ("kind",), "Finished passes, failed ones included."),
     Family("queue_agent_pass_errors_total", "counter", Level.AGENT, ("kind",), "Failed passes."),
     Family(
@@ -276,6 +294,14 @@ OWN_AGENT_FAMILIES: Final = (
         "Consumers of queues whose changes are due and not written: with too many changes only the last are kept.",
     ),
     Family(
+        "queue_agent_events_total",
+        "counter",
+        Level.AGENT,
+        ("outcome",),
+        "Events: written to the table, or dropped because there were too many or writing failed for too long.",
+    ),
+    Family("queue_agent_event_errors_total", "counter", Level.AGENT, (), "Failed attempts to write events."),
+    Family(
         "queue_agent_history_rows_total",
         "counter",
         Level.AGENT,
@@ -285,13 +311,51 @@ OWN_AGENT_FAMILIES: Final = (
     Family("queue_agent_history_errors_total", "counter", Level.AGENT, (), "Failed attempts to write to the history."),
     Family("queue_agent_history_waiting_rows", "gauge", Level.AGENT, (), "Rows of the history waiting to be written."),
     Family(
+        "queue_agent_logins_total",
+        "counter",
+        Level.AGENT,
+        ("outcome",),
+        "Tokens given to log in: accepted, refused, limited (the address fails too often), or unavailable (the cluster"
+        " did not answer).",
+    ),
+    Family(
         "queue_agent_objects",
         "gauge",
         Level.AGENT,
         ("kind", "state"),
-        "Objects looked after here: queue, consumer or multi_consumer; ok, or error if it could not be looked at.",
+        "Objects of this agent: queue, consumer or multi_consumer; ok, or error if the agent cannot read it.",
+    ),
+    Family(
+        "queue_agent_account_time_to_quota_seconds",
+        "gauge",
+        Level.AGENT,
+        _ACCOUNT,
+        "Seconds until an account that pays for queues led here is full, at its growth of the last 6 hours. Absent if"
+        " it does not grow, if that takes longer than 30 days, or if nobody knows.",
+    ),
+    Family(
+        "queue_agent_account_used_ratio",
+        "gauge",
+        Level.AGENT,
+        _ACCOUNT,
+        "Share of its limit that an account uses.",
+    ),
+    Family(
+        "queue_agent_account_held_growth_ratio",
+        "gauge",
+        Level.AGENT,
+        (*_ACCOUNT, "held_queue", "holder"),
+        "Share of the account's growth that is rows of queues led here which vital consumers and exports keep from"
+        " being trimmed; the labels name the largest holder. Absent if nobody holds any.",
     ),
     Family("queue_agent_alerts", "gauge", Level.AGENT, ("category",), "1 for each alert of the agent as a whole."),
+    Family(
+        "queue_agent_alert_last_timestamp_seconds",
+        "gauge",
+        Level.AGENT,
+        ("category",),
+        "When an alert of the agent as a whole was raised last: now while it is, and kept after it has gone.",
+    ),
     Family(
         "queue_agent_group_member", "gauge", Level.AGENT, (), "1 while the agent is one of those of its stage, else 0."
     ),
@@ -314,13 +378,13 @@ OWN_AGENT_FAMILIES: Final = (
         "counter",
         Level.AGENT,
         (),
-        "Series of objects shed, counted anew each time the metrics are brought up to date.",
+        "Series of objects left out, counted at every rebuild of the metrics.",
     ),
     Family(
         "queue_agent_metrics_render_duration_seconds",
         "histogram",
         Level.AGENT,
         (),
-        "How long it took, in a thread, to bring the metrics up to date.",
+        "Duration of a rebuild of the metrics, in a thread.",
     ),
 )

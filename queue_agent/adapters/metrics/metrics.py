@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Final, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -18,10 +19,11 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest as generate_open_metrics
 from prometheus_client.registry import Collector
 
+from queue_agent.adapters.metrics.agent_metrics import AGENT_FAMILIES, Sight, agent_families
 from queue_agent.adapters.metrics.compatible_families import COMPATIBLE_AGENT_FAMILIES, COMPATIBLE_OBJECT_FAMILIES
 from queue_agent.adapters.metrics.compatible_metrics import (
     AlertMemory,
@@ -32,17 +34,14 @@ from queue_agent.adapters.metrics.compatible_metrics import (
     count_lines,
     pass_lines,
 )
-from queue_agent.adapters.metrics.export_metrics import ExportCounters, ExportCounts, ExportKey, export_lines
-from queue_agent.adapters.metrics.metric_families import OWN_AGENT_FAMILIES, OWN_OBJECT_FAMILIES
+from queue_agent.adapters.metrics.export_metrics import ExportCounters, export_lines
+from queue_agent.adapters.metrics.metric_families import OWN_OBJECT_FAMILIES
 from queue_agent.adapters.metrics.metric_lines import Lines, label_text, render_families
 from queue_agent.adapters.metrics.object_counters import ObjectCounters
 from queue_agent.adapters.metrics.object_page import ObjectPage, Objects, PageParts
 from queue_agent.adapters.process.build import VERSION
 from queue_agent.config.serving import MetricsConfig
-from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
-from queue_agent.core.queues.snapshots import ConsumerSnapshot, PassFacts, QueueSnapshot
-from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.isolation import contained_errors
+from queue_agent.ports.acts import LoginOutcome
 from queue_agent.ports.passes import PassScope
 from queue_agent.ports.status import MetricsSource
 
@@ -53,7 +52,6 @@ _PASS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 _REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20)
 _RENDER_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
-_FAMILIES = {family.name: family for family in OWN_AGENT_FAMILIES}
 
 AGENT_PASSES: Final = ("agent", "queue_agent_sharding_manager", "cypress_synchronizer")
 """Kinds of the passes that the C++ agent has metrics of its own for."""
@@ -63,7 +61,7 @@ _END: Final = b"# EOF\n"
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """What is told of the agent as it is at the moment."""
+    """Current metrics of the agent."""
 
     host: str
     is_member: Callable[[], bool]
@@ -71,22 +69,6 @@ class AgentFacts:
     """None: agents like this one leave that to others."""
 
     is_banned: Callable[[], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """Everything the metrics are made from, as of one moment: nothing in it changes."""
-
-    objects: Objects
-    everything: AllObjects
-    passes: Mapping[str, PassFacts]
-    alerts: tuple[str, ...]
-    own_totals: Mapping[str, PassTotals]
-    object_totals: Mapping[str, Mapping[PassScope, PassTotals]]
-    exports: Mapping[ExportKey, ExportCounts]
-    is_member: bool | None
-    keeps_tables: bool | None
-    is_banned: bool | None
 
 
 class Page(enum.Enum):
@@ -136,31 +118,34 @@ class Metrics:
         self._ledger_rows = self._counter("queue_agent_consumer_ledger_rows_total")
         self._ledger_errors = self._counter("queue_agent_consumer_ledger_errors_total")
         self._ledger_waiting = self._gauge("queue_agent_consumer_ledger_waiting")
+        self._events = self._counter("queue_agent_events_total")
+        self._event_errors = self._counter("queue_agent_event_errors_total")
         self._history_rows = self._counter("queue_agent_history_rows_total")
         self._history_errors = self._counter("queue_agent_history_errors_total")
         self._history_waiting = self._gauge("queue_agent_history_waiting_rows")
+        self._logins = self._counter("queue_agent_logins_total")
         self._series = self._gauge("queue_agent_series")
         self._series_shed = self._counter("queue_agent_series_shed_total")
         self._render_duration = self._histogram("queue_agent_metrics_render_duration_seconds", _RENDER_SECONDS)
         self._gauge("queue_agent_build_info").labels(VERSION).set(1)
         # A counter that is first seen above zero has not grown, for Prometheus: what is lost first would alert nobody.
-        for counter in (self._journal_records, self._history_rows):
+        for counter in (self._journal_records, self._events, self._history_rows):
             for outcome in ("written", "dropped"):
                 counter.labels(outcome)
-
-        # Finding a series by its labels costs more than counting, and there are passes of very many objects.
-        self._pass_series: dict[str, tuple[Counter, Histogram]] = {}
+        for ending in get_args(LoginOutcome):
+            self._logins.labels(ending)
+        self._pass_series: dict[str, tuple[Counter, Histogram]] = {}  # finding one by labels costs more than counting
 
     def _counter(self, name: str) -> Counter:
-        family = _FAMILIES[name]
+        family = AGENT_FAMILIES[name]
         return Counter(family.open_name, family.help, family.labels, registry=self._registry)
 
     def _gauge(self, name: str) -> Gauge:
-        family = _FAMILIES[name]
+        family = AGENT_FAMILIES[name]
         return Gauge(name, family.help, family.labels, registry=self._registry)
 
     def _histogram(self, name: str, buckets: tuple[float, ...]) -> Histogram:
-        family = _FAMILIES[name]
+        family = AGENT_FAMILIES[name]
         return Histogram(name, family.help, family.labels, buckets=buckets, registry=self._registry)
 
     def pass_finished(
@@ -211,6 +196,18 @@ class Metrics:
         """See `ports.LedgerObserver`."""
         self._ledger_errors.inc()
 
+    def events_written(self, count: int) -> None:
+        """See `ports.EventObserver`."""
+        self._events.labels("written").inc(count)
+
+    def events_dropped(self, count: int) -> None:
+        """See `ports.EventObserver`."""
+        self._events.labels("dropped").inc(count)
+
+    def events_failed(self) -> None:
+        """See `ports.EventObserver`."""
+        self._event_errors.inc()
+
     def history_written(self, row_count: int) -> None:
         """See `ports.HistoryObserver`."""
         self._history_rows.labels("written").inc(row_count)
@@ -226,6 +223,10 @@ class Metrics:
     def history_waiting(self, row_count: int) -> None:
         """See `ports.HistoryObserver`."""
         self._history_waiting.set(row_count)
+
+    def login_ended(self, outcome: LoginOutcome) -> None:
+        """See `ports.LoginObserver`."""
+        self._logins.labels(outcome).inc()
 
     def look(self) -> Sight:
         """What there is now; for the thread of the event loop, whose the mappings on the board are."""
@@ -244,7 +245,9 @@ class Metrics:
                     AGENT_PASSES, (source.agent_pass(), source.sharding_pass(), source.synchronizer_pass()), strict=True
                 )
             ),
+            tuple(chain.from_iterable(source.quotas().values())),
             tuple(source.alerts()),
+            source.last_alerts(),
             {kind: _totals(statistics) for kind, statistics in self._own_passes.items()},
             {
                 kind: {scope: _totals(statistics) for scope, statistics in by_scope.items()}
@@ -267,14 +270,14 @@ class Metrics:
             self._series.labels("shown").set(objects.shown + exports.shown + compatible.shown)
             self._series.labels("shed").set(shed)
             self._series_shed.inc(shed)
-            # What it took is told the next time.
+            # The next page says what it took.
             parts = [*objects.parts, *exports.parts]
             pages = {page: list(self._pieces(page, sight, parts, compatible.parts)) for page in wanted}
             self._render_duration.observe(time.perf_counter() - started)
             return pages
 
     def _pieces(self, page: Page, sight: Sight, parts: Sequence[Lines], compatible: Sequence[Lines]) -> Iterable[bytes]:
-        agent = _Collected(list(_agent_families(sight)))
+        agent = _Collected(list(agent_families(sight)))
         is_open = page is Page.OWN_OPEN
         generate = generate_open_metrics if is_open else generate_latest
         for collector in (self._registry, agent):
@@ -329,45 +332,3 @@ class _Collected(Collector):
 
     def collect(self) -> Iterable[Metric]:
         return self._families
-
-
-def _agent_families(sight: Sight) -> Iterable[Metric]:
-    """Gauges of the agent; one of which nothing is known is not there."""
-    successes = _family("queue_agent_last_successful_pass_timestamp_seconds")
-    for kind, facts in sight.passes.items():
-        if facts.last_success_instant is not None:
-            successes.add_metric([kind], facts.last_success_instant.timestamp())
-    yield successes
-    counts = _family("queue_agent_objects")
-    kinds: Mapping[str, Mapping[CrossClusterRef, QueueSnapshot | ConsumerSnapshot | MultiConsumerSnapshot]] = {
-        "queue": sight.objects.queues,
-        "consumer": sight.objects.consumers,
-        "multi_consumer": sight.everything.multi_consumers,
-    }
-    for kind, snapshots in kinds.items():
-        errors = sum(snapshot.error is not None for snapshot in snapshots.values())
-        counts.add_metric([kind, "ok"], len(snapshots) - errors)
-        counts.add_metric([kind, "error"], errors)
-    yield counts
-    name = "queue_agent_contained_errors_total"
-    contained = CounterMetricFamily(name, _FAMILIES[name].help, labels=_FAMILIES[name].labels)
-    for place, number in contained_errors().items():
-        contained.add_metric([place], number)
-    yield contained
-    alerts = _family("queue_agent_alerts")
-    for category in sight.alerts:
-        alerts.add_metric([category], 1)
-    yield alerts
-    for name, value in (
-        ("queue_agent_group_member", sight.is_member),
-        ("queue_agent_state_keeper", sight.keeps_tables),
-    ):
-        if value is not None:
-            family = _family(name)
-            family.add_metric([], int(value))
-            yield family
-
-
-def _family(name: str) -> GaugeMetricFamily:
-    family = _FAMILIES[name]
-    return GaugeMetricFamily(name, family.help, labels=family.labels)

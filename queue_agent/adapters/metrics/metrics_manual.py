@@ -11,33 +11,35 @@ from queue_agent.adapters.metrics.metric_families import OWN_AGENT_FAMILIES, OWN
 _INTRODUCTION: Final = """\
 # Metrics
 
-Generated from the code (`make docs`). The agent serves them on `http.port` (10030):
+Generated from the code (`make docs`). The agent serves them on `http.port` (10030), or on a port of their own alone
+(`metrics.listen`; the chart has 10031):
 
-| path | what | format |
+| path | content | format |
 | --- | --- | --- |
-| `/metrics` | our own family, and what the process needs (`process_...`) | classic text, or OpenMetrics if asked for |
-| `/solomon/all` | the same, and the family of the C++ agent under its own names | classic text |
+| `/metrics` | our own metrics, and those of the process (`process_...`) | classic text, or OpenMetrics if asked for |
+| `/solomon/all` | the same, and those of the C++ agent under its own names | classic text |
 
-One of them is enough to scrape: dashboards and rules of this project need our own family, official dashboards of
-YTsaurus that of the C++ agent, which `metrics.compatible: false` turns off. The official dashboards look for the labels
-`service="yt-queue-agent"` and any `cluster`, which come from the configuration of the scrape, as in
+Scrape one of them. Dashboards and rules of this project need our own metrics. Official dashboards of
+YTsaurus need those of the C++ agent (`metrics.compatible: false` turns them off). The official dashboards also need
+the labels `service="yt-queue-agent"` and any `cluster`. Your scrape configuration adds them, as in
 `deploy/prometheus/prometheus.yml`.
 
-* **What is not known is absent**, never 0 or NaN. Series of an object go with it; of several agents, only the one that
-  leads an object has them.
-* **Scrapes ask no cluster.** Pages are made in a thread from the latest snapshots, every `metrics.period` while
-  somebody scrapes; what has not changed is not made anew.
-* **There is a budget.** All partitions of an object together always have their series; single ones those that
-  `metrics.partitions`, `metrics.worst_partitions` and `metrics.all_partitions_of` choose. Of objects there are no more
-  than `metrics.max_series` series: passes over single objects go first, then histograms, then single partitions, then
-  whole objects, the newest first. `queue_agent_series{outcome="shed"}` tells how many went.
+* **Unknown values are absent**, never 0 or NaN. A removed object has no series. With several agents, only the leader
+  of an object has its series.
+* **Scrapes ask no cluster.** A thread builds pages from the latest snapshots, every `metrics.period` while
+  somebody scrapes. It reuses unchanged parts.
+* **There is a budget** of `metrics.max_series` for series of objects. Beyond it, the agent leaves out passes over
+  single objects, then histograms, then single partitions, then whole objects, the newest first.
+  `queue_agent_series{outcome="shed"}` counts them.
+* Totals over all partitions of an object always exist. `metrics.partitions`, `metrics.worst_partitions` and
+  `metrics.all_partitions_of` choose single partitions.
 * Labels with a path or a consumer's name are cut to 200 bytes. `queue_tag` and `consumer_tag` are the attributes
-  `@queue_profiling_tag` and `@queue_consumer_profiling_tag`, or `none`. `consumer_name` is there for one of several
-  consumers in a table only.
+  `@queue_profiling_tag` and `@queue_consumer_profiling_tag`, or `none`. Only a consumer in a multi-consumer has
+  `consumer_name`.
 * Values of `kind` are [what can hold partitions back](trimming.md#why-are-these-rows-still-there).
-* Durations are in seconds, but in `lag_time_histogram`, which has the C++ agent's milliseconds.
+* Durations are in seconds, except in `lag_time_histogram`, which has the C++ agent's milliseconds.
 
-What to do with them: [dashboards and alerts](monitoring.md).
+See also [dashboards and alerts](monitoring.md).
 """
 
 

@@ -27,9 +27,9 @@ class CounterValues:
 
 class ObjectCounters:
     """`ports.SnapshotObserver`; counts from the first snapshot of an object, or of a registration, until it
-    is looked after no more.
+    has no controller any more.
 
-    While an object or a partition can not be looked at its counters stand still.
+    Counters of an object or a partition do not change while it cannot be read.
     """
 
     def __init__(self) -> None:

@@ -30,6 +30,7 @@ from queue_agent.core.queues.snapshots import (
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.values import QueueVerdict
 
 _NO_TAG: Final = "none"
@@ -71,13 +72,13 @@ class ObjectSeries:
 
 
 def queue_labels(ref: CrossClusterRef, snapshot: QueueSnapshot | None) -> dict[str, str]:
-    """By which a queue is told from others."""
+    """Labels that identify a queue."""
     tag = None if snapshot is None else snapshot.row.queue_profiling_tag
     return {"queue_cluster": ref.cluster, "queue_path": cut(ref.path), "queue_tag": tag or _NO_TAG}
 
 
 def consumer_labels(snapshot: ConsumerSnapshot) -> dict[str, str]:
-    """By which a consumer is told from others; only one of several in a table has a name."""
+    """Labels that identify a consumer; only one of several in a table has a name."""
     ref = snapshot.ref
     return {
         "consumer_cluster": ref.cluster,
@@ -142,7 +143,7 @@ class _Object:
 
 
 def queue_series(snapshot: QueueSnapshot, growth: QueueGrowth, choice: Choice) -> ObjectSeries:
-    """The series of a queue led here; while it, or a partition, can not be looked at it has no gauges."""
+    """The series of a queue led here; while it, or a partition, cannot be looked at it has no gauges."""
     page = _Object(queue_labels(snapshot.ref, snapshot), choice)
     view = snapshot.view
     page.add(f"{_OWN_QUEUE}_readable", int(view is not None))
@@ -187,7 +188,7 @@ def missing_consumers(queue: QueueSnapshot, known: Container[CrossClusterRef] | 
     """A series for each consumer that is registered and does not exist: nobody leads it, so only its queue can tell.
 
     Args:
-        queue: nothing is told of one that is not led here.
+        queue: one that is not led here has no metrics.
         known: the consumers that exist; None: not known.
     """
     lines = Lines()
@@ -204,7 +205,7 @@ def missing_consumers(queue: QueueSnapshot, known: Container[CrossClusterRef] | 
 
 def _find_break(snapshot: ConsumerSnapshot, queue: QueueSnapshot | None) -> str:
     """Why a consumer that exists cannot be compared with a queue."""
-    if snapshot.error is not None:
+    if snapshot.error is not None or (queue is not None and queue.is_whole):
         return "consumer_error"
     return "queue_missing" if queue is None else "queue_error"
 
@@ -249,7 +250,7 @@ def pair_series(
     growth: ConsumerGrowth,
     choice: Choice,
 ) -> ObjectSeries:
-    """The series of a consumer led here, of one of its queues; what can not be looked at has no gauges."""
+    """The series of a consumer led here, of one of its queues; what cannot be looked at has no gauges."""
     page = _Object({**consumer_labels(snapshot), **queue_labels(registration.queue, queue)}, choice)
     position = find_position(snapshot, registration)
     page.add(f"{_OWN_CONSUMER}_vital", int(registration.vital))
@@ -277,11 +278,18 @@ def _add_verdict(page: _Object, verdict: QueueVerdict) -> None:
     page.add(f"{_OWN_CONSUMER}_lost_rows_total", whole.counts.lost)
     page.add(f"{_OWN_CONSUMER}_possibly_lost_rows_total", whole.counts.possibly_lost)
     page.add(f"{_OWN_CONSUMER}_skipped_rows_total", whole.counts.skipped)
+    if verdict.objective is not None:
+        _add_objective(page, verdict.objective)
     if whole.loss is not None:
         page.add(f"{_OWN_CONSUMER}_last_loss_timestamp_seconds", whole.loss.until)
     if whole.loss is not None and verdict.loses:
         labels = {"cause": whole.loss.cause.value, "subject": cut(whole.loss.subject or "")}
         page.add(f"{_OWN_CONSUMER}_lost_rows_per_second", whole.loss.rows_per_second, **labels)
+    if verdict.price is not None:
+        page.add(f"{_OWN_CONSUMER}_dead", int(verdict.price.is_dead))
+        page.add(f"{_OWN_CONSUMER}_held_rows", verdict.price.held_rows)
+        if verdict.price.held_bytes is not None:
+            page.add(f"{_OWN_CONSUMER}_held_bytes", verdict.price.held_bytes)
     if not verdict.partitions:
         return
     page.add(f"{_OWN_CONSUMER}_drainable_rows", whole.drainable)
@@ -296,6 +304,17 @@ def _add_verdict(page: _Object, verdict: QueueVerdict) -> None:
             page.add(f"{_OWN_CONSUMER}_{name}", value)
     if whole.time_to_loss.value is not None:
         page.add(f"{_OWN_CONSUMER}_time_to_loss_seconds", whole.time_to_loss.value, cause=whole.time_to_loss.cause)
+
+
+def _add_objective(page: _Object, status: ObjectiveStatus) -> None:
+    objective, seconds = status.objective, status.seconds
+    if status.error is not None:
+        page.add("queue_agent_registration_broken", 1, reason="objective_error")
+    if objective is None or objective.max_lag is None or objective.target is None or seconds is None:
+        return
+    page.add(f"{_OWN_CONSUMER}_objective_target_ratio", objective.target)
+    for outcome, value in (("good", seconds.good), ("bad", seconds.bad), ("unknown", seconds.unknown)):
+        page.add(f"{_OWN_CONSUMER}_objective_seconds_total", value, outcome=outcome)
 
 
 def find_position(snapshot: ConsumerSnapshot, registration: Registration) -> SubSnapshot | None:

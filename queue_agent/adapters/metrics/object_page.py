@@ -25,6 +25,7 @@ from queue_agent.config.serving import MetricsConfig
 from queue_agent.core.queues.growth import NO_CONSUMER_GROWTH, NO_QUEUE_GROWTH, registered_partitions
 from queue_agent.core.queues.snapshots import ConsumerQueueView, ConsumerSnapshot, QueuePartition, QueueSnapshot, Role
 from queue_agent.core.state.rows import Registration
+from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.series_budget import admit, choose_worst
 from queue_agent.errors import UnexpectedError
@@ -133,7 +134,7 @@ class ObjectPage:
                     continue  # its series are missing
                 entry.series, entry.choice = made, choice
             series[key] = entry.series
-        lines = [isolate(PLACE, reader.ref, partial(_reader_lines, reader)) for reader in readers]
+        lines = [isolate(PLACE, reader.ref, partial(_reader_lines, reader, objects.all_queues)) for reader in readers]
         known = objects.known_consumers
         lines += [isolate(PLACE, one.ref, partial(missing_consumers, one, known)) for one in objects.queues.values()]
         return self._fit(series, [one for one in lines if not isinstance(one, UnexpectedError) and one.count])
@@ -243,7 +244,11 @@ def _make_series(key: ObjectKey, entry: _Entry, choice: Choice, objects: Objects
     return pair_series(objects.consumers[consumer], registration, objects.all_queues.get(queue), growth, choice)
 
 
-def _reader_lines(snapshot: ConsumerSnapshot) -> Lines:
+def _reader_lines(snapshot: ConsumerSnapshot, queues: Mapping[CrossClusterRef, QueueSnapshot]) -> Lines:
     lines = Lines()
-    lines.add("queue_agent_consumer_readable", label_text(consumer_labels(snapshot)), int(snapshot.view is not None))
+    readable = snapshot.view is not None and not any(
+        isinstance(position, ErrorInfo) and queue in queues and queues[queue].is_whole
+        for queue, position in snapshot.view.queues.items()
+    )
+    lines.add("queue_agent_consumer_readable", label_text(consumer_labels(snapshot)), int(readable))
     return lines

@@ -26,7 +26,8 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from queue_agent.adapters.metrics.metrics import Metrics, Page, Sight
+from queue_agent.adapters.metrics.agent_metrics import Sight
+from queue_agent.adapters.metrics.metrics import Metrics, Page
 from queue_agent.adapters.process.build import DISTRIBUTION, VERSION
 from queue_agent.config.serving import OtlpConfig
 from queue_agent.errors import TelemetryError

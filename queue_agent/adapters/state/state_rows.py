@@ -59,7 +59,7 @@ def write_queue(row: QueueRow) -> Row:
 
 
 def read_consumer(row: Row) -> ConsumerRow:
-    """A row of `consumers`; columns an older table lacks are null, and so is a schema that can not be unwrapped."""
+    """A row of `consumers`; columns an older table lacks are null, and so is a schema that cannot be unwrapped."""
     return ConsumerRow(
         consumer=CrossClusterRef(row["cluster"], row["path"]),
         row_revision=_integer(row.get("row_revision")),
@@ -94,7 +94,7 @@ def read_registration(row: Row) -> Registration:
     """A row of `consumer_registrations`; no partitions listed means all, and older tables hold no consumer names."""
     return Registration(
         queue=CrossClusterRef(row["queue_cluster"], row["queue_path"]),
-        # A consumer that can not be named can still be vital: it is kept, and as nobody has seen it nothing is trimmed.
+        # A consumer that cannot be named can still be vital: it is kept, and as nobody has seen it nothing is trimmed.
         consumer=CrossClusterRef(
             _name(row["consumer_cluster"]),
             _name(row["consumer_path"]),
@@ -129,22 +129,22 @@ def write_mapping(row: MappingRow) -> Row:
 
 
 def unreadable_queue(row: Row, error: UnexpectedError) -> QueueRow:
-    """What stands for a row of `queues` that can not be read: its error."""
+    """What stands for a row of `queues` that cannot be read: its error."""
     return QueueRow(CrossClusterRef(row["cluster"], row["path"]), synchronization_error=_error_map(error))
 
 
 def unreadable_consumer(row: Row, error: UnexpectedError) -> ConsumerRow:
-    """What stands for a row of `consumers` that can not be read: its error."""
+    """What stands for a row of `consumers` that cannot be read: its error."""
     return ConsumerRow(CrossClusterRef(row["cluster"], row["path"]), synchronization_error=_error_map(error))
 
 
 def unreadable_mapping(row: Row, error: UnexpectedError) -> MappingRow:
-    """What stands for a row of `replicated_table_mapping` that can not be read: its error."""
+    """What stands for a row of `replicated_table_mapping` that cannot be read: its error."""
     return MappingRow(CrossClusterRef(row["cluster"], row["path"]), synchronization_error=_error_map(error))
 
 
 def unreadable_registration(row: Row, error: UnexpectedError) -> Registration:
-    """What stands for a registration that can not be read: a vital consumer nobody sees, so that nothing is trimmed."""
+    """What stands for a registration that cannot be read: a vital consumer nobody sees, so that nothing is trimmed."""
     return Registration(
         CrossClusterRef(row["queue_cluster"], row["queue_path"]), CrossClusterRef("", "unreadable"), vital=True
     )
@@ -193,7 +193,7 @@ def _name(cell: Any) -> str:
 
 
 def has_key(row: Row, *columns: str) -> bool:
-    """Whether the columns hold text; a row where they do not is of no use, and told of."""
+    """Whether the columns hold text; a row where they do not is useless, and reported."""
     if all(isinstance(row[column], str) for column in columns):
         return True
     log.warning("state row left out", key=[repr(row[column]) for column in columns])

@@ -235,7 +235,7 @@ class _Form:
     """Columns without which a row is of no use."""
 
     unreadable: Callable[[Row, UnexpectedError], Any] | None = None
-    """What stands for a row that can not be read; without it there is nothing."""
+    """What stands for a row that cannot be read; without it there is nothing."""
 
     def read_all(self, rows: Sequence[Row]) -> Sequence[Any]:
         values = SharedValues()
@@ -272,7 +272,7 @@ class _Kinds:
 
 def _find_kinds(queues: Sequence[QueueRow], consumers: Sequence[ConsumerRow]) -> _Kinds:
     types = {*(row.object_type for row in queues), *(row.object_type for row in consumers)}
-    # What can not be told might be one: then a table is read that there may be no need for.
+    # An unknown type might be one: then a table is read that there may be no need for.
     multi = any(
         isolate("state_tables", row.consumer, partial(is_multi_consumer, row)) is not False for row in consumers
     )

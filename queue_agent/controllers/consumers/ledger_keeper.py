@@ -1,4 +1,4 @@
-"""Keeps ledgers: reads one when a consumer is taken over, and writes what has changed by and by."""
+"""Keeps ledgers: reads one when a consumer is taken over, and writes changes in the background."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import structlog
 
 from queue_agent.controllers.passes.origins import Origins
 from queue_agent.controllers.status.board import Board
+from queue_agent.controllers.status.write_alert import AlertWords, WriteAlert
 from queue_agent.core.verdicts.keeping import LedgerRow, changed_rows
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.errors import ClusterError, QueueAgentError
@@ -34,11 +35,18 @@ ROUTINE: Final = timedelta(seconds=60)
 MAX_ROWS: Final = 2000
 """Of one pass. What is too much stays in memory, and only its last state is written."""
 
-_MOST_HOLDS: Final = 10
-"""A pair that may not be written so many times in a row is led by somebody else."""
+_MOST_HOLDS: Final = 120
+"""A pair that may not be written in so many passes is led by somebody else; a new leader may soon."""
 
 _RETRY: Final = timedelta(seconds=60)
 """From one failure to read to the next attempt."""
+
+_WORDS: Final = AlertWords(
+    KIND,
+    FAILED,
+    "the consumer ledger",
+    "Cannot read or write the ledger of consumers: an agent that takes over starts without their history",
+)
 
 
 class LedgerKeeper:
@@ -63,9 +71,8 @@ class LedgerKeeper:
     ) -> None:
         self._store = store
         self._leadership = leadership
-        self._board = board
+        self._alert = WriteAlert(_WORDS, board, clock, origins)
         self._clock = clock
-        self._origins = origins
         self._observer = observer
         self._latest: dict[Pair, QueueState] = {}
         """What was noted and is not written, oldest first."""
@@ -82,7 +89,6 @@ class LedgerKeeper:
 
         self._next_routine = clock.now() + ROUTINE
         self._next_reading = clock.now()
-        self._failure: tuple[type[ClusterError], int] | None = None
 
     async def open(self, pair: Pair) -> QueueState | None:
         """See `ports.LedgerBook`."""
@@ -97,8 +103,17 @@ class LedgerKeeper:
             self._next_reading = self._clock.now() + _RETRY
             self._fail(error)
             return None
-        self._succeed()
+        self._alert.succeed()
         return QueueState(pair, is_kept=True) if found is None else found
+
+    @property
+    def is_missing(self) -> bool:
+        """See `ports.LedgerBook`."""
+        return self._alert.is_table_missing
+
+    def find_written(self, pair: Pair) -> QueueState | None:
+        """See `ports.LedgerBook`."""
+        return self._written.get(pair)
 
     def note(self, state: QueueState, *, urgent: bool) -> None:
         """See `ports.LedgerBook`."""
@@ -132,7 +147,7 @@ class LedgerKeeper:
             pass
 
     async def _write(self, most: int) -> bool:
-        """One batch; False if it failed."""
+        """One batch; False if nothing was written."""
         batch: dict[Pair, QueueState] = {}
         rows: list[LedgerRow] = []
         for pair in list(self._due):
@@ -146,7 +161,7 @@ class LedgerKeeper:
             batch[pair] = state
             rows += changed
         if not batch:
-            return True
+            return False
         error = await self._try_to_write(list(batch), rows)
         if error is not None:
             self._fail(error)
@@ -155,7 +170,7 @@ class LedgerKeeper:
                 del self._due[pair]
                 self._due[pair] = None
             return False
-        self._succeed()
+        self._alert.succeed()
         self._most_pairs = min(MAX_ROWS, 2 * self._most_pairs)
         self._observer.ledger_written(len(rows))
         for pair, state in batch.items():
@@ -179,7 +194,6 @@ class LedgerKeeper:
 
     def _hold(self, pair: Pair) -> None:
         """Not now: the former leader may still write, or somebody else leads."""
-        del self._due[pair]
         self._held[pair] = self._held.get(pair, 0) + 1
         if self._held[pair] > _MOST_HOLDS:
             self._drop(pair)
@@ -190,17 +204,4 @@ class LedgerKeeper:
 
     def _fail(self, error: ClusterError) -> None:
         self._observer.ledger_failed()
-        failure = type(error), error.code
-        if failure == self._failure:
-            return
-        self._failure = failure
-        log.warning("ledger of consumers can not be kept", error=str(error))
-        origin = self._origins.make(self._clock.now())
-        message = "What is known of consumers can not be kept: an agent that takes over begins anew"
-        self._board.put_alerts(KIND, {FAILED: origin.error(message, inner_errors=[origin.cluster_error(error)])})
-
-    def _succeed(self) -> None:
-        if self._failure is not None:
-            self._failure = None
-            log.info("ledger of consumers is kept again")
-            self._board.put_alerts(KIND, {})
+        self._alert.fail(error)

@@ -59,7 +59,7 @@ class MultiConsumerController:
         return KIND
 
     def find_watch(self) -> Watch | None:
-        """Names are read anew in every pass."""
+        """Every pass reads the names again."""
         return None
 
     def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:

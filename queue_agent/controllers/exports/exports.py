@@ -17,6 +17,7 @@ from queue_agent.controllers.passes.origins import Origins, describe_pass_error
 from queue_agent.controllers.passes.pass_loop import Schedule, attempt, run_passes
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.core.exports.config import ExportConfig, InvalidSchedule, parse_exports
+from queue_agent.core.exports.export_events import find_export_event, flatten_error
 from queue_agent.core.exports.outcome import ExportOutcome
 from queue_agent.core.exports.preview import ExportingMode, ExportPreview, OneExportPreview
 from queue_agent.core.exports.queue_exports import ExportState
@@ -269,8 +270,13 @@ class ExportManager:
                 log.info("export left alone", reason=error.message)
                 self._delay(exporter)
                 return
+        directory, failed_before = exporter.state.config.directory, exporter.state.error is not None
         self._note(exporter, outcome, tick)
         self._tell(ref, name, outcome)
+        event = find_export_event(name, directory, outcome, failed_before=failed_before)
+        if event is not None:
+            kind, reason, details = event
+            self._context.events.note(kind, reason, queue=ref, details=details)
 
     def _note(self, exporter: _Exporter, outcome: ExportOutcome, tick: int) -> None:
         progress = outcome.after or outcome.before or exporter.state.progress
@@ -303,7 +309,7 @@ class ExportManager:
         for part in outcome.made:
             log.info("table exported", export_unix_ts=part.tick, rows=part.row_count, chunks=len(part.chunks))
         if outcome.error is not None:
-            log.warning("export failed", error=_words(outcome.error))
+            log.warning("export failed", error=flatten_error(outcome.error))
         if outcome.mismatch_count:
             log.warning("exported rows do not match chunks", tablets=outcome.mismatch_count)
         if outcome.recounted:
@@ -319,7 +325,7 @@ class ExportManager:
         due = await self._ask(find, task)
         if isinstance(due, ErrorInfo):
             if exporter.complaint != due.message:
-                log.warning("export could not be made", error=_words(due))
+                log.warning("export could not be made", error=flatten_error(due))
             exporter.complaint = due.message
             self._delay(exporter)
             return
@@ -379,8 +385,3 @@ class _Throttle:
             return False
         self._left -= 1
         return True
-
-
-def _words(error: ErrorInfo) -> str:
-    """An error and what is in it, in a line."""
-    return ": ".join([error.message, *(_words(inner) for inner in error.inner_errors)])

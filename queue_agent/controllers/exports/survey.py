@@ -44,7 +44,7 @@ async def survey_queue(
         tablet_ids: of the queue by index, asked before it was locked.
 
     Raises:
-        ClusterError: tablets or chunks change while they are looked at, or can not be read.
+        ClusterError: tablets or chunks change while they are looked at, or cannot be read.
     """
     tablets, ends = await _look_at_chunks(view, queue.chunk_list_id)
     # Tablets are those of before and after: so they were when the chunks were listed, or locked.

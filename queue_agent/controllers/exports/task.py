@@ -98,7 +98,7 @@ class DueTables:
 
 
 async def run_export_task(task: ExportTask, cluster: ExportCluster, permit: Permit) -> ExportOutcome:
-    """Do all of a task, in one transaction; what fails is told in the outcome, and the tables made before it stay.
+    """Do all of a task, in one transaction; the outcome says what failed, and the tables made before it stay.
 
     Args:
         task: to do.

@@ -22,6 +22,9 @@ MAX_SLEEP_SECONDS = 1.0
 
 MAX_SLOWDOWN = 8
 
+MOST_JITTER = 1.25
+"""See `run_passes`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -52,6 +55,11 @@ def next_delay(schedule: Schedule, failures: int, seconds: float) -> float:
     return max(0.0, schedule.period.total_seconds() * slowdown - seconds)
 
 
+def longest_silence(schedule: Schedule) -> float:
+    """Seconds between the ends of two passes that fail by their deadline, and have failed for long."""
+    return schedule.timeout.total_seconds() + MOST_JITTER * schedule.max_slowdown * schedule.period.total_seconds()
+
+
 async def attempt(do_pass: Callable[[], Awaitable[None]], pass_index: int, deadline: timedelta) -> Exception | None:
     """Do one pass; if it fails, log that and give the error."""
     try:
@@ -73,6 +81,7 @@ async def run_passes(
     jitter: Callable[[], float],
     wake: asyncio.Event | None = None,
     disabled: Callable[[], None] = lambda: None,
+    alive: Callable[[float], None] = lambda _: None,
 ) -> NoReturn:
     """Do passes until cancelled, the first at once; a failed one is reported and delays the next.
 
@@ -80,9 +89,11 @@ async def run_passes(
         do_pass: gets the index of the pass, from 0.
         find_schedule: period and deadline as of now; a change is noticed within `MAX_SLEEP_SECONDS`.
         finished: hears of every pass: index, seconds, and the error if it failed.
-        jitter: a factor for the delay after a failure, so that what fails together is not tried again together.
+        jitter: a factor, up to `MOST_JITTER`, for the delay after a failure, so that what fails together is not tried
+            again together.
         wake: when set, the next pass starts early, or it is looked earlier whether there are to be any; it is cleared.
         disabled: called each time it is found that there are to be no passes for now.
+        alive: hears again and again that the loop goes on, and in how many seconds at the latest it will hear next.
     """
     clock = asyncio.get_running_loop().time
     failures = 0
@@ -90,16 +101,20 @@ async def run_passes(
     while True:
         while not find_schedule().enable:
             disabled()
+            alive(MAX_SLEEP_SECONDS)
             await _pause(MAX_SLEEP_SECONDS, wake)
         started = clock()
-        error = await attempt(partial(do_pass, pass_index), pass_index, find_schedule().timeout)
+        deadline = find_schedule().timeout
+        alive(deadline.total_seconds())
+        error = await attempt(partial(do_pass, pass_index), pass_index, deadline)
         ended = clock()
         finished(pass_index, ended - started, error)
         failures = failures + 1 if error else 0
         pass_index += 1
         factor = jitter() if failures else 1.0
         while (schedule := find_schedule()).enable:
-            # Looked at anew after every sleep: a shorter period counts at once.
+            alive(MAX_SLEEP_SECONDS)
+            # Compared again after every sleep: a shorter period counts at once.
             rest = ended + factor * next_delay(schedule, failures, ended - started) - clock()
             if await _pause(min(max(rest, 0.0), MAX_SLEEP_SECONDS), wake) or rest <= MAX_SLEEP_SECONDS:
                 break

@@ -72,6 +72,9 @@ class QueueController:
         self._confirmed: Poll | None = None
         """By which all that was seen is still true."""
 
+        self._polled: tuple[Poll, datetime] | None = None
+        """The last poll of a round, and when it was asked for."""
+
         self._export_states: ExportStates = NO_STATES
         """As of the last pass that was not quiet."""
 
@@ -97,6 +100,7 @@ class QueueController:
 
     def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
         """See `rounds.Controller`."""
+        self._polled = poll, pass_instant
         row = self._board.find_queue_row(self._ref)
         previous = self._snapshot
         if (
@@ -151,7 +155,8 @@ class QueueController:
         if row is None:
             # It has left the state tables a moment ago, and this controller is about to be stopped.
             return
-        pass_instant = self._clock.now()
+        is_polled = self._polled is not None and first_answer is self._polled[0]
+        pass_instant = self._polled[1] if self._polled is not None and is_polled else self._clock.now()
         origin = self._origins.make(pass_instant)
         self._export_states = self._board.find_exports(self._ref)
         if row.queue_agent_banned:

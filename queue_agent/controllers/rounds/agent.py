@@ -19,9 +19,11 @@ from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot, R
 from queue_agent.core.state.family import find_queue_row_error, is_multi_consumer
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, StateRows
 from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.event_kinds import EventKind
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, UnexpectedError
 from queue_agent.isolation import isolate
+from queue_agent.ports.events import EventLog
 from queue_agent.ports.passes import Clock, PassObserver
 from queue_agent.ports.state import StateStore
 
@@ -29,6 +31,9 @@ PASS_FAILED = "queue_agent_pass_failed"
 PASS_FAILED_CODE = 3025
 PLACE: Final = "agent"
 """See `isolation`."""
+
+_MOST_TOLD: Final = 20
+"""Objects that an agent begins to lead at once, and that have an event each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Agent:
         clock, origins, observer: of the passes.
         handle_replicated_objects: whether objects of replicated types are led, as of now.
         changed: set when the tables are not as they were.
+        events: hears what this agent begins to lead.
     """
 
     def __init__(
@@ -66,6 +72,7 @@ class Agent:
         observer: PassObserver,
         handle_replicated_objects: Callable[[], bool] = lambda: False,
         changed: asyncio.Event | None = None,
+        events: EventLog | None = None,
     ) -> None:
         self._stage = stage
         self._store = store
@@ -78,6 +85,7 @@ class Agent:
         self._handle_replicated_objects = handle_replicated_objects
         self._done: tuple[StateRows, bool] | None = None
         self._leadership = leadership
+        self._events = events
         self._changed = changed or asyncio.Event()
         self._state: StateRows | None = None
         self._led: Collection[CrossClusterRef] = frozenset()
@@ -101,7 +109,9 @@ class Agent:
         address = self._leadership.address
         if state is not self._state:
             self._state = state
-            self._led = frozenset(table for table, host in state.hosts.items() if host == address)
+            own = frozenset(table for table, host in state.hosts.items() if host == address)
+            self._tell_new(own - set(self._led), {row.queue for row in state.queues})
+            self._led = own
             self._stamp = None
             self._changed.set()
         if stamp != self._stamp:
@@ -147,7 +157,7 @@ class Agent:
                 *assignment.consumers.values(),
             }
         ):
-            # Errors are told anew in every pass; without any, the next has nothing to do while the tables stay equal.
+            # Every pass reports errors again; without any, the next has nothing to do while the tables stay equal.
             self._done = state, handle_replicated_objects
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
@@ -161,6 +171,20 @@ class Agent:
         self._board.put_alerts(AGENT, alerts)
         self._observer.pass_finished(AGENT, pass_index, seconds, error)
 
+    def _tell_new(self, tables: Collection[CrossClusterRef], queues: Collection[CrossClusterRef]) -> None:
+        """Note what this agent leads from now on: one by one, or how many if they are very many."""
+        if self._events is None or not tables:
+            return
+        kind, address = EventKind.HAND_OVER, self._leadership.address
+        if len(tables) > _MOST_TOLD:
+            words = f"Agent {address} begins to lead {len(tables):,} queues and consumers"
+            self._events.note(kind, words, subject=address, details={"object_count": len(tables)})
+            return
+        for table in sorted(tables):
+            words = f"Agent {address} begins to lead {table}"
+            is_queue = table in queues
+            self._events.note(kind, words, table if is_queue else None, None if is_queue else table, address)
+
     def _put_errors(
         self,
         rows: StateRows,
@@ -169,7 +193,7 @@ class Agent:
         unmade: Mapping[CrossClusterRef, UnexpectedError],
         origin: Origin,
     ) -> None:
-        """Publish why some objects have no controller; said anew in every pass, it is never stale."""
+        """Publish why some objects have no controller; every pass repeats it, so it is never stale."""
         instant = self._pass_instant
         for row in rows.queues:
             error = origin.cluster_error(unmade[row.queue]) if row.queue in unmade else None
@@ -205,7 +229,7 @@ def _find_errors(rows: StateRows, origin: Origin) -> dict[CrossClusterRef, Error
 
 
 def _is_multi_consumer(row: ConsumerRow) -> bool:
-    """What can not be told is a consumer, whose own pass says what is wrong with it."""
+    """The rest is a consumer, whose own pass says what is wrong with it."""
     return isolate(PLACE, row.consumer, partial(is_multi_consumer, row)) is True
 
 

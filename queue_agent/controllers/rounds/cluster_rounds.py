@@ -63,6 +63,8 @@ class RoundsSetting:
     clock: Clock
     find_schedule: Callable[[], Schedule]
     jitter: Callable[[], float]
+    passed: Callable[[], None]
+    """Called when a pass of any object ends."""
 
 
 @dataclass(slots=True, eq=False)
@@ -277,6 +279,7 @@ class ClusterRounds:
             member.task = None
 
     def _finish(self, member: Member, started: float, error: Exception | None) -> None:
+        self._setting.passed()
         seconds = self._time() - started
         finished = partial(member.controller.pass_finished, member.pass_index, seconds, error)
         error = isolate("rounds", member.ref, finished) or error

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from queue_agent.controllers.passes.clusters import Clusters
-from queue_agent.controllers.passes.pass_loop import Schedule
+from queue_agent.controllers.passes.pass_loop import Schedule, longest_silence
 from queue_agent.controllers.rounds.cluster_rounds import ClusterRounds, RoundsSetting
 from queue_agent.controllers.rounds.round_member import Controller, Member
+from queue_agent.core.status.liveness import NEVER
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.ports.passes import Clock
 
@@ -23,9 +24,19 @@ class Rounds:
     pass with that; the others get passes of their own, a few at a time.
     """
 
-    def __init__(self, setting: RoundsSetting) -> None:
-        self._setting = setting
+    def __init__(
+        self,
+        tasks: asyncio.TaskGroup,
+        clusters: Clusters,
+        clock: Clock,
+        find_schedule: Callable[[], Schedule],
+        jitter: Callable[[], float],
+        alive: Callable[[float], None],
+    ) -> None:
+        self._setting = RoundsSetting(tasks, clusters, clock, find_schedule, jitter, self._passed)
+        self._alive = alive
         self._rounds: dict[str, ClusterRounds] = {}
+        self._member_count = 0
 
     @classmethod
     @asynccontextmanager
@@ -35,6 +46,7 @@ class Rounds:
         clock: Clock,
         find_schedule: Callable[[], Schedule],
         jitter: Callable[[], float],
+        alive: Callable[[float], None] = lambda _: None,
     ) -> AsyncIterator[Self]:
         """Rounds that take place until the end of the context, which waits for all passes to end.
 
@@ -43,9 +55,10 @@ class Rounds:
             clock: time of day.
             find_schedule: of the passes, as of now.
             jitter: a factor for the delay after a failure.
+            alive: hears of passes of any object, and in how many seconds at the latest it will hear next.
         """
         async with asyncio.TaskGroup() as tasks:
-            rounds = cls(RoundsSetting(tasks, clusters, clock, find_schedule, jitter))
+            rounds = cls(tasks, clusters, clock, find_schedule, jitter, alive)
             try:
                 yield rounds
             finally:
@@ -56,6 +69,9 @@ class Rounds:
         if ref.cluster not in self._rounds:
             self._rounds[ref.cluster] = ClusterRounds(ref.cluster, self._setting)
         member = Member(ref, controller)
+        self._member_count += 1
+        if self._member_count == 1:
+            self._passed()
         self._rounds[ref.cluster].add(member)
         return member
 
@@ -63,11 +79,17 @@ class Rounds:
         """Let objects take part no longer; returns when their passes have ended."""
         for member in members:
             self._rounds[member.ref.cluster].remove(member)
+        self._member_count -= len(members)
+        if not self._member_count:
+            self._passed()
         running = [member.task for member in members if member.task is not None]
         for task in running:
             task.cancel()
         if running:
             await asyncio.wait(running)
+
+    def _passed(self) -> None:
+        self._alive(longest_silence(self._setting.find_schedule()) if self._member_count else NEVER)
 
     def _stop(self) -> None:
         for rounds in self._rounds.values():

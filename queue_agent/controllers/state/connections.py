@@ -40,7 +40,7 @@ TIMEOUT: Final = timedelta(minutes=1)
 """Of a pass. It does not depend on the configuration: it is to be longer than the patience with clusters."""
 
 PATIENCE_SECONDS: Final = 10.0
-"""A cluster that takes longer has not answered: others are to be known all the same."""
+"""A cluster that takes longer has not answered: the others are used meanwhile."""
 
 MISMATCH: Final = "queue_agent_cluster_connection_mismatch"
 """Category of the alert."""
@@ -93,7 +93,7 @@ class Connections:
         for cluster in sorted(set(clusters)):
             if cluster not in self._said:
                 return origin.error(
-                    f'Trimming iteration skipped since cluster "{cluster}" has not told yet where its proxies keep'
+                    f'Trimming iteration skipped since cluster "{cluster}" has not said yet where its proxies keep'
                     " registrations"
                 )
         # Whoever knows a queue may be registered with it by the proxies of any cluster.
@@ -142,7 +142,7 @@ class Connections:
         return parse_connection(cluster, attributes)
 
     async def _read_tables(self, tables: Collection[CrossClusterRef]) -> Mapping[CrossClusterRef, TableFacts]:
-        """Of tables on clusters the agent knows; none of those that can not be asked about."""
+        """Of tables on clusters the agent knows; none of those that cannot be asked about."""
         known = sorted(table for table in {*tables, self._registrations} if table.cluster in self._clusters)
         answers = await fan_out(
             lambda table: self._get_attributes(table, TABLE_ATTRIBUTES), known, limit=_CONCURRENT_CLUSTERS

@@ -176,7 +176,7 @@ class Synchronizer:
             return _Lookup(changes)
         changes = find_changes(lists, rows)
         if rows.mappings is None:
-            raise ClusterError("The replicated table mapping can not be read")
+            raise ClusterError("The replicated table mapping cannot be read")
         mapping = find_mapping_changes(lists, rows, changes)
         for ref in mapping.unmapped:
             problems.unmapped[ref.cluster] = origin.error(
@@ -226,7 +226,7 @@ class Synchronizer:
         if not writes.counts:
             return
         if not self._may_write():
-            raise QueueAgentError("Another agent may keep the state tables by now")
+            raise QueueAgentError("Cannot write the state tables: another agent may have taken them over")
         await self._store.delete_objects(writes.gone_queues, writes.gone_consumers, writes.gone_mappings)
         await self._store.delete_consumer_names(writes.gone_names)
         failed = await StateWriter(self._store, origin).write([*writes.queues, *writes.consumers, *writes.mappings])
@@ -298,9 +298,9 @@ def _tagged(errors: Mapping[str, ErrorInfo]) -> list[ErrorInfo]:
 
 @dataclass(frozen=True, slots=True)
 class StateWriter:
-    """Writes rows together; where that fails, in halves, until those are found that can not be written.
+    """Writes rows together; where that fails, in halves, until those are found that cannot be written.
 
-    A row that can not be written is replaced by one that says so, which has the revision of the object: it is tried
+    A row that cannot be written is replaced by one that says so, which has the revision of the object: it is tried
     again when the object's attributes change.
     """
 

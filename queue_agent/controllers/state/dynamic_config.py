@@ -43,7 +43,7 @@ class DynamicConfig:
     """Knows the configuration in force.
 
     Until the document has been read once, nothing is trimmed or exported: it may be what forbids it. A document that
-    can not be read, or makes no sense, changes nothing and is an alert until a good one is there.
+    cannot be read, or makes no sense, changes nothing and is an alert until a good one is there.
 
     Args:
         own: the agent's own configuration.

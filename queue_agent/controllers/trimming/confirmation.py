@@ -172,7 +172,7 @@ class TrimConfirmer:
         if view is None or not view.has_timestamp_column:
             return origin.error(
                 f'Trimming iteration skipped since replica "{plan.table}" has no column "$timestamp": whether its rows'
-                " have the indexes that they have in the queue can not be told. Add the column to all replicas"
+                " have the indexes that they have in the queue cannot be told. Add the column to all replicas"
             )
         if len(plan.partitions) > 1 and not await self._keeps_tablet_indexes(plan.queue):
             return origin.error(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
 
 import structlog
 
@@ -18,13 +20,17 @@ from queue_agent.core.state.replication import REPLICATED
 from queue_agent.core.state.rows import QueueRow
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.state.trim_journal import Loser, TrimRecord
+from queue_agent.core.trimming.confirmation import partitions_to_trim
 from queue_agent.core.trimming.decision import plan_trims
 from queue_agent.core.trimming.errors import find_trim_error, join_session_errors
+from queue_agent.core.trimming.grace import Activity, find_graces, spare_slow_readers
 from queue_agent.core.trimming.inputs import TrimInputs, find_trim_inputs
-from queue_agent.core.trimming.losers import find_losers, find_suspects
+from queue_agent.core.trimming.losers import Suspects, Witnessed, find_losers, find_suspects
 from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.trimming.replica_trims import plan_replica_trims
+from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, Origin
+from queue_agent.core.values.event_kinds import EventKind
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim
 from queue_agent.errors import ActionRefused, ClusterError, OutcomeUnknown
@@ -33,6 +39,9 @@ from queue_agent.ports.cluster import Cluster
 log = structlog.get_logger(__name__)
 
 _CONCURRENT_TRIMS = 16
+
+_TOLD_AGAIN_AFTER: Final = timedelta(minutes=10)
+"""From one event about rows taken from a consumer to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,10 @@ class Trimmer:
         self._refusals: dict[tuple[CrossClusterRef, int], int] = {}
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
+        self._told_losers: dict[CrossClusterRef, datetime] = {}
+        self._told_grace: dict[tuple[CrossClusterRef, CrossClusterRef], float] = {}
+        """Beginning of the activity that was told last, by table and consumer."""
+
         self._declined: QueueRow | None = None
         """By which the queue does not ask to be trimmed."""
 
@@ -173,6 +186,7 @@ class Trimmer:
         suspects = find_suspects(plan, board.registrations_of_queue(self._ref), board.all_consumers)
         seen = await self._witness.look(plan, object_id, suspects, origin)
         plan = await self._confirmer.confirm(plan, row, replica_row, origin)
+        plan = self._grant_grace(plan, suspects, seen)
         # The configuration may have changed meanwhile.
         if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
             trimmed, failures = await self._trim(cluster, object_id, plan, plan.trims, origin)
@@ -183,6 +197,20 @@ class Trimmer:
                 self._note(plan, row, object_id, index, losers, origin)
             return plan, failures
         return plan, {}
+
+    def _grant_grace(self, plan: TrimPlan, suspects: Suspects, seen: Witnessed) -> TrimPlan:
+        """The plan without what consumers that hold nothing back have not read, as long as they have time for it."""
+        if not partitions_to_trim(plan):
+            return plan
+        context = self._context
+        term, terms = context.leadership.find_term(self._concerned(plan)), context.grace_terms
+        activity = context.graces.begin_or_go_on(plan.table, term, context.clock.now(), terms)
+        end = activity.find_end(term, terms)
+        if end is None:
+            return plan
+        plan = spare_slow_readers(plan, suspects, seen, end)
+        self._tell_grace(plan, suspects, activity, end)
+        return plan
 
     async def _trim(
         self, cluster: Cluster, object_id: str, plan: TrimPlan, trims: Mapping[int, PartitionTrim], origin: Origin
@@ -244,8 +272,50 @@ class Trimmer:
             losers=losers,
         )
         context.trims.note(self._ref, row.object_id, record)
+        self._tell_losers(record)
         if context.config.trim_journal:
             context.journal.note(record)
+
+    def _tell_losers(self, record: TrimRecord) -> None:
+        """An event for each consumer that a trim took rows from, once in a while: the journal has every trim."""
+        for loser in record.losers or ():
+            told_at = self._told_losers.get(loser.consumer)
+            if told_at is not None and timedelta(0) <= record.instant - told_at < _TOLD_AGAIN_AFTER:
+                continue
+            self._told_losers[loser.consumer] = record.instant
+            count = record.trimmed_row_count - max(record.lower_row_index, loser.offset or 0)
+            words = f"had not committed {count:,} rows" if loser.offset is not None else "may not have committed rows"
+            self._context.events.note(
+                EventKind.TRIM,
+                f"{loser.consumer} {words} of partition {record.partition_index} that an agent trimmed",
+                self._ref,
+                loser.consumer,
+                loser.subject,
+                {
+                    "partition_index": record.partition_index,
+                    "lower_row_index": record.lower_row_index,
+                    "trimmed_row_count": record.trimmed_row_count,
+                    "offset": loser.offset,
+                    "data_weight": loser.data_weight,
+                },
+            )
+
+    def _tell_grace(self, plan: TrimPlan, suspects: Suspects, activity: Activity, end: datetime) -> None:
+        """An event for each consumer that gets time."""
+        spared = {one.subject for partition in plan.partitions.values() for one in find_graces(partition)}
+        for consumer in suspects.indexes:
+            place = plan.table, consumer
+            if str(consumer) not in spared or self._told_grace.get(place) == activity.begun:
+                continue
+            self._told_grace[place] = activity.begun
+            until = encode_instant(end)
+            self._context.events.note(
+                EventKind.GRACE,
+                f"An agent begins to trim the queue. Rows that {consumer} has not read stay until {until}",
+                self._ref,
+                consumer,
+                details={"until": until},
+            )
 
     def _tell_observed(self, trims: Mapping[int, PartitionTrim]) -> None:
         for index, trim in trims.items():

@@ -1,1 +1,1 @@
-"""Consumers as one pass sees them, and how they get on with their queues."""
+"""Consumers as one pass sees them, and their progress in their queues."""

@@ -34,6 +34,9 @@ class Backlog:
     last_consume_time: datetime | None
     """The latest of all partitions; None: nothing was ever read."""
 
+    unread_data_weight: int | None = None
+    """Bytes of the unread rows; None: not known of all of them."""
+
 
 def add_up(view: ConsumerQueueView) -> Backlog:
     """Take the partitions of a consumer's position together, as of when they were seen."""
@@ -52,6 +55,7 @@ def add_up(view: ConsumerQueueView) -> Backlog:
         ahead_row_count=sum(ahead),
         processing_lag=_lag([readable[index].next_row_commit_time for index in waiting], view.seen_at),
         last_consume_time=None if latest == EPOCH else latest,
+        unread_data_weight=_weight([readable[index].unread_data_weight for index in waiting]),
     )
 
 
@@ -61,6 +65,11 @@ def _available(view: ConsumerQueueView, index: int) -> int:
     partition = view.compared.queue.partitions[index]
     assert isinstance(partition, QueuePartition), "what could be compared can be read"
     return partition.available_row_count
+
+
+def _weight(weights: Collection[int | None]) -> int | None:
+    known = [one for one in weights if one is not None]
+    return sum(known) if len(known) == len(weights) else None
 
 
 def _lag(commit_times: Collection[datetime | None], now: datetime) -> timedelta | None:

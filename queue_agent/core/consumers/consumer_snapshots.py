@@ -121,7 +121,7 @@ def idle_sub_snapshot(
     compared = previous.compared
     if compared is None or not _same_queue(compared.queue, queue) or compared.offsets != offsets:
         return None
-    return ConsumerQueueView(previous.partitions, now, compared, settled=True)
+    return ConsumerQueueView(previous.partitions, now, Compared(queue, offsets), settled=True)
 
 
 def rows_to_read(previous: SubSnapshot | None, queue: QueueView, offsets: Mapping[int, ConsumerOffset]) -> RowsToRead:
@@ -151,7 +151,7 @@ def build_sub_snapshot(
     """A consumer's position in one queue.
 
     Args:
-        previous: what the previous pass saw of the same queue; counters go on from there, or start anew if it failed.
+        previous: what the previous pass saw of the same queue; counters continue from there, or restart if it failed.
         queue: latest view of the queue.
         offsets: by partition index, absent where the consumer has no row.
         answers: to the questions of `rows_to_read`.

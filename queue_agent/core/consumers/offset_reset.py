@@ -107,7 +107,7 @@ class Move:
 
 
 class ResetRefused(Exception):
-    """The consumer can not be moved there; the message says why, and what would do."""
+    """The consumer cannot be moved there; the message says why, and what would do."""
 
 
 def plan_reset(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Final
 
+from queue_agent.core.consumers.retention import VitalConsumers, find_retention, find_trim_config
 from queue_agent.core.queues.growth import registered_partitions
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
@@ -18,22 +20,19 @@ from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim
-from queue_agent.core.verdicts.forecasts import NO_RETENTION, Retention
-from queue_agent.core.verdicts.ledger import NOBODY, Blame, Reading
+from queue_agent.core.verdicts.incidents import NOBODY, Blame
+from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import PartitionReading
 from queue_agent.core.verdicts.values import LossCause, Turn
 
 _OF_CONSUMERS: Final = frozenset({ConstraintKind.VITAL_CONSUMER, ConstraintKind.NOTHING_READ})
-
-VitalPositions = Mapping[str, ConsumerQueueView] | None
-"""Of the vital consumers of a queue, by name; None: one of them is not known."""
 
 
 def read_positions(
     view: ConsumerQueueView,
     queue: QueueSnapshot,
     registration: Registration,
-    vital: VitalPositions,
+    vital: VitalConsumers,
     *,
     trims: bool,
 ) -> Mapping[int, PartitionReading]:
@@ -43,21 +42,24 @@ def read_positions(
         view: the consumer's position, compared with a view of the queue.
         queue: latest snapshot of the queue.
         registration: of the consumer for the queue.
-        vital: positions of the queue's vital consumers, to forecast what will be trimmed.
+        vital: the queue's vital consumers, to forecast what will be trimmed.
         trims: this agent may trim.
     """
     assert view.compared is not None, "a position made of whole snapshots"
-    config = _find_config(queue) if trims else None
+    config = find_trim_config(queue) if trims else None
+    others = NOBODY
+    if queue.view is not None and queue.view.data_ttl is not None:
+        others = Blame(data_ttl=queue.view.data_ttl.total_seconds())
     found: dict[int, PartitionReading] = {}
     for index, mine in registered_partitions(view, registration).items():
         partition = view.compared.queue.partitions[index]
         assert isinstance(partition, QueuePartition), "what could be compared can be read"
         trim = None if queue.trims is None else queue.trims.get(index)
         written = partition.last_row_commit_time
-        retention = _find_retention(index, queue, registration, vital, config)
+        retention = find_retention(index, mine, queue, registration, vital, is_ours=trims)
         found[index] = PartitionReading(
-            _reading(mine, partition, queue),
-            _find_blame(partition, trim, config, retention.slowest_vital_name),
+            _reading(mine, partition, view, queue, is_vital=registration.vital),
+            _find_blame(partition, trim, config, retention.slowest_vital, others),
             retention,
             _held_rows(trim, registration),
             None if written == EPOCH else written.timestamp(),
@@ -84,15 +86,15 @@ def explain_unreadable(
     return f"Cannot be read: {error.message}", Turn.CLUSTER, None
 
 
-def _find_config(queue: QueueSnapshot) -> AutoTrimConfig | None:
-    try:
-        config = AutoTrimConfig.parse(queue.row.auto_trim_config)
-    except ValueError:
-        return None
-    return config if config.enable else None
-
-
-def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSnapshot) -> Reading:
+def _reading(
+    mine: ConsumerPartition,
+    partition: QueuePartition,
+    view: ConsumerQueueView,
+    queue: QueueSnapshot,
+    *,
+    is_vital: bool,
+) -> Reading:
+    assert view.compared is not None, "a position made of whole snapshots"
     committed_at: float | None = mine.last_consume_time.timestamp()
     if mine.last_consume_time == EPOCH and mine.next_row_index == 0:
         committed_at = None
@@ -107,53 +109,32 @@ def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSna
         partition.tablet_id,
         queue.row.object_id,
         None if written is None else written.timestamp(),
+        read_at=view.seen_at.timestamp(),
+        looked_at=inf if is_vital else view.compared.queue.asked_at.timestamp(),
     )
 
 
 def _find_blame(
-    partition: QueuePartition, trim: PartitionTrim | None, config: AutoTrimConfig | None, slowest_vital: str | None
+    partition: QueuePartition,
+    trim: PartitionTrim | None,
+    config: AutoTrimConfig | None,
+    slowest_vital: str | None,
+    others: Blame,
 ) -> Blame:
     """Who has trimmed: this stage's agents go no further than what constrains them.
 
     If nothing holds them back at the moment, the vital consumer that was the last to pass the row let it go.
     """
     if config is None:
-        return NOBODY
+        return others
     if trim is None:
         return Blame(LossCause.VITAL_TRIMMING, slowest_vital)
     constraint = trim.constraint
     if constraint.row_index is not None and partition.lower_row_index > constraint.row_index:
-        return NOBODY
+        return others
     if constraint.kind is ConstraintKind.EXPORT:
         return Blame(LossCause.EXPORT_TRIMMING, constraint.subject)
     return Blame(LossCause.VITAL_TRIMMING, constraint.subject if constraint.kind in _OF_CONSUMERS else slowest_vital)
-
-
-def _find_retention(
-    index: int,
-    queue: QueueSnapshot,
-    registration: Registration,
-    vital: VitalPositions,
-    config: AutoTrimConfig | None,
-) -> Retention:
-    if config is None or vital == {}:
-        return Retention(trims=False, is_vital=True) if registration.vital else NO_RETENTION
-    offsets = {
-        name: view.partitions[index].next_row_index
-        for name, view in (vital or {}).items()
-        if index < len(view.partitions)
-    }
-    slowest = min(offsets, key=lambda name: offsets[name], default=None)
-    lifetime = config.retained_lifetime_duration
-    return Retention(
-        trims=True,
-        is_vital=registration.vital,
-        slowest_vital=None if slowest is None else offsets[slowest],
-        slowest_vital_name=slowest,
-        retained_rows=config.retained_rows,
-        retained_lifetime=None if lifetime is None else lifetime.total_seconds(),
-        has_exports=bool(queue.row.static_export_config),
-    )
 
 
 def _held_rows(trim: PartitionTrim | None, registration: Registration) -> int:

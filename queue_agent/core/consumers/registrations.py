@@ -10,6 +10,7 @@ from queue_agent.core.queues.snapshots import ConsumerSnapshot
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.values import Verdict
 
 _NO_SUCH_NODE: Final = 500
@@ -17,12 +18,15 @@ _NO_SUCH_NODE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class RegistrationStatus:
-    """How a registered consumer gets on with the queue."""
+    """Progress of a registered consumer in the queue."""
 
     verdict: Verdict
     reason: str | None = None
     error: ErrorInfo | None = None
-    """What is wrong with the consumer; that the queue cannot be read is told by the queue itself."""
+    """What is wrong with the consumer; the queue itself reports that it cannot be read."""
+
+    price: Price | None = None
+    """Of a vital consumer that is dead."""
 
     def to_map(self) -> dict[str, Any]:
         error = {} if self.error is None else {"error": self.error.to_map()}
@@ -51,12 +55,17 @@ def judge_registrations(
     return {one.consumer: _judge(one, known, snapshots.get(one.consumer)) for one in registrations}
 
 
+def missing_reason(registration: Registration) -> str:
+    """The sentence about a registered consumer that does not exist."""
+    vital = " as vital" if registration.vital else ""
+    return f"Consumer {registration.consumer} does not exist; it is registered for {registration.queue}{vital}"
+
+
 def _judge(
     registration: Registration, known: Collection[CrossClusterRef], snapshot: ConsumerSnapshot | None
 ) -> RegistrationStatus:
     if registration.consumer not in known:
-        vital = " as vital" if registration.vital else ""
-        reason = f"Consumer {registration.consumer} does not exist; it is registered for {registration.queue}{vital}"
+        reason = missing_reason(registration)
         return RegistrationStatus(Verdict.UNREADABLE, reason, ErrorInfo(reason, _NO_SUCH_NODE))
     if snapshot is None or snapshot.pass_index == 0:
         return _UNKNOWN
@@ -67,4 +76,7 @@ def _judge(
         return _UNKNOWN
     is_own = verdict.color == "red" and verdict.verdict is not Verdict.UNREADABLE
     error = ErrorInfo(verdict.whole.reason or verdict.verdict.value) if is_own else None
-    return RegistrationStatus(verdict.verdict, verdict.whole.reason, error)
+    if error is None and verdict.objective is not None:
+        error = verdict.objective.error
+    price = verdict.price if verdict.price is not None and verdict.price.is_dead else None
+    return RegistrationStatus(verdict.verdict, verdict.whole.reason, error, price)

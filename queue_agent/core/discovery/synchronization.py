@@ -70,7 +70,7 @@ class MappingChanges:
 
 
 def find_conflict(revisions: ObjectRevisions) -> str | None:
-    """A path that a cluster lists both as queue and as consumer; such a list can not be believed."""
+    """A path that a cluster lists both as queue and as consumer; such a list cannot be believed."""
     return min(revisions.queues.keys() & revisions.consumers.keys(), default=None)
 
 

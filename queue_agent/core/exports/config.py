@@ -46,7 +46,7 @@ _SOME_PERIOD: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class InvalidSchedule:
-    """A cron expression that can not be read: an error of this export alone, when it is to run."""
+    """A cron expression that cannot be read: an error of this export alone, when it is to run."""
 
     text: str
     reason: str
@@ -189,7 +189,7 @@ def _name_table(pattern: str, second: int, period: int) -> str:
         or any(character in _SPECIAL_CHARACTERS or not character.isprintable() for character in name)
     ):
         raise ValueError(
-            f'Tables can not be named "{name}": a name must not be empty, or have control characters or any of'
+            f'Tables cannot be named "{name}": a name must not be empty, or have control characters or any of'
             f" {' '.join(_SPECIAL_CHARACTERS)}"
         )
     return name

@@ -140,7 +140,7 @@ def find_future_error(progress: StoredProgress, upper_bound: int, now: datetime)
 
 
 def is_done(progress: StoredProgress, upper_bound: int, now: datetime) -> bool:
-    """Whether nothing can be due: the table of the last tick is made, and no time that is told is yet to come."""
+    """Whether nothing can be due: the table of the last tick is made, and no reported time is in the future."""
     return progress.last_export_unix_ts >= upper_bound and progress.last_export_task_instant <= now
 
 

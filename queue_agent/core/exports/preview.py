@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from queue_agent.core.exports.config import ExportConfig
+from queue_agent.core.exports.config import ExportConfig, InvalidSchedule
 from queue_agent.core.exports.planning import TablePart
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo
@@ -49,10 +49,17 @@ class OneExportPreview:
         return {
             "directory": self.config.directory,
             "last_export_unix_ts": self.last_export_unix_ts,
+            "next_export_unix_ts": self.next_tick,
             "error": None if self.error is None else self.error.to_map(),
             "tables": [self._table(part) for part in self.tables],
             "waiting_row_count": self.waiting_row_count,
         }
+
+    @property
+    def next_tick(self) -> int | None:
+        """Seconds since 1970 at which the next task is due; None: the schedule makes no sense."""
+        schedule = self.config.schedule
+        return None if isinstance(schedule, InvalidSchedule) else schedule.range_at(int(self.now.timestamp())).end
 
     def _table(self, part: TablePart) -> dict[str, Any]:
         expiration = self.config.expiration_time(part.tick, self.now)

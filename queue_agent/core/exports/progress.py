@@ -151,7 +151,7 @@ class StoredProgress:
                 read_text(value.get("queue_object_id", NULL_ID), "queue_object_id"),
             )
         except ValueError as error:
-            raise ValueError(f"Export progress can not be read: {error}") from error
+            raise ValueError(f"Export progress cannot be read: {error}") from error
 
 
 NOTHING_EXPORTED: Final = StoredProgress()

@@ -68,7 +68,7 @@ class ChunkFacts:
 
 
 def find_queue_error(path: str, queue: ExportedQueue, config: ExportConfig) -> str | None:
-    """Why a queue can not be exported; None if it can."""
+    """Why a queue cannot be exported; None if it can."""
     if queue.type != "table":
         return f'Invalid type of {path}: expected "table", "{queue.type}" found'
     if not queue.dynamic:

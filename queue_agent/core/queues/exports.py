@@ -1,4 +1,4 @@
-"""What there is to say of the static exports a queue asks for, and of those it can not have."""
+"""What there is to say of the static exports a queue asks for, and of those it cannot have."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REPLICAS_TYPE: Final = "table"
 
 
 def find_config_error(row: QueueRow, origin: Origin) -> ErrorInfo | None:
-    """Why the exports a queue asks for can not be made; None if they can, or there are none."""
+    """Why the exports a queue asks for cannot be made; None if they can, or there are none."""
     if not row.static_export_config:
         return None
     if row.object_type is None:

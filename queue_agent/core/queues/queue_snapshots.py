@@ -114,9 +114,7 @@ def idle_queue_snapshot(
         role=previous.role,
         pass_index=previous.pass_index + 1,
         pass_instant=pass_instant,
-        content=QueueView(
-            view.partitions, view.has_timestamp_column, view.has_cumulative_data_weight_column, now, settled=True
-        ),
+        content=replace(view, seen_at=now, asked_at=pass_instant),
         registrations=registrations,
         counters=previous.counters,
         alerts=previous.alerts,
@@ -142,13 +140,13 @@ def build_queue_snapshot(
     """Put together what was seen.
 
     Counters go on from the previous snapshot by partition index; they survive a pass that failed after the tablets
-    had answered, and start anew for a partition that could not be read.
+    had answered, and restart for a partition that could not be read.
 
     Args:
         previous: of the same controller.
         row: the queue's row as of the start of the pass.
         registrations: those of the queue.
-        pass_instant: start of the pass.
+        pass_instant: start of the pass, before anything was asked.
         now: when the tablets had answered; idle times and rates are as of then.
         origin: of errors.
         observation: all answers.
@@ -180,7 +178,8 @@ def build_queue_snapshot(
         return snapshot(observation.data_weights, _readable(partitions))
     table = observation.table
     columns = has_column(table, TIMESTAMP_COLUMN), has_column(table, DATA_WEIGHT_COLUMN)
-    return snapshot(QueueView(partitions, *columns, seen_at=now, settled=settled), _readable(partitions))
+    view = QueueView(partitions, *columns, seen_at=now, asked_at=pass_instant, settled=settled, data_ttl=table.data_ttl)
+    return snapshot(view, _readable(partitions))
 
 
 def _readable(partitions: Sequence[QueuePartition | FailedQueuePartition]) -> Mapping[int, Counters]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.exports.queue_exports import NO_EXPORTS, QueueExports
@@ -29,7 +29,7 @@ class Role(enum.Enum):
     """Looks only, because another object here needs to know."""
 
     ERROR = "error"
-    """There is none: the object's row can not be served, the snapshot says why and its pass means nothing."""
+    """There is none: the object's row cannot be served, the snapshot says why and its pass means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class QueuePartition:
 
 @dataclass(frozen=True, slots=True)
 class FailedQueuePartition:
-    """A partition whose tablet can not be read."""
+    """A partition whose tablet cannot be read."""
 
     tablet_id: str
     tablet_state: str
@@ -92,8 +92,14 @@ class QueueView:
     seen_at: datetime
     """Idle times and rates are as of then."""
 
+    asked_at: datetime
+    """Right before the cluster was asked: what happened earlier is to be seen."""
+
     settled: bool = False
     """As long as nothing changes there is nothing more to be asked; never so with a failed partition."""
+
+    data_ttl: timedelta | None = None
+    """The cluster removes older rows, whether they were read or not; None: it removes none."""
 
     @property
     def write_row_count(self) -> EmaCounter:
@@ -154,6 +160,11 @@ class QueueSnapshot:
     @property
     def view(self) -> QueueView | None:
         return None if isinstance(self.content, ErrorInfo) else self.content
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the queue and all of its partitions can be read."""
+        return self.view is not None and all(isinstance(one, QueuePartition) for one in self.view.partitions)
 
     @property
     def exported(self) -> Mapping[str, ExportProgress]:
@@ -219,7 +230,7 @@ class ConsumerPartition:
 
 @dataclass(frozen=True, slots=True)
 class FailedConsumerPartition:
-    """A consumer's position in a partition that can not be read."""
+    """A consumer's position in a partition that cannot be read."""
 
     error: ErrorInfo
     next_row_index: int

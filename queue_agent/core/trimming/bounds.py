@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.trimming.ages import RowAges
+from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
@@ -27,7 +29,10 @@ class TrimBounds:
     """Who says so, where the kind leaves that open."""
 
     reason: ErrorInfo | None = None
-    """Why the policy can not tell; it then allows nothing."""
+    """Why the policy cannot tell; it then allows nothing."""
+
+    until: datetime | None = None
+    """When the policy lets go by itself; None: that is not known."""
 
     @property
     def limit(self) -> int | None:
@@ -60,9 +65,16 @@ def decide_trim(lower_row_index: int, upper_row_index: int, bounds: Iterable[Tri
             row_index=limit,
             held_row_count=next_row_index - row_index,
             subject=binding.subject,
-            message=None if binding.reason is None else binding.reason.message,
+            message=_message(binding),
+            until=binding.until,
         ),
     )
+
+
+def _message(bounds: TrimBounds) -> str | None:
+    if bounds.reason is not None:
+        return bounds.reason.message
+    return None if bounds.until is None else f"until {encode_instant(bounds.until)}"
 
 
 def _precedence(limit: int, bounds: TrimBounds, lower_row_index: int) -> tuple[int, int, int, str, str]:
@@ -137,5 +149,5 @@ def keep_young_rows(ages: RowAges, end_row_index: int) -> TrimBounds | None:
 
 
 def unknown(kind: ConstraintKind, reason: ErrorInfo, subject: str | None = None) -> TrimBounds:
-    """A policy that can not tell allows nothing."""
+    """A policy that cannot tell allows nothing."""
     return TrimBounds(kind, allowed=0, subject=subject, reason=reason)

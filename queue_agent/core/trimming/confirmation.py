@@ -103,7 +103,7 @@ def confirm_plan(
         next_row_indexes = look.next_row_indexes[consumer]
         if isinstance(next_row_indexes, ErrorInfo):
             error = origin.error(
-                f'Trimming iteration skipped since offsets of vital consumer "{consumer}" can not be read',
+                f'Trimming iteration skipped since offsets of vital consumer "{consumer}" cannot be read',
                 inner_errors=[next_row_indexes],
             )
             return plan.blocked(ConstraintKind.ERROR, error)
@@ -114,7 +114,7 @@ def confirm_plan(
 
 
 def _confirm_tablets(plan: TrimPlan, look: FreshLook, origin: Origin) -> TrimPlan:
-    """The plan without the partitions that are other tablets by now, whose rows have nothing to do with the plan."""
+    """The plan without the partitions that have become other tablets, whose rows have nothing to do with the plan."""
     partitions = dict(plan.partitions)
     for index in partitions_to_trim(plan):
         planned, found = partitions[index].partition.tablet_id, look.tablet_ids.get(index)

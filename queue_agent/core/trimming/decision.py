@@ -170,7 +170,7 @@ def _find_exports_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, 
 def _find_replica_error(
     snapshot: QueueSnapshot, view: QueueView, replica: QueueSnapshot, origin: Origin
 ) -> ErrorInfo | None:
-    """Why a replica can not be trimmed by what is known of the queue as a whole."""
+    """Why a replica cannot be trimmed by what is known of the queue as a whole."""
     if replica.view is None:
         assert replica.error is not None
         return origin.error("Trimming iteration skipped due to queue replica error", inner_errors=[replica.error])

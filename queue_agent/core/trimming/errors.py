@@ -1,4 +1,4 @@
-"""What is told of trimming that did not go as it should."""
+"""Errors of trimming."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def trim_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
 
 
 def ages_error(index: int, limit: int, cause: ErrorInfo, origin: Origin) -> ErrorInfo:
-    """Told of a partition whose rows could not be asked for their ages.
+    """Error of a partition whose rows' ages could not be read.
 
     Args:
         index: of the partition.

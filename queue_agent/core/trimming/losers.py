@@ -31,7 +31,7 @@ class Suspects:
     """Of the partitions, by consumer."""
 
     unknown: Collection[CrossClusterRef] = ()
-    """Those of which not even the last offsets are known: asking would only take time."""
+    """Those that have been asked in vain: asking again would only take time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ def find_suspects(
         snapshot = consumers.get(one.consumer)
         view = None if snapshot is None or snapshot.view is None else snapshot.view.queues.get(plan.queue)
         if not isinstance(view, ConsumerQueueView):
-            unknown.append(one.consumer)
+            if snapshot is not None and snapshot.pass_index > 0:
+                unknown.append(one.consumer)
             found[one.consumer] = indexes
             continue
         behind = [index for index in indexes if _is_behind(view.partitions, index, targets[index])]

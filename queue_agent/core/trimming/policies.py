@@ -72,7 +72,7 @@ def plan_partition(facts: PartitionFacts) -> PartitionPlan:
 
 
 def by_tablet(facts: PartitionFacts) -> Iterator[Finding]:
-    """Nothing goes from a tablet that can not be trimmed, or of which nothing is known."""
+    """Nothing goes from a tablet that cannot be trimmed, or of which nothing is known."""
     index, stored = facts.index, facts.stored
     if not facts.is_mounted:
         reason = facts.origin.error(
@@ -89,7 +89,7 @@ def by_vital_consumers(facts: PartitionFacts) -> Iterator[Finding]:
     """What every one of them has read may go."""
     for consumer, position in facts.positions.items():
         bounds = _consumer_bounds(facts, consumer, position)
-        # Why a tablet that can not be trimmed anyway is not worth trimming is nobody's concern.
+        # Why a tablet that cannot be trimmed anyway is not worth trimming is nobody's concern.
         is_alarming = facts.is_mounted and isinstance(position, ConsumerQueueView)
         yield bounds, bounds.reason if is_alarming else None
 
@@ -124,7 +124,7 @@ POLICIES: Final[tuple[Callable[[PartitionFacts], Iterator[Finding]], ...]] = (
     by_retained_rows,
     by_lifetime,
 )
-"""What is wrong with the first of them is told first."""
+"""The problem of the first is reported first."""
 
 
 def _consumer_bounds(facts: PartitionFacts, consumer: CrossClusterRef, position: ConsumerPosition) -> TrimBounds:

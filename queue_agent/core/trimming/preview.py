@@ -8,6 +8,7 @@ from typing import Any
 
 from queue_agent.core.queues.snapshots import FailedQueuePartition, QueuePartition
 from queue_agent.core.state.trim_config import TrimmingMode
+from queue_agent.core.trimming.bounds import TrimBounds
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
@@ -26,6 +27,9 @@ class PartitionPreview:
     data_weight: int | None
     """Bytes that would go; None: not known."""
 
+    bounds: Sequence[TrimBounds] = ()
+    """Of every policy in force."""
+
     @property
     def row_count(self) -> int:
         """Rows that would go."""
@@ -41,6 +45,11 @@ class PartitionPreview:
             "row_count": self.row_count,
             "data_weight": self.data_weight,
             **self.trim.to_map(),
+            "bounds": [
+                {"kind": one.kind.value, "subject": one.subject, "row_index": one.limit}
+                for one in self.bounds
+                if one.limit is not None and one.reason is None
+            ],
         }
 
 
@@ -57,7 +66,7 @@ class TrimPreview:
     """What is wrong."""
 
     partitions: Sequence[PartitionPreview]
-    """By partition index; empty if the queue can not be looked at."""
+    """By partition index; empty if the queue cannot be looked at."""
 
     def to_map(self) -> dict[str, Any]:
         """The published form."""
@@ -108,7 +117,7 @@ def disabled_partitions(partitions: Sequence[QueuePartition | FailedQueuePartiti
 def _preview(index: int, plan: PartitionPlan, weights: Mapping[tuple[int, int], int]) -> PartitionPreview:
     partition, trim = plan.partition, plan.trim
     if not isinstance(partition, QueuePartition):
-        return PartitionPreview(trim, None, None, 0)
+        return PartitionPreview(trim, None, None, 0)  # nothing to draw without rows
     if trim.target is None:
         weight: int | None = 0
     elif trim.target == partition.upper_row_index:
@@ -116,4 +125,4 @@ def _preview(index: int, plan: PartitionPlan, weights: Mapping[tuple[int, int], 
     else:
         kept, gone = weights.get((index, trim.target)), partition.trimmed_data_weight
         weight = None if kept is None or gone is None else kept - gone
-    return PartitionPreview(trim, partition.lower_row_index, partition.upper_row_index, weight)
+    return PartitionPreview(trim, partition.lower_row_index, partition.upper_row_index, weight, plan.bounds)

@@ -187,7 +187,7 @@ class _Field:
             if not self._tokens:
                 return self
             if self._tokens.pop(0) != ",":
-                raise ValueError(f"Field of {self._name}s can not be read")
+                raise ValueError(f"Field of {self._name}s cannot be read")
 
     def _segment(self) -> None:
         token = self._tokens.pop(0) if self._tokens else ""
@@ -288,7 +288,7 @@ class _Field:
             for index, name in enumerate(names):
                 if upper.startswith(name):
                     return index + start
-        raise ValueError(f"Field of {self._name}s can not be read: {token or 'it ends too early'}")
+        raise ValueError(f"Field of {self._name}s cannot be read: {token or 'it ends too early'}")
 
 
 def _tokens(text: str) -> list[str]:

@@ -57,7 +57,7 @@ def error_map(error: ErrorInfo | None) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where and when errors come up: made anew for every pass."""
+    """Where and when errors come up: created again for every pass."""
 
     host: str
     pid: int
@@ -93,6 +93,6 @@ class Origin:
         return ErrorInfo(message, code, {**origin, **(attributes or {})}, tuple(inner_errors))
 
     def cluster_error(self, error: ClusterError) -> ErrorInfo:
-        """What a cluster answered, told in the agent's words, with the cluster's own error inside."""
+        """A cluster's error in the agent's words, with the cluster's own inside."""
         inner = [ErrorInfo.from_map(error.details)] if error.details else []
         return self.error(error.message, error.code, inner_errors=inner)

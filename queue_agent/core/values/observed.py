@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from queue_agent.core.values.refs import CrossClusterRef
@@ -52,6 +53,8 @@ class TableDescription:
     """In order of their index, without gaps."""
 
     unique_keys: bool = False
+    data_ttl: timedelta | None = None
+    """Of an ordered table: the cluster removes older rows, whether they were read or not. None: it removes none."""
 
 
 class TabletInfo(NamedTuple):
@@ -115,10 +118,10 @@ class ConsumerOffset:
 
 
 DESCRIPTION_PASSES: Final = 60
-"""After so many passes a table is described anew: a tablet that went to another cell changes nothing else."""
+"""After so many passes a table is described again: a tablet that went to another cell changes nothing else."""
 
 OFFSETS_PASSES: Final = 100
-"""After so many passes offsets are read anew, whatever the cluster says about writes."""
+"""After so many passes offsets are read again, whatever the cluster says about writes."""
 
 _LEAST_TIMESTAMP: Final = 1
 """Of a tablet that was never written to."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from queue_agent.trim_policies import ConstraintKind
@@ -25,6 +26,8 @@ class TrimConstraint:
     """Who it is, where the kind leaves that open."""
 
     message: str | None = None
+    until: datetime | None = None
+    """When it lets go by itself; None: that is not known. The message has it for people."""
 
     def to_map(self) -> dict[str, Any]:
         """The published form; what is not known, or there is none of, is null."""

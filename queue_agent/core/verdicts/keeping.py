@@ -12,6 +12,7 @@ from typing import Any, Final
 from queue_agent.core.values.encoding import MAX_UNSIGNED
 from queue_agent.core.values.scalars import MAX_SECOND, read_integer, read_text, shown
 from queue_agent.core.verdicts.ledger import Ledger, Reading
+from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
@@ -51,9 +52,22 @@ def changed_rows(state: QueueState, kept: QueueState | None) -> list[LedgerRow]:
         for index, position in state.positions.items()
         if position is not old.get(index)
     ]
-    if rows or kept is None or state.pace is not kept.pace:
-        rows.append(LedgerRow(state.pair, PAIR, {**_pace_map(state.pace), "last_poll": state.last_poll}))
+    if rows or kept is None or _is_other_whole(state, kept):
+        whole = {
+            **_pace_map(state.pace),
+            "last_poll": state.last_poll,
+            "objective": _seconds_map(state.seconds),
+            "told_dead": state.is_told_dead,
+        }
+        rows.append(LedgerRow(state.pair, PAIR, whole))
     return rows
+
+
+def _is_other_whole(state: QueueState, kept: QueueState) -> bool:
+    """Whether something is new of all partitions together."""
+    return (
+        state.pace is not kept.pace or state.seconds is not kept.seconds or state.is_told_dead is not kept.is_told_dead
+    )
 
 
 def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> QueueState | None:
@@ -71,28 +85,40 @@ def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> QueueS
         ValueError: a row makes no sense.
     """
     positions: dict[int, Position] = {}
-    pace, last_poll = Pace(), None
+    pace, last_poll, seconds, is_told_dead = Pace(), None, NO_SECONDS, False
     try:
         for index, state in rows:
             if index == PAIR:
                 pace, last_poll = _read_pace(state), _read_optional(state["last_poll"])
+                seconds = _read_objective_seconds(state.get("objective"), now)
+                is_told_dead = state.get("told_dead") is True  # an earlier version did not tell
             else:
                 positions[read_integer(index, "partition_index")] = _read_position(state)
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"The ledger of {pair.consumer} in {pair.queue} cannot be read: {error!r}") from error
     if last_poll is None:
-        return None
+        return None if seconds == NO_SECONDS else QueueState(pair, is_kept=True, seconds=seconds)
     if last_poll > now:
         positions = {index: _begun_anew(position, now) for index, position in positions.items()}
         pace, last_poll = Pace(), now
-    return QueueState(pair, dict(sorted(positions.items())), pace, last_poll, is_kept=True)
+    return QueueState(
+        pair,
+        dict(sorted(positions.items())),
+        pace,
+        last_poll,
+        is_kept=True,
+        seconds=seconds,
+        is_told_dead=is_told_dead,
+    )
 
 
 def _begun_anew(position: Position, now: Seconds) -> Position:
     """The marks and counters of a position, and nothing that goes by time."""
     old = position.ledger
     reading = replace(old.reading, next_row_time=None)
-    ledger = Ledger(reading, old.accounted, counts=old.counts, missed_before_start=old.missed_before_start)
+    ledger = Ledger(
+        reading, old.accounted, old.confirmed, counts=old.counts, missed_before_start=old.missed_before_start
+    )
     return replace(open_position(reading, now), ledger=ledger)
 
 
@@ -107,6 +133,7 @@ def _position_map(position: Position) -> dict[str, Any]:
         "object_id": reading.object_id,
         "next_row_time": reading.next_row_time,
         "accounted": ledger.accounted,
+        "confirmed": ledger.confirmed,
         "reach": ledger.reach,
         "reach_at": ledger.reach_at,
         "counts": {one.name: getattr(ledger.counts, one.name) for one in fields(Counts)},
@@ -136,6 +163,8 @@ def _read_position(state: Mapping[str, Any]) -> Position:
     ledger = Ledger(
         reading,
         _row_index(state["accounted"]),
+        # An earlier version has no such mark.
+        _row_index(state.get("confirmed", state["accounted"])),
         _read_optional(state["reach"]),
         _read_seconds(state["reach_at"]),
         # A counter of a later version is none of this one's.
@@ -201,6 +230,19 @@ def _read_pace(state: Mapping[str, Any]) -> Pace:
         tuple(Habit(_read_seconds(length), _read_seconds(last_at)) for length, last_at in state["habits"]),
         _read_optional(state["polled_since"]),
     )
+
+
+def _seconds_map(seconds: ObjectiveSeconds) -> dict[str, Any]:
+    return {"good": seconds.good, "bad": seconds.bad, "unknown": seconds.unknown, "until": seconds.until}
+
+
+def _read_objective_seconds(state: Any, now: Seconds) -> ObjectiveSeconds:
+    """What was counted; time that a wrong clock has counted is not counted again until it is over."""
+    if state is None:  # of an earlier version
+        return NO_SECONDS
+    good, bad, unknown = (_read_seconds(state[name]) for name in ("good", "bad", "unknown"))
+    until = _read_optional(state["until"])
+    return ObjectiveSeconds(good, bad, unknown, None if until is None else min(until, now))
 
 
 def _row_index(value: Any) -> int:

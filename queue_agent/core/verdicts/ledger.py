@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 from typing import Final
 
+from queue_agent.core.verdicts.incidents import NOBODY, Blame, blame_age, extend_loss
 from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds
 
-INCIDENT_ENDS_AFTER: Final = 600.0
+RECORDS_COME_WITHIN: Final = 10.0
+"""Seconds after which no record of an agent's trim is to be expected any more."""
+
 _DAY: Final = 86400.0
 _PROBABLY_SKIPPED: Final = 100
 """A jump to the end over more than so many times the largest read is no reading."""
@@ -17,7 +20,7 @@ _PROBABLY_SKIPPED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one poll read of a consumer in a partition; offsets are read before the ends."""
+    """What one poll read of a consumer in a partition."""
 
     start: int
     """First available row."""
@@ -38,6 +41,16 @@ class Reading:
 
     was_reset: bool = False
     """The offset was set by a reset since the last poll."""
+
+    read_at: Seconds = 0.0
+    """When the offset had been read."""
+
+    looked_at: Seconds = inf
+    """When the queue was asked for `start` and `end`; infinity: in any case after `read_at`.
+
+    If it was asked earlier, rows that it still showed may have gone before they were committed. Of a vital consumer
+    none have: agents trim what it has committed.
+    """
 
     @property
     def drainable(self) -> int:
@@ -62,14 +75,12 @@ class Trim:
 
 
 @dataclass(frozen=True, slots=True)
-class Blame:
-    """Why rows were trimmed of which no record tells."""
+class Claim:
+    """A commit over rows that may have been gone by then."""
 
-    cause: LossCause = LossCause.FOREIGN
-    subject: str | None = None
-
-
-NOBODY: Final = Blame()
+    to: int
+    at: Seconds
+    """A look at the queue after this moment tells which rows were there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,9 @@ class Ledger:
     accounted: int
     """Rows below are settled: read, lost, possibly lost or skipped. Never less while the tablet is the same."""
 
+    confirmed: int
+    """Rows below are settled for good. What is from here to `accounted` counts as read until a trim tells better."""
+
     reach: float | None = None
     """Largest number of rows that one poll has shown read; halves every day; None before the first commit."""
 
@@ -91,6 +105,8 @@ class Ledger:
     """Rows trimmed before the consumer had an offset."""
 
     loss: Loss | None = None
+    claim: Claim | None = None
+    """The oldest commit above `confirmed`; None: there is none."""
 
     def reach_now(self, now: Seconds) -> float | None:
         return None if self.reach is None else self.reach * 0.5 ** ((now - self.reach_at) / _DAY)
@@ -142,7 +158,8 @@ def is_unclear(ledger: Ledger, reading: Reading, trims: Sequence[Trim]) -> bool:
 
 def open_ledger(reading: Reading) -> Ledger:
     """The ledger of a position seen for the first time: nothing is lost before."""
-    return Ledger(reading, accounted=max(reading.offset, reading.start))
+    first = max(reading.offset, reading.start)
+    return Ledger(reading, accounted=first, confirmed=first)
 
 
 def account(
@@ -172,24 +189,27 @@ def account(
     if old.committed_at is None:
         return _before_start(ledger, reading)
     reach = 0.0 if is_stopped else ledger.reach_now(now)
+    blame = blame_age(blame, old.next_row_time, ledger.loss, now)
     # A queue may be polled less often than its consumer: then the rows of a commit come to sight after it.
     ledger = replace(ledger, accounted=max(ledger.accounted, min(old.offset, reading.end)))
     step, gaps = Step(ledger), list[_Gap]()
     starts = [old.start]
     for trim in trims:
-        if trim.offset is not None and trim.offset > step.ledger.reading.offset:
+        is_new = trim.to > old.start  # else its record has come late, and the reader may have stepped back since
+        if is_new and trim.offset is not None and trim.offset > step.ledger.reading.offset:
             known = replace(reading, offset=trim.offset, was_reset=False)
             step = step.then(_committed(step.ledger, known, starts))
             step = replace(step, ledger=replace(step.ledger, reading=replace(step.ledger.reading, offset=trim.offset)))
-        gaps.append(_find_gap(step.ledger, trim, starts[-1], reach))
-        step = replace(step, ledger=replace(step.ledger, accounted=max(step.ledger.accounted, trim.to)))
+        gaps.append(_find_gap(step.ledger, trim, reading.offset, reach))
+        step = replace(step, ledger=_settled(step.ledger, trim.to))
         starts.append(max(starts[-1], trim.to))
     if reading.start > starts[-1]:
         accounted = max(step.ledger.accounted, starts[-1])
         passed = max(0, min(reading.offset, reading.start) - max(accounted, step.ledger.reading.offset))
         lost, doubtful = _split(max(accounted, reading.offset), reading.start, reading.offset, reach)
         gaps.append(_Gap(lost, passed + doubtful, blame))
-        step = replace(step, ledger=replace(step.ledger, accounted=max(accounted, reading.start)))
+        if reading.start > accounted:  # else a record may come that tells more of them
+            step = replace(step, ledger=_settled(step.ledger, reading.start))
         starts.append(reading.start)
     newest = step.ledger.reading.offset
     if old.offset <= reading.offset < newest:
@@ -199,7 +219,31 @@ def account(
         step = step.then(_committed(step.ledger, reading, starts))
     if step.is_advance and not (is_blind or reading.was_reset):
         step = _learned(step, old.offset, reading, starts, now)
-    return _charged(step, gaps, reading, now)
+    return _charged(replace(step, ledger=_confirmed(step.ledger, reading)), gaps, reading, now)
+
+
+def _settled(ledger: Ledger, to: int) -> Ledger:
+    return replace(ledger, accounted=max(ledger.accounted, to), confirmed=max(ledger.confirmed, to))
+
+
+def _confirmed(ledger: Ledger, reading: Reading) -> Ledger:
+    """The ledger after a look at the queue: rows that are still there were there when they were committed.
+
+    Of those that are not there any more, a record may come late that tells whether they went before.
+    """
+    confirmed, claim = ledger.confirmed, ledger.claim
+    is_doubtful = reading.start > confirmed and reading.looked_at != inf
+    if claim is not None:
+        is_over = reading.read_at - claim.at > RECORDS_COME_WITHIN
+        if is_over or (reading.looked_at > claim.at and not is_doubtful):
+            confirmed, claim = max(confirmed, claim.to), None
+    if ledger.accounted <= confirmed:
+        claim = None
+    elif reading.looked_at > reading.read_at and not is_doubtful:
+        confirmed, claim = ledger.accounted, None
+    elif claim is None:
+        claim = Claim(ledger.accounted, reading.read_at)
+    return replace(ledger, confirmed=confirmed, claim=claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,22 +257,24 @@ class _Gap:
     """Bytes of the lost rows; None: not known."""
 
 
-def _find_gap(ledger: Ledger, trim: Trim, start: int, reach: float | None) -> _Gap:
+def _find_gap(ledger: Ledger, trim: Trim, newest: int, reach: float | None) -> _Gap:
     """What a trim by agents of this stage took.
 
     Args:
         ledger: right before the trim, as far as that is known.
         trim: in question.
-        start: first available row before it.
+        newest: offset of this poll.
         reach: see `Ledger.reach_now`.
     """
     offset = ledger.reading.offset if trim.offset is None else trim.offset
-    low = max(ledger.accounted, start, offset)
+    # Who is where it was at the trim, and had committed more, has most likely stepped back before it.
+    mark = ledger.accounted if trim.offset == newest else ledger.confirmed
+    low = max(mark, trim.start, offset)
     lost, doubtful = _split(low, trim.to, offset, None if trim.offset is None else reach)
     data_weight = 0 if not lost else None
     if lost and trim.data_weight is not None:
         # What is known is the weight of all rows that it had not committed.
-        data_weight = trim.data_weight * lost // (trim.to - max(start, offset))
+        data_weight = trim.data_weight * lost // (trim.to - max(trim.start, offset))
     return _Gap(lost, doubtful, Blame(trim.cause, trim.subject), data_weight)
 
 
@@ -247,22 +293,6 @@ def _charged(step: Step, gaps: Sequence[_Gap], reading: Reading, now: Seconds) -
     counts = ledger.counts + Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=weight)
     ledger = replace(ledger, counts=counts, loss=loss, reading=reading)
     return replace(step, ledger=ledger, lost=lost, possibly_lost=possibly_lost)
-
-
-def extend_loss(loss: Loss | None, rows: int, blame: Blame, now: Seconds, data_weight: int | None = None) -> Loss:
-    """The incident after more rows were lost: the same, or a new one after a pause.
-
-    Args:
-        loss: the last incident.
-        rows: lost now.
-        blame: why.
-        now: when.
-        data_weight: bytes of these rows; None: not known.
-    """
-    if loss is None or now - loss.until > INCIDENT_ENDS_AFTER:
-        return Loss(now, now, blame.cause, blame.subject, rows, data_weight)
-    total = None if loss.data_weight is None or data_weight is None else loss.data_weight + data_weight
-    return Loss(loss.since, now, blame.cause, blame.subject, loss.rows + rows, total)
 
 
 def _is_continued(old: Reading, new: Reading) -> bool:
@@ -289,6 +319,7 @@ def _before_start(ledger: Ledger, reading: Reading) -> Step:
         ledger,
         reading=reading,
         accounted=accounted,
+        confirmed=accounted,
         missed_before_start=ledger.missed_before_start + missed,
     )
     has_begun = reading.committed_at is not None

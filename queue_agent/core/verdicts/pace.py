@@ -68,8 +68,15 @@ class Pace:
         """The judging window: long enough for four usual gaps."""
         return max(_LEAST_WINDOW, 4 * (self.usual or 0.0))
 
-    def patience(self, now: Seconds) -> Seconds | None:
-        """Silence that is still usual; None: nothing is known of the consumer."""
+    def patience(self, now: Seconds, max_gap: Seconds | None = None) -> Seconds | None:
+        """Silence that is still usual; None: nothing is known of the consumer.
+
+        Args:
+            now: time of day.
+            max_gap: what the owner calls usual, whatever is learned.
+        """
+        if max_gap is not None:
+            return max_gap
         if self.gaps == 0:
             return None
         if self.gaps < _KNOWN_GAPS:
@@ -107,8 +114,10 @@ class Pace:
             habits = (*(one for one in habits if one.length > max(alike)), Habit(max(alike), now))
         return replace(self, outages=outages, habits=habits)
 
-    def view(self, now: Seconds, *, has_ages: bool) -> PaceView:
-        """The pace as it is published; `has_ages`: the ages of rows are known."""
+    def view(self, now: Seconds, *, has_ages: bool, max_gap: Seconds | None = None) -> PaceView:
+        """The pace as it is published; `has_ages`: the ages of rows are known; `max_gap`: the owner's word."""
+        if max_gap is not None:
+            return PaceView(self.usual, max_gap, self.gaps, Confidence.HIGH, max_gap)
         confidence = Confidence.LOW
         if self.gaps >= _KNOWN_GAPS:
             long_known = self.polled_since is not None and now - self.polled_since >= _TRUSTED_AFTER

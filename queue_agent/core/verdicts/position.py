@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from queue_agent.core.verdicts.ledger import (
-    INCIDENT_ENDS_AFTER,
-    NOBODY,
-    Blame,
-    Ledger,
-    Reading,
-    Step,
-    Trim,
-    account,
-    open_ledger,
-)
+from queue_agent.core.verdicts.incidents import INCIDENT_ENDS_AFTER, NOBODY, Blame
+from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, open_ledger
 from queue_agent.core.verdicts.pace import Pace
 from queue_agent.core.verdicts.recent import NOTHING_RECENT, Recent
 from queue_agent.core.verdicts.values import Seconds, Verdict
@@ -71,6 +62,8 @@ class Position:
 
     nearly_active: Verdict | None = None
     recent: Recent = NOTHING_RECENT
+    trimmed_at: Seconds | None = None
+    """When rows were last seen to be gone; None: never since this agent looks."""
 
     @property
     def reading(self) -> Reading:
@@ -79,7 +72,8 @@ class Position:
 
 def open_position(reading: Reading, now: Seconds, written_at: Seconds | None = None) -> Position:
     """A position seen for the first time."""
-    return Position(open_ledger(reading), now, written_at=now if written_at is None else written_at, since=now)
+    written_at = now if written_at is None else written_at
+    return Position(open_ledger(reading), now, written_at=written_at, since=now, recent=Recent(known_since=now))
 
 
 def observe(
@@ -106,11 +100,15 @@ def observe(
     written = max(0, reading.end - old.end)
     window = pace.window
     recent = position.recent
-    if step.is_rewind or poll.is_blind or (step.is_advance and was_stopped):
+    since = poll.last
+    if poll.is_blind or recent == NOTHING_RECENT:  # nobody knows when rows were read and written
+        recent, since = Recent(known_since=now, judged_since=poll.last), now
+    elif step.is_rewind or (step.is_advance and was_stopped):
         recent = recent.restarted(poll.last)
     advance = (_age(reading, now), reading.drainable) if step.is_advance else None
     if step.is_advance or step.read or written:
-        recent = recent.after(poll.last, now, window, step.read, written, advance)
+        rows = (0, 0) if since == now else (step.read, written)
+        recent = recent.after(since, now, window, *rows, advance)
     ended = step.is_advance and was_stopped
     position = replace(
         position,
@@ -122,6 +120,7 @@ def observe(
         ahead_since=None if reading.offset <= reading.end else position.ahead_since or now,
         activity=Verdict.OK if ended else position.activity,
         recent=recent,
+        trimmed_at=now if reading.start > old.start else position.trimmed_at,
     )
     return position, pace, step
 

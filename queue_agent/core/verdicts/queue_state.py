@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.forecasts import (
-    NO_RETENTION,
-    Backlog,
-    Retention,
-    slowest,
-    soonest,
-    time_to_catch_up,
-    time_to_loss,
-)
-from queue_agent.core.verdicts.ledger import NOBODY, Blame, Reading, Trim
+from queue_agent.core.verdicts.forecasts import NOT_READING, Backlog, slowest, soonest, time_to_catch_up
+from queue_agent.core.verdicts.incidents import NOBODY, Blame
+from queue_agent.core.verdicts.ledger import Reading, Trim
+from queue_agent.core.verdicts.objective_seconds import COUNTING_PERIOD, count_poll, count_without_poll
+from queue_agent.core.verdicts.objectives import NO_SECONDS, Objective, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import UNKNOWN_PACE, Pace
 from queue_agent.core.verdicts.position import Poll, Position, judge, next_deadline, observe, open_position
+from queue_agent.core.verdicts.recent import Rates
 from queue_agent.core.verdicts.sentences import Facts, make_action, make_sentence
+from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention, time_to_loss
 from queue_agent.core.verdicts.values import (
     NO_COUNTS,
     Confidence,
@@ -28,6 +25,7 @@ from queue_agent.core.verdicts.values import (
     PaceView,
     PartitionVerdict,
     QueueVerdict,
+    Rate,
     Seconds,
     Turn,
     Verdict,
@@ -37,6 +35,10 @@ _BLIND_PERIODS: Final = 10
 REFRESH_PERIOD: Final = 60.0
 """Numbers in sentences and forecasts are never older, as long as there are unread rows."""
 
+_FOREIGN_TRIMS_FOR: Final = 86400.0
+"""Seconds for which somebody else who has trimmed is expected to do so again."""
+
+_STANDING: Final = Rate(0.0, 0.0, 0.0)
 _UNKNOWN: Final = Forecast(None, "unknown")
 _NO_PACE: Final = PaceView(None, None, 0, Confidence.LOW)
 
@@ -72,7 +74,7 @@ class QueueState:
 
     pair: Pair
     positions: Mapping[int, Position] = field(default_factory=dict)
-    """By partition index; one that can not be read at the moment keeps its state."""
+    """By partition index; one that cannot be read at the moment keeps its state."""
 
     pace: Pace = UNKNOWN_PACE
     last_poll: Seconds | None = None
@@ -83,13 +85,24 @@ class QueueState:
     is_kept: bool = False
     """Whether marks and counters outlive this agent."""
 
+    seconds: ObjectiveSeconds = NO_SECONDS
+    """How long the objective of the consumer's owner was met."""
+
+    is_told_dead: bool = False
+    """Whether the record of events says that it is dead."""
+
     def passed(self, now: Seconds) -> QueueState:
         """The state after a poll that found nothing new, before the deadline."""
         return replace(self, last_poll=now)
 
 
 def observe_queue(
-    state: QueueState, seen: Mapping[int, PartitionReading], partition_count: int, now: Seconds, period: Seconds
+    state: QueueState,
+    seen: Mapping[int, PartitionReading],
+    partition_count: int,
+    now: Seconds,
+    period: Seconds,
+    objective: Objective | None = None,
 ) -> QueueState:
     """The state after a poll.
 
@@ -99,6 +112,7 @@ def observe_queue(
         partition_count: how many the queue has.
         now: of the poll; one that is not later than the last changes nothing.
         period: usual time between polls.
+        objective: of the consumer's owner for this queue; None: there is none.
     """
     last = state.last_poll
     if last is not None and now <= last:
@@ -112,27 +126,57 @@ def observe_queue(
             positions[index] = open_position(one.reading, now, one.written_at)
         else:
             positions[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame)
-    patience = pace.patience(now)
+    max_gap = None if objective is None else objective.max_gap
+    patience = pace.patience(now, max_gap)
     for index in seen:
         positions[index] = judge(positions[index], patience, pace.window, now)
     readable = {index: positions[index] for index in seen}
-    due = [next_deadline(one, patience, now) for one in readable.values()]
-    if any(one.reading.drainable for one in readable.values()):
-        due.append(now + REFRESH_PERIOD)
+    seconds = count_poll(
+        state.seconds,
+        objective,
+        (one.reading for one in readable.values()),
+        poll.last,
+        now,
+        is_blind=poll.is_blind,
+        is_complete=len(seen) == partition_count,
+        has_lost=any(
+            one.ledger.counts.lost > state.positions[index].ledger.counts.lost
+            for index, one in readable.items()
+            if index in state.positions
+        ),
+    )
     state = replace(
         state,
         positions=positions,
         pace=pace,
+        seconds=seconds,
         last_poll=now,
-        deadline=min(due, default=float("inf")),
+        deadline=_deadline(readable.values(), patience, now, is_counted=seconds.until is not None),
     )
-    return replace(state, verdict=_verdict(state, seen, partition_count, now))
+    return replace(state, verdict=_verdict(state, seen, partition_count, now, max_gap))
+
+
+def _deadline(positions: Collection[Position], patience: Seconds | None, now: Seconds, *, is_counted: bool) -> Seconds:
+    due = [next_deadline(one, patience, now) for one in positions]
+    if any(one.reading.drainable for one in positions):
+        due.append(now + REFRESH_PERIOD)
+    if is_counted:
+        due.append(now + COUNTING_PERIOD)
+    return min(due, default=float("inf"))
 
 
 def without_poll(
-    state: QueueState, verdict: Verdict, reason: str, now: Seconds, turn: Turn = Turn.NONE, action: str | None = None
+    state: QueueState,
+    verdict: Verdict,
+    reason: str,
+    now: Seconds,
+    turn: Turn = Turn.NONE,
+    action: str | None = None,
+    objective: Objective | None = None,
 ) -> QueueState:
     """The state while the position cannot be polled: it is `unreadable`, or `unknown`; counters stay."""
+    seconds = count_without_poll(state.seconds, objective, now)
+    state = state if seconds is state.seconds else replace(state, seconds=seconds)
     old = state.verdict
     since = old.whole.since if old is not None and old.verdict is verdict else now
     whole = PartitionVerdict(
@@ -148,23 +192,31 @@ def without_poll(
         time_to_loss=_UNKNOWN,
     )
     pace = _NO_PACE if old is None else old.pace
-    verdict_now = QueueVerdict(whole, turn, action, pace, {}, None, len(state.positions), is_kept=state.is_kept)
+    status = None if old is None else old.objective
+    verdict_now = QueueVerdict(
+        whole, turn, action, pace, {}, None, len(state.positions), is_kept=state.is_kept, objective=status
+    )
     return state if verdict_now == old else replace(state, verdict=verdict_now)
 
 
 def _verdict(
-    state: QueueState, seen: Mapping[int, PartitionReading], partition_count: int, now: Seconds
+    state: QueueState,
+    seen: Mapping[int, PartitionReading],
+    partition_count: int,
+    now: Seconds,
+    max_gap: Seconds | None,
 ) -> QueueVerdict:
     """Fold the verdicts of partitions: the worst one speaks for all."""
     has_ages = all(not one.reading.drainable or one.reading.next_row_time is not None for one in seen.values())
-    pace = state.pace.view(now, has_ages=has_ages)
+    pace = state.pace.view(now, has_ages=has_ages, max_gap=max_gap)
     confidence = pace.confidence
     partitions: dict[int, PartitionVerdict] = {}
     facts: dict[int, Facts] = {}
     for index, one in seen.items():
         position = state.positions[index]
-        facts[index] = _facts(state, index, one, now, pace.usual, is_only=partition_count == 1)
-        partitions[index] = _partition_verdict(position, facts[index], one.retention, pace, confidence)
+        rates = position.recent.rates(now, state.pace.window)
+        facts[index] = _facts(state, index, one, rates, now, pace, is_only=partition_count == 1)
+        partitions[index] = _partition_verdict(position, facts[index], rates, one.retention, pace)
     counts = sum((one.ledger.counts for one in state.positions.values()), NO_COUNTS)
     if not partitions:
         verdict = Verdict.IDLE if partition_count == 0 else Verdict.UNREADABLE
@@ -188,8 +240,7 @@ def _verdict(
         slowest(one.time_to_catch_up for one in partitions.values()),
         soonest(one.time_to_loss for one in partitions.values()),
     )
-    rates = [state.positions[index].recent.read_rate() for index in seen]
-    known = [one.mean for one in rates if one is not None]
+    known = [one.read.mean for one in partitions.values() if one.read is not None]
     read_rate = sum(known) if known else None
     unreadable = partition_count - len(seen)
     return QueueVerdict(whole, turn, action, pace, partitions, worst, unreadable, read_rate, is_kept=state.is_kept)
@@ -200,12 +251,18 @@ def _latest_loss(losses: Iterable[Loss | None]) -> Loss | None:
 
 
 def _facts(
-    state: QueueState, index: int, seen: PartitionReading, now: Seconds, usual: Seconds | None, *, is_only: bool
+    state: QueueState,
+    index: int,
+    seen: PartitionReading,
+    rates: Rates,
+    now: Seconds,
+    pace: PaceView,
+    *,
+    is_only: bool,
 ) -> Facts:
     position = state.positions[index]
     reading = position.reading
-    recent = position.recent.at(now, state.pace.window)
-    read, written = recent.read_rate(), recent.write_rate()
+    read, written = rates
     return Facts(
         verdict=position.verdict,
         queue=state.pair.queue,
@@ -218,7 +275,8 @@ def _facts(
         offset=reading.offset,
         end=reading.end,
         age=None if reading.next_row_time is None else max(0.0, now - reading.next_row_time),
-        usual=usual,
+        usual=pace.usual,
+        max_gap=pace.max_gap,
         loss=position.ledger.loss,
         read=None if read is None else read.mean,
         written=None if written is None else written.mean,
@@ -227,19 +285,23 @@ def _facts(
 
 
 def _partition_verdict(
-    position: Position, facts: Facts, retention: Retention, pace: PaceView, confidence: Confidence
+    position: Position, facts: Facts, rates: Rates, retention: Retention, pace: PaceView
 ) -> PartitionVerdict:
     reading = position.reading
-    recent = position.recent
+    now = facts.now
+    read = _STANDING if position.activity in NOT_READING else rates.read
+    if not retention.is_ours and (position.trimmed_at is None or now - position.trimmed_at > _FOREIGN_TRIMS_FOR):
+        retention = replace(retention, trims=False)
     backlog = Backlog(
+        now=now,
         offset=reading.offset,
         end=reading.end,
         drainable=reading.drainable,
         age=facts.age,
         activity=position.activity,
         is_losing=position.verdict is Verdict.LOSING,
-        read=recent.read_rate(),
-        written=recent.write_rate(),
+        read=read,
+        written=rates.written,
         patience=pace.patience,
     )
     return PartitionVerdict(
@@ -247,10 +309,11 @@ def _partition_verdict(
         position.activity,
         position.since,
         make_sentence(facts),
-        confidence,
+        pace.confidence,
         reading.drainable,
         position.ledger.counts,
         position.ledger.loss,
         time_to_catch_up(backlog),
         time_to_loss(backlog, retention),
+        read,
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median, quantiles
-from typing import Final
+from statistics import median, quantiles
+from typing import Final, NamedTuple
 
-from queue_agent.core.verdicts.values import Seconds
+from queue_agent.core.verdicts.values import Rate, Seconds
 
 PARTS: Final = 15
 _LEAST_ADVANCES: Final = 6
 _FALLEN: Final = 0.95
-_KNOWN_PARTS: Final = 5
+_KNOWN_SHARE: Final = 5 / PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,16 @@ class Part:
         return self.unread_sum / self.advances
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """Rows a second: mean, and quartiles."""
+class Rates(NamedTuple):
+    """Of a consumer in a partition; None: not known."""
 
-    mean: float
-    low: float
-    high: float
+    read: Rate | None
+    """Rows really read."""
+
+    written: Rate | None
+
+
+UNKNOWN_RATES: Final = Rates(None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +75,19 @@ class Recent:
     """The parts of the judging window, oldest first."""
 
     parts: Sequence[Part] = ()
+    known_since: Seconds = float("inf")
+    """No poll was missed since."""
+
     judged_since: Seconds = float("-inf")
     """Ages and unread rows before say nothing any more: a step back, or an outage, has changed all of them."""
 
     def at(self, now: Seconds, window: Seconds) -> Recent:
         """The parts that are not older than the window."""
         kept = tuple(one for one in self.parts if one.until > now - window)
-        return self if len(kept) == len(self.parts) else replace(self, parts=kept)
+        if len(kept) == len(self.parts):
+            return self
+        dropped = self.parts[len(self.parts) - len(kept) - 1].until
+        return replace(self, parts=kept, known_since=max(self.known_since, dropped))
 
     def after(
         self,
@@ -99,7 +108,8 @@ class Recent:
             written: rows written since.
             advance: age of the next row, and number of unread rows; None: the offset did not advance.
         """
-        parts = list(self.at(now, window).parts)
+        kept = self.at(now, window)
+        parts = list(kept.parts)
         if not parts or now - parts[-1].since > window / PARTS:
             parts.append(Part(last, now))
         old = parts[-1]
@@ -107,17 +117,24 @@ class Recent:
         parts[-1] = part if advance is None else part.with_advance(*advance)
         if len(parts) > 2 * PARTS:
             parts = list(_merged(parts))
-        return replace(self, parts=tuple(parts))
+        return replace(kept, parts=tuple(parts))
 
     def restarted(self, now: Seconds) -> Recent:
         """The same rates; whether the consumer is behind is judged from now on."""
         return replace(self, judged_since=now)
 
-    def read_rate(self) -> Rate | None:
-        return _rate([(one.read, one.until - one.since) for one in self.parts])
-
-    def write_rate(self) -> Rate | None:
-        return _rate([(one.written, one.until - one.since) for one in self.parts])
+    def rates(self, now: Seconds, window: Seconds) -> Rates:
+        """Rows read and written in equal parts of the judging window; not known if a third of it is not known."""
+        start = max(self.known_since, now - window)
+        length = now - start
+        if length < window * _KNOWN_SHARE:
+            return UNKNOWN_RATES
+        read, written = [0.0] * PARTS, [0.0] * PARTS
+        for one in self.parts:
+            for index, share in _shares(one, start, length / PARTS):
+                read[index] += one.read * share
+                written[index] += one.written * share
+        return Rates(rate_of(read, length), rate_of(written, length))
 
     def trend(self, patience: Seconds | None, window: Seconds, *, was_behind: bool, was_falling: bool) -> Trend:
         """Judge ages and unread rows at the moments of advances; a median of the last third against the first third."""
@@ -146,14 +163,23 @@ def _median(values: Iterator[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _rate(parts: Sequence[tuple[int, Seconds]]) -> Rate | None:
-    """None with too few parts to tell."""
-    rates = [rows / seconds for rows, seconds in parts if seconds > 0]
-    if len(rates) < _KNOWN_PARTS:
-        return None
-    low, _, high = quantiles(rates, n=4, method="inclusive")
-    mean = fmean(rates, [seconds for _, seconds in parts if seconds > 0])
-    return Rate(mean, low, high)
+def _shares(part: Part, start: Seconds, size: Seconds) -> Iterator[tuple[int, float]]:
+    """Which of the equal parts it is in, and with which share of its rows."""
+    length = part.until - part.since
+    if part.until <= start or length <= 0:
+        return
+    first = max(0, int((part.since - start) / size))
+    last = min(PARTS - 1, int((part.until - start) / size))
+    for index in range(first, last + 1):
+        begin = max(part.since, start + index * size)
+        yield index, max(0.0, min(part.until, start + (index + 1) * size) - begin) / length
+
+
+def rate_of(rows: Sequence[float], length: Seconds) -> Rate:
+    """Mean and quartiles of what came in equal parts of a stretch of time."""
+    mean = sum(rows) / length
+    low, _, high = quantiles(rows, n=4, method="inclusive")
+    return Rate(mean, min(mean, low * PARTS / length), max(mean, high * PARTS / length))
 
 
 def _merged(parts: Sequence[Part]) -> Iterator[Part]:

@@ -28,6 +28,9 @@ class Facts:
     """Of the next row to read; None: not known."""
 
     usual: Seconds | None
+    max_gap: Seconds | None
+    """What the owner calls usual; None: it is learned."""
+
     loss: Loss | None
     read: float | None
     """Rows a second; None: not known."""
@@ -51,6 +54,8 @@ def make_sentence(facts: Facts) -> str | None:
             return _loss_sentence(facts, where)
         case Verdict.STOPPED:
             usual = "" if facts.usual is None else f"; usually commits every {duration(facts.usual)}"
+            if facts.max_gap is not None:
+                usual = f"; its owner allows {duration(facts.max_gap)}"
             sentence = f"Silent for {duration(facts.silent)} with {rows}{where}{usual}"
         case Verdict.STALLED:
             sentence = f"Commits row {facts.offset:,}{where or ' of partition 0'} again and again"
@@ -78,6 +83,9 @@ def make_action(facts: Facts) -> tuple[Turn, str | None]:
         case Verdict.AHEAD:
             return Turn.OWNER, f"queue-agent consumer reset '{queue}' '{consumer}' --to earliest"
         case Verdict.LOSING:
+            if facts.loss is not None and facts.loss.cause.value == "ttl":  # it removes rows of vital consumers as well
+                keep = f"yt --proxy {queue.cluster} set {queue.path}/@min_data_versions 1"
+                return Turn.OWNER, f"{keep} && yt --proxy {queue.cluster} remount-table {queue.path}"
             registration = f"yt --proxy {queue.cluster} register-queue-consumer {queue.path} '{consumer}' --vital"
             return Turn.OPERATOR, registration
         case Verdict.STOPPED:
@@ -102,10 +110,12 @@ def _loss_sentence(facts: Facts, where: str) -> str:
     who = {
         "vital_trimming": f"{loss.subject or 'another consumer'} trims ahead of it",
         "export_trimming": f"export {loss.subject or ''} trims ahead of it".replace("  ", " "),
+        "ttl": "max_data_ttl of the queue removes them unread",
     }.get(loss.cause.value, "trimmed by hand, by TTL or by another agent")
     if facts.verdict is Verdict.LOST:
         until = f"from {_clock(loss.since)} to {_clock(loss.until)}"
-        return f"Lost {count(loss.rows, 'row')}{where} {until}; {who.replace('trims', 'trimmed')}"
+        who = who.replace("trims", "trimmed").replace("removes", "removed")
+        return f"Lost {count(loss.rows, 'row')}{where} {until}; {who}"
     rate = f"{loss.rows_per_second:,.0f} rows/s" if loss.rows_per_second >= 1 else "rows"
     return f"Loses {rate}{where} since {_clock(loss.since)} ({count(loss.rows, 'row')}); {who}"
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from queue_agent.core.values.encoding import encode_instant
+from queue_agent.core.verdicts.objectives import ObjectiveStatus
+from queue_agent.core.verdicts.price import Price
 
 MOST_COUNTED: Final = 1 << 48
 """Rows or bytes of one position: sums over all partitions are published, and have to fit in 64 bits."""
@@ -90,8 +92,11 @@ class LossCause(enum.Enum):
     EXPORT_TRIMMING = "export_trimming"
     """This agent trimmed what exports have copied."""
 
+    TTL = "ttl"
+    """The cluster removed rows that were older than `max_data_ttl` of the queue."""
+
     FOREIGN = "foreign"
-    """Somebody else trimmed: by hand, another agent, or the cluster by TTL."""
+    """Somebody else trimmed: by hand, or another agent; by TTL only if nobody knows how old the rows were."""
 
     RECREATION = "recreation"
     """The queue was removed and created again."""
@@ -128,6 +133,15 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """Rows a second: mean, and quartiles."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """When something will happen, in seconds from now; a value of None: not known, or never, by its cause."""
 
@@ -157,9 +171,16 @@ class PaceView:
 
     known_gaps: int
     confidence: Confidence
+    max_gap: Seconds | None = None
+    """What the owner calls usual; None: the patience is learned."""
 
     def to_map(self) -> dict[str, Any]:
-        return {"usual": self.usual, "patience": self.patience, "known_gaps": self.known_gaps}
+        return {
+            "usual": self.usual,
+            "patience": self.patience,
+            "known_gaps": self.known_gaps,
+            "max_gap": self.max_gap,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +252,8 @@ class PartitionVerdict:
 
     time_to_catch_up: Forecast
     time_to_loss: Forecast
+    read: Rate | None = None
+    """Rows really read a second, over the judging window; None: not known."""
 
     def to_map(self) -> dict[str, Any]:
         return {
@@ -270,6 +293,12 @@ class QueueVerdict:
     is_kept: bool = False
     """Whether marks and counters outlive the agent."""
 
+    price: Price | None = None
+    """Of a vital consumer that does not read; None: it holds nothing, or that is not known."""
+
+    objective: ObjectiveStatus | None = None
+    """What the owner promises, and how long that was kept; None: nothing."""
+
     @property
     def verdict(self) -> Verdict:
         return self.whole.verdict
@@ -297,6 +326,8 @@ class QueueVerdict:
             "worst_partition_index": self.worst_partition,
             "unreadable_partition_count": self.unreadable_partition_count,
             "persisted": self.is_kept,
+            "price": None if self.price is None else self.price.to_map(),
+            "objective": None if self.objective is None else self.objective.to_map(),
         }
 
 
