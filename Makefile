@@ -12,7 +12,7 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
-# Tests and checks start hundreds of processes, each of which would compile anew all that it imports.
+# Tests and checks start hundreds of processes, each of which would compile again all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 # A test that fails is run once more, alone.
@@ -21,7 +21,7 @@ PYTEST = $(BIN)/python -m tests.once_more $@
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-incidents check-spark check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs docs-check lock proto clean
+.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-incidents check-kubernetes kubernetes-up check-spark check-release check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs docs-check docs-site lock release proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -64,7 +64,7 @@ check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool 
 	$(PYTEST) -q -rs deploy/tests
 
 check-incidents: export PATH := $(TOOLS_HOME)/bin:$(PATH)
-check-incidents: .venv/dev.installed  ## incidents told by Prometheus and Alertmanager; INCIDENTS_PAGE=1 writes the table of docs/incidents.md
+check-incidents: .venv/dev.installed  ## incidents as Prometheus and Alertmanager report them; INCIDENTS_PAGE=1 writes the table of docs/incidents.md
 	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager templates
 	$(PYTEST) -q -rs deploy/incident_tests
 
@@ -79,6 +79,17 @@ check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps i
 	hadolint Dockerfile
 	shellcheck deploy/install-tools.sh deploy/operator/*
 	IMAGE_ROOT=$(TOOLS_HOME)/root $(PYTEST) -q -rs deploy/image_tests
+
+check-kubernetes: export PATH := $(TOOLS_HOME)/bin:$(PATH)
+check-kubernetes: .venv/dev.installed  ## image and chart on a Kubernetes that is started here, for which you have to be root (docs/kubernetes.md)
+	@$(BIN)/python -m deploy.kubernetes_tests.able || exit 0; \
+	    UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) root go kubernetes node && \
+	    TOOLS_HOME=$(TOOLS_HOME) $(PYTEST) -q -rs --timeout-method=signal deploy/kubernetes_tests $(TESTS)
+
+kubernetes-up: export PATH := $(TOOLS_HOME)/bin:$(PATH)
+kubernetes-up: .venv/dev.installed  ## that Kubernetes with three agents, until Ctrl-C
+	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) root go kubernetes node prometheus
+	@TOOLS_HOME=$(TOOLS_HOME) exec $(BIN)/python -m deploy.kubernetes_tests.up
 
 check-spark: .venv/dev.installed  ## exports, frames and streams on a standalone cluster of Spark, with kills; needs Java 17
 	REMOTE_EXECUTORS=1 $(PYTEST) -q -rs tests/spark/test_remote_executors.py
@@ -134,6 +145,7 @@ bench: .venv/dev.installed  ## figures, each against its baseline
 	$(BIN)/python -m benchmarks.local_cluster
 	$(BIN)/python -m benchmarks.client_requests
 	$(BIN)/python -m benchmarks.fresh_cluster
+	$(BIN)/python -m benchmarks.startup
 
 $(UV):
 	$(PYTHON) -m venv --clear $(UV_HOME)
@@ -157,6 +169,10 @@ lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin
 	    -o requirements-dev.txt pyproject.toml requirements-build.in
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-emit-package yt-local-cluster --no-header --extra otel -c requirements-dev.txt -o requirements-image.txt pyproject.toml requirements-build.in
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header -o packaging/site/requirements.txt packaging/site/requirements.in
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header -o deploy/release/requirements.txt deploy/release/requirements.in
 	for tools in requirements requirements-go; do \
 	    $(UV) pip compile --quiet --upgrade --no-deps --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	        --no-header -o deploy/tools/$$tools.txt deploy/tools/$$tools.in || exit 1; \
@@ -167,9 +183,29 @@ docs: .venv/dev.installed  ## generate the reference pages
 	$(BIN)/python -m deploy.grafana.generate
 	$(BIN)/python -m helm.generate.files
 
-docs-check: .venv/dev.installed  ## words and reading grade of each page; links, and rules of words on rewritten pages
+docs-check: export PATH := $(TOOLS_HOME)/bin:$(PATH)
+docs-check: .venv/dev.installed  ## words and reading grade of each page; links; the rules of words by Vale
+	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) vale
 	$(BIN)/python -m tests.prose
+	vale --output=line $$($(BIN)/python -m tests.prose --list)
 	$(BIN)/pytest -q tests/unit/test_docs.py tests/unit/test_prose.py
+
+SITE ?= build/site
+
+docs-site: .venv/dev.installed  ## these pages as a site that works offline, in SITE; with the pictures of make check-console if CONSOLE_REPORT is there
+	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) site
+	$(BIN)/python packaging/site/build.py $(TOOLS_HOME)/site $(SITE) $(wildcard $(CONSOLE_REPORT))
+
+RELEASE ?= dist
+
+release: .venv/dev.installed  ## wheels, archives and chart of this commit in RELEASE, each the same whoever makes them, with SBOM and provenance
+	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) release
+	$(BIN)/python -m deploy.release --tools $(TOOLS_HOME)/release/bin --uv $(UV) --target $(RELEASE)
+
+check-release: .venv/dev.installed  ## make a release, and run what it has where there is no checkout; needs Java 17
+	rm -rf build/release
+	$(MAKE) release RELEASE=build/release
+	UV=$(UV) RELEASE=build/release $(BIN)/pytest -q -rs deploy/release_tests
 
 proto: .venv/dev.installed  ## generate the Python code of the protobuf messages
 	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. yt_wire/proto/*.proto queue_agent/keda/*.proto

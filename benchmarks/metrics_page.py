@@ -41,7 +41,7 @@ TICK: Final = 0.001
 
 
 class StoppedClock:
-    """`ports.Clock` that stands still."""
+    """`ports.Clock` that never moves."""
 
     def now(self) -> datetime:
         return START
@@ -60,7 +60,7 @@ def make_board() -> tuple[Board, list[QueueSnapshot], list[ConsumerSnapshot]]:
             QueuePartition("t", "mounted", "c", "h", 1000, 1_000_000, START, Counters(), 10**8, 10**5)
             for _ in range(PARTITIONS)
         ]
-        view = QueueView(partitions, True, True, START)
+        view = QueueView(partitions, True, True, START, START)
         queues.append(QueueSnapshot(QueueRow(ref), Role.LEADING, 1, START, view, registrations=registrations))
         for registration in registrations:
             position = ConsumerQueueView([reading(999_500, 0) for _ in range(PARTITIONS)], START)

@@ -106,7 +106,7 @@ def contained_errors() -> Mapping[Place, int]:
 
 
 def _note(bug: _Bug) -> int | None:
-    """Count it; 0 if it is new, how often it showed since it was told, or None if it is not to be told now."""
+    """Count it; 0 if it is new, how often it came up since the last log line, or None if none is due."""
     now = time.monotonic()
     with _lock:
         _counts[bug[0]] += 1

@@ -21,7 +21,7 @@ from yt.wrapper import default_config
 for name in ("library.python.svn_version", "library.python.oauth"):
     sys.modules.setdefault(name, None)  # type: ignore[arg-type] # typeshed knows modules only
 
-# Every client looks through the types of all its options anew, which takes most of the time until it is made.
+# Every client looks through the types of all its options again, which takes most of the time until it is made.
 default_config.get_type_hints = functools.cache(default_config.get_type_hints)
 
 

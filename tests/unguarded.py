@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,10 +14,15 @@ from queue_agent.controllers.passes.clusters import Clusters
 from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.status.trim_book import TrimBook
+from queue_agent.core.state.consumer_events import Event
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.trimming.grace import Graces
+from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.error_info import Origin
+from queue_agent.core.values.event_kinds import EventKind
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.terms import Term
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.ports.cluster import Permit
 from queue_agent.ports.passes import Clock, PassObserver
@@ -37,6 +43,9 @@ class NoOtherAgents:
 
     def find_hold(self, refs: Collection[CrossClusterRef]) -> None:
         return
+
+    def find_term(self, refs: Collection[CrossClusterRef]) -> Term:
+        return Term(0.0, time.monotonic())
 
     def permit(self, refs: Collection[CrossClusterRef]) -> Permit:
         return AlwaysPermitted()
@@ -70,6 +79,11 @@ class EmptyJournal:
 class KeepNoLedger:
     """`ports.LedgerBook` of an agent that forgets everything when it ends."""
 
+    is_missing = True
+
+    def find_written(self, pair: Pair) -> None:
+        return
+
     async def open(self, pair: Pair) -> None:
         return
 
@@ -78,6 +92,24 @@ class KeepNoLedger:
 
     def close(self, pair: Pair) -> None:
         return
+
+
+@dataclass
+class RememberEvents:
+    """`ports.EventLog` that only remembers."""
+
+    noted: list[Event] = field(default_factory=list)
+
+    def note(
+        self,
+        kind: EventKind,
+        reason: str,
+        queue: CrossClusterRef | None = None,
+        consumer: CrossClusterRef | None = None,
+        subject: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.noted.append(Event(EPOCH, "1-2-3-4", kind.value, "test", reason, queue, consumer, subject, details or {}))
 
 
 class TheBoardsRegistrationsAreBelieved:
@@ -105,7 +137,9 @@ def unguarded_context(
         "static_exports": "allowed",
         "journal": KeepNoJournal(),
         "trims": TrimBook(EmptyJournal(), clock),
+        "graces": Graces(),
         "ledger": KeepNoLedger(),
+        "events": RememberEvents(),
         "connections": ClustersAreBelieved(),
         "leadership": NoOtherAgents(),
         "registrations": TheBoardsRegistrationsAreBelieved(board),

@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
         if isinstance(answer, dict):
             return _json_answer("400 Bad Request", answer)
         if command in ("select_rows", "lookup_rows"):
-            # As a proxy does it: the end of a stream of rows is told in trailers.
+            # As a proxy does it: trailers mark the end of a stream of rows.
             chunk = b"%x\r\n%s\r\n" % (len(answer), answer) if answer else b""
             return (
                 b"HTTP/1.1 200 OK\r\nContent-Type: application/x-yt-yson-binary\r\nTransfer-Encoding: chunked\r\n"

@@ -31,8 +31,8 @@ class Message:
 
     @property
     def subject(self) -> str:
-        """The queue it is about, or the agent."""
-        return self.labels.get("queue_path", "agent")
+        """The queue or account it is about, or the agent."""
+        return self.labels.get("queue_path") or self.labels.get("account", "agent")
 
 
 @dataclass
@@ -47,6 +47,18 @@ class Mailbox:
             if alert["status"] == "firing":
                 self.messages.append(_message(alert))
         return web.Response()
+
+    async def inhibited(self) -> set[tuple[str, str]]:
+        """Names of alerts that fire and are not sent because of others, with the queue each is about."""
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://{self.address}/api/v2/alerts?active=false&silenced=false&inhibited=true") as response,
+        ):
+            return {
+                (one["labels"]["alertname"], one["labels"].get("queue_path", ""))
+                for one in await response.json()
+                if one["status"]["inhibitedBy"]
+            }
 
     def about(self, subject: str) -> dict[str, Message]:
         """The first message of each alert about a subject."""

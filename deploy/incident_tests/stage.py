@@ -29,6 +29,18 @@ BEAT_SECONDS: Final = 0.5
 SLOW_ROWS: Final = 2
 """Read at each beat by a reader that has become slow."""
 
+RATHER_SLOW_ROWS: Final = 18
+"""The same of one that is only a little slower than its producers."""
+
+PINNED_ROWS: Final = 1000.0
+"""Held rows that an alert is about; the rule waits for a million, which would take hours here."""
+
+ACCOUNT: Final = "filling_account"
+QUOTA: Final = 2_000_000
+"""Bytes that the account may use: enough for hours."""
+
+_UNLIMITED: Final = 1 << 40
+
 WARM_SECONDS: Final = 40.0
 """For agents to learn the pace of readers."""
 
@@ -110,7 +122,7 @@ class Stage:
                 if reader.is_alive and reader.name not in self.unmounted:
                     reader.offset = min(written[reader.name], reader.offset + reader.rows_at_a_time)
                     await self.user.advance(reader.path, queue_of(reader.name), 0, reader.offset)
-            await asyncio.sleep(max(0.0, beat - asyncio.get_running_loop().time()))
+            await asyncio.sleep(max(0.0, beat - asyncio.get_running_loop().time()))  # the pace of users
 
 
 async def seconds_until(check: Callable[[], Awaitable[bool]], deadline: float) -> float:
@@ -132,13 +144,14 @@ def since(begun: datetime, instant: datetime) -> float:
 
 
 @asynccontextmanager
-async def running_stage(folder: Path, names: list[str], others: dict[str, str]) -> AsyncIterator[Stage]:
+async def running_stage(folder: Path, names: list[str], others: dict[str, str], filling: str) -> AsyncIterator[Stage]:
     """All processes, and queues whose readers have been reading for some time.
 
     Args:
         folder: empty; for files.
         names: of queues, each with a vital reader, and trimmed.
         others: consumers that are not vital, by queue.
+        filling: the queue whose account has a limit.
     """
     async with AsyncExitStack() as stack:
         for name in ("cluster", "prometheus", "alertmanager"):
@@ -150,14 +163,22 @@ async def running_stage(folder: Path, names: list[str], others: dict[str, str]) 
         # Those that are not vital read first: a queue is trimmed as soon as the vital one has read.
         readers = [Reader(name, path) for name, path in others.items()]
         readers += [Reader(name, reader_of(name)) for name in names]
+        await _create_account(user)
         for name in names:
-            await user.create_queue(queue_of(name), auto_trim_config={"enable": True})
+            paid = {"account": ACCOUNT, "dynamic_store_auto_flush_period": 1} if name == filling else {}
+            await user.create_queue(queue_of(name), auto_trim_config={"enable": True}, **paid)
         for reader in readers:
             await user.create_consumer(reader.path, queue_of(reader.name), vital=reader.path not in others.values())
         agent, url = await _start_agent(stack, folder, user, address)
         mailbox = await stack.enter_async_context(alertmanager_server(folder / "alertmanager"))
         prometheus = await stack.enter_async_context(
-            prometheus_server(session, folder / "prometheus", url.removeprefix("http://"), mailbox.address)
+            prometheus_server(
+                session,
+                folder / "prometheus",
+                url.removeprefix("http://"),
+                mailbox.address,
+                {"QueueRetentionPinned": PINNED_ROWS},
+            )
         )
         one = Stage(session, user, playground.clusters[CLUSTER], url, agent, prometheus, mailbox, readers)
         async with asyncio.TaskGroup() as group:
@@ -167,6 +188,14 @@ async def running_stage(folder: Path, names: list[str], others: dict[str, str]) 
                 yield one
             finally:
                 traffic.cancel()
+
+
+async def _create_account(user: User) -> None:
+    limits = {
+        **dict.fromkeys(("node_count", "chunk_count", "tablet_count"), _UNLIMITED),
+        "disk_space_per_medium": {"default": QUOTA},
+    }
+    await user.run("create", type="account", attributes={"name": ACCOUNT, "resource_limits": limits})
 
 
 async def _start_agent(
@@ -181,7 +210,7 @@ async def _start_agent(
         "rpc": {"host": "127.0.0.1", "port": rpc_port, "advertised_host": "127.0.0.1"},
         "http": {"host": "127.0.0.1", "port": http_port},
         "cypress_synchronizer": {"policy": "watching", **period},
-        "queue_agent": {**period, "controller": {**period, "enable_automatic_trimming": True}},
+        "queue_agent": {**period, "controller": {**period, "enable_automatic_trimming": True, "trimming_grace": 0}},
         "metrics": {"period": 1000},
     }
     (folder / "agent.yaml").write_text(json.dumps(config))

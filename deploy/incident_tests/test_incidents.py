@@ -18,8 +18,10 @@ import yaml
 
 from deploy.incident_tests.alertmanager_server import Message
 from deploy.incident_tests.stage import (
+    ACCOUNT,
     CLUSTER,
     PASS_SECONDS,
+    RATHER_SLOW_ROWS,
     SLOW_ROWS,
     Stage,
     queue_of,
@@ -32,7 +34,14 @@ from deploy.tests.prometheus_server import DEPLOY, hasten
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(580)]
 
-HEALTHY, SLOW, DEAD, MISSING, UNMOUNTED = NAMES = ["healthy", "slow", "dead", "missing", "unmounted"]
+HEALTHY, SLOW, DEAD, MISSING, UNMOUNTED, FILLING = NAMES = [
+    "healthy",
+    "slow",
+    "dead",
+    "missing",
+    "unmounted",
+    "filling",
+]
 SLOW_READER: Final = "//home/slow/slow_reader"
 
 FACT_SECONDS: Final = 2 * PASS_SECONDS + 3.0
@@ -40,7 +49,7 @@ FACT_SECONDS: Final = 2 * PASS_SECONDS + 3.0
 
 VERDICT_SECONDS: Final = 180.0
 ALERT_SECONDS: Final = 120.0
-"""For a message after all surfaces have told."""
+"""For a message after all surfaces have reported."""
 
 QUIET_SECONDS: Final = 32.0
 """What else would fire has had its time: a quarter of an hour of the rules, a minute of which lasts two seconds."""
@@ -70,9 +79,24 @@ class Incident:
     limit: float
     """Seconds within which the surfaces have to tell."""
 
+    key: str = "registrations"
+    """Of the queue's status, where the API tells."""
+
+    subject: str | None = None
+    """What the message is about; None: the queue."""
+
+    @property
+    def told_about(self) -> str:
+        """Subject of the message."""
+        return self.subject or queue_of(self.queue)
+
 
 async def _slow_down(stage: Stage) -> None:
     next(one for one in stage.readers if one.path == SLOW_READER).rows_at_a_time = SLOW_ROWS
+
+
+async def _slow_down_a_little(stage: Stage) -> None:
+    next(one for one in stage.readers if one.path == reader_of(FILLING)).rows_at_a_time = RATHER_SLOW_ROWS
 
 
 async def _stop_reader(stage: Stage) -> None:
@@ -136,6 +160,19 @@ INCIDENTS: Final = (
         (queue_of(UNMOUNTED), "mount-table"),
         FACT_SECONDS,
     ),
+    Incident(
+        "An account fills up",
+        FILLING,
+        _slow_down_a_little,
+        reader_of(FILLING),
+        f"{queue_of(FILLING)}/@queue_status/time_to_quota",
+        reader_of(FILLING),
+        "AccountFullSoon",
+        (ACCOUNT, reader_of(FILLING), queue_of(FILLING), "unregister-queue-consumer", "@resource_limits"),
+        VERDICT_SECONDS,
+        "time_to_quota",
+        ACCOUNT,
+    ),
 )
 
 
@@ -154,7 +191,7 @@ class Outcome:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     folder = tmp_path_factory.mktemp("incidents")
-    async with running_stage(folder, NAMES, {SLOW: SLOW_READER}) as one:
+    async with running_stage(folder, NAMES, {SLOW: SLOW_READER}, FILLING) as one:
         yield one
 
 
@@ -169,15 +206,20 @@ async def test_nothing_fires_while_nothing_is_wrong(stage: Stage) -> None:
     assert code == 0, shown
 
 
-async def test_four_incidents_side_by_side_are_told_in_time_by_one_message_each(
+async def test_five_incidents_side_by_side_are_told_in_time_by_one_message_each(
     stage: Stage, outcomes: list[Outcome]
 ) -> None:
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_drive(stage, incident)) for incident in INCIDENTS]
     outcomes += [task.result() for task in tasks]
-    await asyncio.sleep(QUIET_SECONDS)
+
+    async def is_inhibited() -> bool:
+        return ("QueueRetentionPinned", queue_of(DEAD)) in await stage.mailbox.inhibited()
+
+    await seconds_until(is_inhibited, ALERT_SECONDS)
+    await asyncio.sleep(QUIET_SECONDS)  # in which no other message is to come
     sent = {(one.name, one.subject) for one in stage.mailbox.messages}
-    assert sent == {(one.alert, queue_of(one.queue)) for one in INCIDENTS}
+    assert sent == {(one.alert, one.told_about) for one in INCIDENTS}
 
 
 async def test_a_killed_agent_is_told_by_one_message(stage: Stage, outcomes: list[Outcome]) -> None:
@@ -202,7 +244,7 @@ async def test_a_killed_agent_is_told_by_one_message(stage: Stage, outcomes: lis
         tasks = [group.create_task(seconds_until(check, FACT_SECONDS)) for check in checks]
     status, attribute, api = (task.result() for task in tasks)
     await seconds_until(is_sent, ALERT_SECONDS)
-    await asyncio.sleep(QUIET_SECONDS)
+    await asyncio.sleep(QUIET_SECONDS)  # in which no other message is to come
     new = stage.mailbox.messages[before:]
     assert {one.name for one in new} == {"QueueAgentDown"}
     assert "queue-agent run" in new[0].description
@@ -223,7 +265,7 @@ async def test_the_page_has_a_row_for_each_incident(outcomes: list[Outcome]) -> 
 
 
 async def _drive(stage: Stage, incident: Incident) -> Outcome:
-    """Let it happen, and look at all surfaces until each has told."""
+    """Let it happen, and read all surfaces until each reports it."""
     begun = datetime.now(UTC)  # noqa: TID251 - the clock of the processes
     await incident.begin(stage)
 
@@ -237,7 +279,8 @@ async def _drive(stage: Stage, incident: Incident) -> Outcome:
     async def by_api() -> bool:
         answer = await stage.api(f"/api/v1/queues/{CLUSTER}/{quote(queue_of(incident.queue), safe='')}")
         status = answer["status"] if answer is not None else {}
-        return any(tells(json.dumps(one)) for one in status.get("registrations", ()))
+        told = status.get(incident.key) or ()
+        return any(tells(json.dumps(one)) for one in ([told] if isinstance(told, dict) else told))
 
     async def by_command() -> bool:
         code, shown = await stage.command("status", "--problems")
@@ -250,13 +293,13 @@ async def _drive(stage: Stage, incident: Incident) -> Outcome:
     status, attribute, api = (task.result() for task in tasks)
 
     async def by_message() -> bool:
-        return incident.alert in stage.mailbox.about(queue_of(incident.queue))
+        return incident.alert in stage.mailbox.about(incident.told_about)
 
     await seconds_until(by_message, ALERT_SECONDS)
-    message = stage.mailbox.about(queue_of(incident.queue))[incident.alert]
+    message = stage.mailbox.about(incident.told_about)[incident.alert]
     text = f"{message.summary} {message.description}"
     for word in incident.said:
-        assert word in text
+        assert word in text, message.labels
     return Outcome(incident.title, status, attribute, api, _unscaled(begun, message), message)
 
 

@@ -6,9 +6,10 @@ import asyncio
 import re
 import shutil
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import aiohttp
@@ -80,7 +81,11 @@ class PrometheusServer:
 
 @asynccontextmanager
 async def prometheus_server(
-    session: aiohttp.ClientSession, folder: Path, target: str, alertmanager: str | None = None
+    session: aiohttp.ClientSession,
+    folder: Path,
+    target: str,
+    alertmanager: str | None = None,
+    thresholds: Mapping[str, float] = MappingProxyType({}),
 ) -> AsyncIterator[PrometheusServer]:
     """Run a server that scrapes one target, every other second.
 
@@ -88,7 +93,8 @@ async def prometheus_server(
         session: for requests to it.
         folder: empty; for its files.
         target: `host:port` of the agent.
-        alertmanager: `host:port` of who is told of alerts; None: nobody is.
+        alertmanager: `host:port` of the Alertmanager that gets alerts; None: there is none.
+        thresholds: of some alerts, by name, as the chart's values would set them.
     """
     config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
@@ -101,6 +107,9 @@ async def prometheus_server(
     (folder / "rules").mkdir()
     for path in (DEPLOY / "prometheus/rules").glob("*.yaml"):
         rules = hastened_rules(yaml.safe_load(path.read_text()))
+        for rule in (rule for group in rules["groups"] for rule in group["rules"]):
+            if rule.get("alert") in thresholds:
+                rule["expr"] = re.sub(r"\S+$", f"{thresholds[rule['alert']]:g}", rule["expr"])
         (folder / "rules" / path.name).write_text(yaml.safe_dump(rules))
     program = shutil.which("prometheus")
     assert program is not None, "prometheus is not installed: make check-alerts does that"

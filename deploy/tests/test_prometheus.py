@@ -134,7 +134,7 @@ async def keep_busy(user: User, reading: set[str]) -> None:
         for queue in tuple(reading):  # tests take some out meanwhile
             await user.advance(consumer_of(queue), queue, 0, written)
         await user.advance(consumer_of(LAGGING), LAGGING, 0, written // 4)
-        await asyncio.sleep(WRITE_SECONDS)
+        await asyncio.sleep(WRITE_SECONDS)  # the pace of users
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

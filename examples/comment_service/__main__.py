@@ -28,8 +28,10 @@ def main() -> None:
         for item in error.errors():
             print(f"{'_'.join(map(str, item['loc'])).upper()}: {item['msg']}", file=sys.stderr)
         sys.exit(2)
-    _log_to(logging.getLogger("comment_service"), Path("comment_service.log"), logging.INFO)
-    _log_to(yt.logger.LOGGER, Path("driver.log"), logging.DEBUG)
+    settings.logs.mkdir(parents=True, exist_ok=True)
+    _log_to(logging.getLogger("comment_service"), settings.logs / "comment_service.log", logging.INFO)
+    _log_to(yt.logger.LOGGER, settings.logs / "driver.log", logging.DEBUG)
+    print(f"logs: {settings.logs}", flush=True)
     app = build_app(
         settings,
         # Of one host and port there is one process at a time; its successor takes its producer sessions over.

@@ -88,8 +88,8 @@ class TopicComments(Parameters):
     """The comment at the root of the subtree; without it all."""
 
 
-class LastTopics(Parameters):
-    """Which topics are wanted."""
+class Last(Parameters):
+    """How many are wanted, and since when."""
 
     limit: Limit = DEFAULT_LIMIT
     """At most so many."""
@@ -97,7 +97,22 @@ class LastTopics(Parameters):
     """Only what was updated after that: POSIX seconds, or a date and time (UTC unless it names a zone)."""
 
 
-class LastUserComments(LastTopics):
+class LastTopics(Last):
+    """Which topics are wanted."""
+
+    to_time: FromTime | None = None
+    """Only what comes after the topic `to_topic`, which was updated then: for the next page."""
+    to_topic: Guid | None = None
+    """The last topic of the page before."""
+
+    @model_validator(mode="after")
+    def _whole_position(self) -> Self:
+        if (self.to_time is None) != (self.to_topic is None):
+            raise ValueError("to_time and to_topic must be given together")
+        return self
+
+
+class LastUserComments(Last):
     """Which comments of a user are wanted."""
 
     user: UserName

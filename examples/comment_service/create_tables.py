@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from yt.wrapper import YtClient
 from yt.wrapper.default_config import get_config_from_env
@@ -22,13 +23,28 @@ from examples.comment_service.tables import (
 ClientOf = Callable[[str], YtClient]
 """Gives a client of a cluster by its name or address."""
 
+Attributes = Mapping[str, str]
+
+STORAGE: Final = {
+    "account": "account that pays for the tables",
+    "tablet_cell_bundle": "bundle whose cells serve the tables",
+    "primary_medium": "medium that keeps the tables, such as ssd_blobs",
+}
+"""Attributes of tables that are options too, with their help."""
+
 
 class TablesExist(Exception):
     """There is something already, and it was not said that it may go."""
 
 
 def create_tables(
-    directory: str, meta_cluster: str, replica_clusters: Sequence[str], client_of: ClientOf, *, force: bool
+    directory: str,
+    meta_cluster: str,
+    replica_clusters: Sequence[str],
+    client_of: ClientOf,
+    *,
+    force: bool,
+    storage: Attributes | None = None,
 ) -> None:
     """Create and mount everything.
 
@@ -39,11 +55,13 @@ def create_tables(
             not replicated.
         client_of: makes clients.
         force: remove what is there.
+        storage: attributes of every table, such as its account; the cluster's defaults otherwise.
 
     Raises:
         TablesExist: something is there, without `force`. Nothing was changed.
     """
     tables = Tables(directory)
+    storage = storage or {}
     meta = client_of(meta_cluster)
     replicas = [
         (client_of(cluster), replica_path(path, index))
@@ -59,11 +77,11 @@ def create_tables(
         client.create("map_node", directory, recursive=True, ignore_existing=True)
     for path, schema in tables.schemas.items():
         if replica_clusters:
-            _create_replicated_table(path, schema, meta, replica_clusters, client_of)
+            _create_replicated_table(path, schema, storage, meta, replica_clusters, client_of)
         else:
-            meta.create("table", path, attributes={"dynamic": True, "schema": list(schema)})
+            meta.create("table", path, attributes={"dynamic": True, "schema": list(schema), **storage})
             meta.mount_table(path, sync=True)
-    _create_queue(tables, meta)
+    _create_queue(tables, storage, meta)
 
 
 def _remove(tables: Tables, meta: YtClient, existing: Sequence[tuple[YtClient, str]]) -> None:
@@ -75,7 +93,12 @@ def _remove(tables: Tables, meta: YtClient, existing: Sequence[tuple[YtClient, s
 
 
 def _create_replicated_table(
-    path: str, schema: Schema, meta: YtClient, replica_clusters: Sequence[str], client_of: ClientOf
+    path: str,
+    schema: Schema,
+    storage: Attributes,
+    meta: YtClient,
+    replica_clusters: Sequence[str],
+    client_of: ClientOf,
 ) -> None:
     meta.create(
         "replicated_table",
@@ -83,6 +106,7 @@ def _create_replicated_table(
         attributes={
             "dynamic": True,
             "schema": list(schema),
+            **storage,
             # All replicas begin asynchronous; the tracker keeps one of them synchronous.
             "replicated_table_options": {"enable_replicated_table_tracker": True},
         },
@@ -102,13 +126,13 @@ def _create_replicated_table(
         replica.create(
             "table",
             replica_path(path, index),
-            attributes={"dynamic": True, "schema": list(schema), "upstream_replica_id": replica_id},
+            attributes={"dynamic": True, "schema": list(schema), "upstream_replica_id": replica_id, **storage},
         )
         replica.mount_table(replica_path(path, index), sync=True)
         meta.alter_table_replica(replica_id, enabled=True)
 
 
-def _create_queue(tables: Tables, meta: YtClient) -> None:
+def _create_queue(tables: Tables, storage: Attributes, meta: YtClient) -> None:
     meta.create(
         "table",
         tables.comment_events,
@@ -116,12 +140,13 @@ def _create_queue(tables: Tables, meta: YtClient) -> None:
             "dynamic": True,
             "schema": list(COMMENT_EVENTS_SCHEMA),
             "tablet_count": EVENT_PARTITION_COUNT,
+            **storage,
         },
     )
     meta.mount_table(tables.comment_events, sync=True)
-    meta.create("queue_producer", tables.comment_events_producer)
+    meta.create("queue_producer", tables.comment_events_producer, attributes=dict(storage))
     meta.mount_table(tables.comment_events_producer, sync=True)
-    meta.create("queue_consumer", tables.comment_events_consumer)
+    meta.create("queue_consumer", tables.comment_events_consumer, attributes=dict(storage))
     meta.mount_table(tables.comment_events_consumer, sync=True)
     meta.register_queue_consumer(tables.comment_events, tables.comment_events_consumer, vital=True)
 
@@ -138,7 +163,9 @@ def main() -> None:
     parser.add_argument(
         "--replica_clusters", nargs="*", default=[], help="clusters of the replicas; none: no replication"
     )
-    parser.add_argument("--force", action="store_true", help="create tables anew that exist; what is in them is lost")
+    parser.add_argument("--force", action="store_true", help="recreate existing tables; their rows are lost")
+    for name, words in STORAGE.items():
+        parser.add_argument(f"--{name}", help=f"{words} (default: the cluster's)")
     arguments = parser.parse_args()
     if not arguments.meta_cluster:
         parser.error("--meta_cluster is needed, or CLUSTER in the environment")
@@ -150,9 +177,10 @@ def main() -> None:
             arguments.replica_clusters,
             lambda cluster: YtClient(cluster, config=get_config_from_env()),
             force=arguments.force,
+            storage={name: value for name in STORAGE if (value := getattr(arguments, name))},
         )
     except TablesExist as error:
-        sys.exit(f"Nothing was changed, as there are: {error}. With --force they are created anew.")
+        sys.exit(f"Nothing was changed, as these exist: {error}. To recreate them, add --force: their rows are lost.")
     print(
         f"Created in {directory}: {', '.join(path.removeprefix(f'{directory}/') for path in Tables(directory).paths)}"
     )

@@ -57,7 +57,7 @@ class Events:
             session: from before the transaction began.
             comment: a row of `topic_comments`.
         """
-        # Also a number whose transaction failed is used up: it may have been committed all the same, and an event
+        # Also a number whose transaction failed is used up: it may still have been committed, and an event
         # under a number of before would be taken for a repetition.
         session.last_number += 1
         event = {
@@ -71,5 +71,7 @@ class Events:
                 self._tables.comment_events_producer, self._tables.comment_events, session.id, session.epoch, [event]
             )
         except YtError:
-            self._of_thread.session = None  # it may have been taken over or removed: the next request begins anew
+            self._of_thread.session = (
+                None  # it may have been taken over or removed: the next request starts a new session
+            )
             raise

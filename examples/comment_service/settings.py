@@ -1,9 +1,11 @@
-"""What the service is told from outside."""
+"""Settings of the service, read from its environment."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -34,6 +36,12 @@ class Settings(BaseModel):
 
     workers: Annotated[int, Field(ge=1, le=256)] = 8
     """Requests that are worked on at a time; each has a thread."""
+
+    attempts: Annotated[int, Field(ge=1, le=100)] = 10
+    """How often a change is tried that conflicts with another one."""
+
+    logs: Path = Path(tempfile.gettempdir()) / "comment_service"
+    """Directory of the logs; made if need be."""
 
     @property
     def transaction_timeout(self) -> timedelta:

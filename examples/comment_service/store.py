@@ -185,13 +185,18 @@ class CommentStore:
 
     def last_topics(self, request: LastTopics) -> list[Topic]:
         """Topics, the last updated first."""
+        placeholders: dict[str, Any] = {"from_time": YsonUint64(request.from_time)}
+        older = ""
+        if request.to_time is not None:
+            older = "and (update_time < {to_time} or update_time = {to_time} and topic_id > {to_topic})"
+            placeholders |= {"to_time": YsonUint64(request.to_time), "to_topic": request.to_topic}
         query = f"""
             topic_id, update_time from [{self._tables.topics}]
-            where update_time > {{from_time}}
+            where update_time > {{from_time}} {older}
             order by update_time desc, topic_id limit {request.limit}"""
         with cluster_failures():
             client = self._clients.client()
-            topics = list(client.select_rows(query, placeholder_values={"from_time": YsonUint64(request.from_time)}))
+            topics = list(client.select_rows(query, placeholder_values=placeholders))
             keys = [{"topic_id": topic["topic_id"], "parent_path": ROOT_PATH} for topic in topics]
             roots = {row["topic_id"]: row for row in client.lookup_rows(self._tables.topic_comments, keys)}
         return [

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
@@ -19,7 +20,7 @@ from pydantic import ValidationError
 from examples.comment_service.api_models import ErrorDocument, Parameters
 from examples.comment_service.clients import Clients
 from examples.comment_service.events import Events
-from examples.comment_service.failures import CommentServiceError, IncorrectRequest
+from examples.comment_service.failures import CommentServiceError, Conflict, IncorrectRequest
 from examples.comment_service.methods import METHODS, Method
 from examples.comment_service.openapi import build_openapi
 from examples.comment_service.settings import Settings
@@ -34,6 +35,9 @@ MAX_BODY_SIZE: Final = 4 << 20
 """Of a request, in bytes; a text of the greatest length is less, however it is escaped."""
 
 TURN_PATIENCE: Final = 60.0
+LONGEST_PAUSE: Final = 1.0
+"""Seconds between two attempts at what conflicts with another change."""
+
 HEADERS: Final = {
     # The page and what it needs come from here; texts of comments can bring nothing along.
     "Content-Security-Policy": "default-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'",
@@ -59,6 +63,7 @@ def build_app(
     )
     pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="comments")
     turns = Turns(TURN_PATIENCE)
+    pauses = [min(LONGEST_PAUSE, 0.05 * 2**attempt) for attempt in range(settings.attempts - 1)]
 
     async def end(_: web.Application) -> AsyncIterator[None]:
         yield
@@ -68,7 +73,7 @@ def build_app(
     app = web.Application(middlewares=[_log_requests(), _errors_as_documents], client_max_size=MAX_BODY_SIZE)
     app.cleanup_ctx.append(end)
     for method in METHODS:
-        app.router.add_route(method.verb, method.path, _handler(method, store, pool, turns))
+        app.router.add_route(method.verb, method.path, _handler(method, store, pool, turns, pauses))
     app.router.add_get("/openapi.json", _openapi)
     app.router.add_get("/", _page)
     app.router.add_static("/static", PAGE)
@@ -76,13 +81,23 @@ def build_app(
     return app
 
 
-def _handler(method: Method, store: CommentStore, pool: ThreadPoolExecutor, turns: Turns) -> Handler:
-    """Reads the parameters, and lets a thread of the pool work on them."""
+def _handler(
+    method: Method, store: CommentStore, pool: ThreadPoolExecutor, turns: Turns, pauses: Sequence[float]
+) -> Handler:
+    """Reads the parameters, and lets a thread of the pool work on them; after a conflict again, after each pause."""
 
     async def handle(request: web.Request) -> web.Response:
         parameters = await _read_parameters(method, request)
+        loop = asyncio.get_running_loop()
         async with _turn(method, parameters, turns):
-            document = await asyncio.get_running_loop().run_in_executor(pool, lambda: _run(method, store, parameters))
+            for pause in [*pauses, None]:
+                try:
+                    document = await loop.run_in_executor(pool, _run, method, store, parameters)
+                    break
+                except Conflict:  # nothing was done
+                    if pause is None:
+                        raise
+                    await asyncio.sleep(pause * random.random())
         return web.Response(status=method.status, body=document, content_type="application/json")
 
     return handle

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from queue_agent.core.access.acts import ActKind
 from queue_agent.errors import QueueAgentError
 from yt_local.service import LOOPBACK, listen
 
@@ -58,7 +59,7 @@ class AgentProcesses:
 
     Args:
         agents: which to run.
-        warn: is given a line about an agent that ended before it was told to.
+        warn: is given a line about an agent that ended unasked.
     """
 
     def __init__(self, agents: Sequence[LocalAgent], warn: Callable[[str], None]) -> None:
@@ -156,9 +157,20 @@ def agent_config(agent: LocalAgent, proxies: Mapping[str, str], token_file: Path
         "state": {"cluster": next(iter(proxies))},
         "rpc": {"host": LOOPBACK, "port": agent.rpc_port, "advertised_host": LOOPBACK},
         "http": {"host": LOOPBACK, "port": agent.http_port},
+        # Anybody may do anything on these clusters, and nobody but this machine reaches them. Those that ask for tokens
+        # do so here as well.
+        "console": {
+            "login": "token",
+            "trust_clusters_without_tokens": token_file is None,
+            "rows": True,
+            "acts": [act.value for act in ActKind],
+        },
         "membership": {"lease": _LEASE_MILLISECONDS},
         "cypress_synchronizer": {"policy": "watching"},
-        "queue_agent": {"controller": {"enable_automatic_trimming": True, "queue_exporter": {"enable": True}}},
+        "queue_agent": {
+            # Whoever tries things out waits for nothing.
+            "controller": {"enable_automatic_trimming": True, "trimming_grace": 0, "queue_exporter": {"enable": True}}
+        },
         "logging": {"level": "warning", "format": "console"},
     }
 

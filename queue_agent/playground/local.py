@@ -62,7 +62,7 @@ async def run_local(options: LocalOptions, announce: Callable[[str], None], warn
         warn: is given a line about what did not stop the playground, but is not as it should be.
 
     Raises:
-        LocalError: a port is taken, the data can not be used, or an agent does not come up; or strangers could reach
+        LocalError: a port is taken, the data cannot be used, or an agent does not come up; or strangers could reach
             clusters that ask nobody for a token.
     """
     try:

@@ -14,6 +14,7 @@ Everything is below `//home/demo/live` of one cluster:
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import threading
 import time
@@ -102,7 +103,7 @@ class Traffic:
             now: seconds since the epoch, by the clock of the cluster.
         """
         self._write(int(now))
-        self._read(BILLING, now)
+        self._read(BILLING, math.inf)
         self._read(ANALYTICS, now - _ANALYTICS_SECONDS)
 
     def _registrations(self) -> list[dict[str, Any]]:

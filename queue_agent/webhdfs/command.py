@@ -84,7 +84,7 @@ async def run_webhdfs(options: WebHdfsOptions, announce: Callable[[str], None]) 
         announce: is given the `ready` line, with the secret if that is in no file.
 
     Raises:
-        ConfigError: the options can not be used, or the port is taken.
+        ConfigError: the options cannot be used, or the port is taken.
     """
     secret = find_secret(options)
     try:

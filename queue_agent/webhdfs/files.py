@@ -99,7 +99,7 @@ class CypressFiles:
         except ClusterError as error:
             # What is there in place of a directory is an obstacle by one code, what is there on the way by another.
             if _has_code(error, ErrorCode.ALREADY_EXISTS, ErrorCode.RESOLVE):
-                raise NotADirectory(f"{path} can not be made a directory: {error.message}") from error
+                raise NotADirectory(f"{path} cannot be made a directory: {error.message}") from error
             raise
         if not (await self.get_status(path)).is_directory:
             raise NotADirectory(f"{path} is there and no directory")
@@ -155,7 +155,7 @@ class CypressFiles:
                     await self._check_size(path, transaction, size)
                 return
             except ClusterUnavailable as error:
-                # Content that has been taken from the client can not be had again.
+                # Content that has been taken from the client cannot be had again.
                 if attempt == _WRITE_ATTEMPTS or not last:
                     # Whatever became of its pieces, their transaction is not committed.
                     words = f"{path} was not written: {error.message}"

@@ -24,7 +24,7 @@ def secret_of(file: Path) -> str:
         write_new(file, new_secret())
         secret = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the secret can not be read: {error}") from error
+        raise ConfigError(f"the secret cannot be read: {error}") from error
     if not _SECRET.fullmatch(secret):
         raise ConfigError(f"the secret in {file} must be 16 or more of A-Z, a-z, 0-9, - and _")
     return secret

@@ -182,7 +182,7 @@ class WebHdfsServer:
         length = _number(request, "length")
         count = status.length - offset if length is None else min(length, status.length - offset)
         response = web.StreamResponse(headers={"Content-Type": _BYTES, "Content-Length": str(count)})
-        # A failure of the first piece can still be told; later ones break the answer off.
+        # A failure of the first piece can still become an error; later ones break the answer off.
         pieces = files.read(path, offset, count)
         first = await anext(pieces, b"")
         await response.prepare(request)
@@ -313,8 +313,8 @@ async def _errors_as_remote_exceptions(
         log.warning("request failed", operation=request.query.get("op"), error=error.message)
         return _remote_exception(403, "java.io.IOException", error.message)
     except ConnectionError:
-        raise  # nobody is left to be told
-    except Exception:  # a bug: clients are told in their own words too
+        raise  # nobody is left to answer
+    except Exception:  # a bug: clients get an error of their protocol, too
         log.exception("request crashed", operation=request.query.get("op"))
         return _remote_exception(500, "java.lang.RuntimeException", "Internal error of the WebHDFS server, see its log")
 

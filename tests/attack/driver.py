@@ -62,7 +62,7 @@ class Driver:
         self.account = Account()
         self.actions = 0
         self.refusals: list[str] = []
-        """Answers of the cluster to what it did not want: a queue that is just exported can not be resharded."""
+        """Answers of the cluster to what it did not want: a queue that is just exported cannot be resharded."""
 
         self.reshards = 0
         self._turn = asyncio.Lock()

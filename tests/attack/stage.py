@@ -172,6 +172,7 @@ async def _make_agent(number: int, directory: Path, stage: Stage, stack: AsyncEx
             "controller": {
                 "pass_period": 500,
                 "enable_automatic_trimming": True,
+                "trimming_grace": 0,
                 "queue_exporter": {
                     "enable": True,
                     "pass_period": 300,

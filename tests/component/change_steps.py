@@ -53,7 +53,7 @@ class Steps:
             "unfreeze": (3, self.unfreeze),
             "remount at once": (2, self.remount),
             "reshard": (2, self.reshard),
-            "create anew": (2, self.create_anew),
+            "recreate": (2, self.recreate),
             "remove": (1, self.remove),
             "unmount consumer": (1, self.unmount_consumer),
             "mount consumer": (9, self.mount_consumer),
@@ -145,7 +145,7 @@ class Steps:
         if self.random.random() < 0.7:
             self.world.cluster.tablets.mount(UNLIMITED, path)
 
-    def create_anew(self) -> None:
+    def recreate(self) -> None:
         queue = self.queue()
         self.remove_if_there(queue)
         columns = ["data", *(name for name in (TIMESTAMP_COLUMN, DATA_WEIGHT_COLUMN) if self.random.random() < 0.8)]

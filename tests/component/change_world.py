@@ -65,7 +65,7 @@ CONSUMER_SCHEMA: Final = yson.loads(
 
 @dataclass
 class FakeClock:
-    """The agent's; stands still during a step."""
+    """The agent's; does not move during a step."""
 
     time: datetime = START
 

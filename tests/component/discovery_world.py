@@ -37,7 +37,7 @@ ADDRESS: Final = "agent-1:9030"
 
 
 class StoppedClock:
-    """`ports.Clock` that stands still."""
+    """`ports.Clock` that never moves."""
 
     def now(self) -> datetime:
         return datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)

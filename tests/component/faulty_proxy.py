@@ -1,4 +1,4 @@
-"""An HTTP proxy between an agent and a cluster that behaves badly where it is told to."""
+"""An HTTP proxy between an agent and a cluster that behaves badly on demand."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class FaultyProxy:
         self.hits += 1
         match fault.kind:
             case Kind.SLOW:
-                await asyncio.sleep(fault.seconds)
+                await asyncio.sleep(fault.seconds)  # the fault
                 return await self._pass_on(request, body)
             case Kind.HELD:
                 await fault.over.wait()
@@ -167,7 +167,7 @@ class FaultyProxy:
                 return _hang_up(request, await self._pass_on(request, body))
             case Kind.DOUBLED:
                 await self._pass_on(request, body)
-                await asyncio.sleep(fault.seconds)
+                await asyncio.sleep(fault.seconds)  # the fault
                 return await self._pass_on(request, body)
             case Kind.SILENT:
                 await asyncio.Event().wait()

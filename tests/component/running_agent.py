@@ -157,11 +157,12 @@ async def running_agent(
         clock: the machine's by default.
         period_milliseconds: of all passes.
         request_timeout_milliseconds: of the agent's requests to the clusters.
-        options: sections of the configuration; those of passes are laid over the periods.
+        options: sections of the configuration; those of passes are laid over the periods, and over the lack of a grace
+            for slow consumers.
     """
     period = {"pass_period": period_milliseconds}
     queue_agent = dict(options.pop("queue_agent", {}))
-    controller = {**period, **queue_agent.pop("controller", {})}
+    controller = {**period, "trimming_grace": 0, **queue_agent.pop("controller", {})}
     config = AgentConfig.model_validate(
         {
             "stage": "production",

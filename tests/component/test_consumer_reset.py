@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final
 
@@ -11,11 +12,12 @@ import pytest
 from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process import logs
-from queue_agent.cli.consumer_reset import ConsumerReset, parse_destination
-from queue_agent.cli.errors import CommandError
 from queue_agent.cli.main import application
 from queue_agent.config.clusters import ClusterConfig
+from queue_agent.controllers.acts.reset import ConsumerReset
+from queue_agent.core.consumers.destinations import parse_destination
 from queue_agent.core.consumers.offset_reset import Earliest, Instant, Latest, RowIndex
 from queue_agent.core.values.refs import CrossClusterRef
 from yt_local.queues.consumers import MULTI_CONSUMER_SCHEMA
@@ -141,10 +143,19 @@ def test_the_first_rows_there_are_can_always_be_gone_to(world: World) -> None:
     assert world.offsets() == [7, 0]
 
 
+@asynccontextmanager
+async def resetting(world: World) -> AsyncIterator[ConsumerReset]:
+    async with AsyncExitStack() as stack:
+        clusters = {
+            name: await stack.enter_async_context(YtCluster(name, ClusterConfig(proxy=one.address)))
+            for name, one in world.clusters.items()
+        }
+        queue, consumer = CrossClusterRef("pythia", QUEUE), CrossClusterRef("hume", CONSUMER)
+        yield ConsumerReset(queue, consumer, clusters, lambda: START)
+
+
 async def test_a_partition_that_somebody_moves_meanwhile_is_left_alone(world: World) -> None:
-    configs = {name: ClusterConfig(proxy=one.address) for name, one in world.clusters.items()}
-    refs = CrossClusterRef("pythia", QUEUE), CrossClusterRef("hume", CONSUMER)
-    async with ConsumerReset(*refs, configs, lambda: START) as reset:
+    async with resetting(world) as reset:
         plan = await reset.plan(Latest(), ())
         world.advance(1, 5, 6)
         failures = await reset.carry_out(plan)
@@ -157,9 +168,7 @@ async def test_a_partition_that_somebody_moves_meanwhile_is_left_alone(world: Wo
 
 
 async def test_rows_that_are_trimmed_meanwhile_are_told(world: World) -> None:
-    configs = {name: ClusterConfig(proxy=one.address) for name, one in world.clusters.items()}
-    refs = CrossClusterRef("pythia", QUEUE), CrossClusterRef("hume", CONSUMER)
-    async with ConsumerReset(*refs, configs, lambda: START) as reset:
+    async with resetting(world) as reset:
         plan = await reset.plan(Earliest(), ())
         world.pythia.trim_rows(QUEUE, 0, 2)
         assert await reset.carry_out(plan) == {0: "was moved, but rows before row 2 were trimmed meanwhile"}
@@ -170,7 +179,7 @@ async def test_rows_that_are_trimmed_meanwhile_are_told(world: World) -> None:
     [
         (["--to", "11"], "ends before row 10"),
         (["--to", "0", "--partition", "2"], "there is no partition 2"),
-        (["--to", "yesterday"], "--to takes earliest"),
+        (["--to", "yesterday"], "--to: a destination is earliest"),
         (["--to", "2026-03-01T12:00:00"], "does not say in which zone"),
         (["--to", "99999999999d"], "beginning of time"),
         (["--to", "0", "--config", "agent.yaml"], "either --config or --proxy"),
@@ -186,10 +195,16 @@ def test_what_makes_no_sense_is_refused(world: World, arguments: list[str], word
 
 def test_a_queue_the_consumer_does_not_read_is_refused(world: World) -> None:
     assert world.reset("--to", "0", queue="pythia://tmp/other")[0] == 2
-    assert "is not said" in world.reset("--to", "0", queue="kant://tmp/other")[1]
+    assert "says where cluster kant" in world.reset("--to", "0", queue="kant://tmp/other")[1]
     world.pythia.create("table", "//tmp/other", attributes={"dynamic": True, "schema": SCHEMA})
     assert "is not registered with pythia://tmp/other" in world.reset("--to", "0", queue="pythia://tmp/other")[1]
     world.pythia.remove("//tmp/other")
+
+
+def test_misspelt_queues_consumers_and_clusters_are_guessed(world: World) -> None:
+    assert f"(did you mean pythia:{QUEUE}?)" in world.reset("--to", "0", queue=f"pythia:{QUEUE}s")[1]
+    assert f"(did you mean pythia:{QUEUE}?)" in world.reset("--to", "0", queue=f"pythia:{QUEUE[:-1]}")[1]
+    assert "(did you mean pythia?)" in world.reset("--to", "0", queue=f"phytia:{QUEUE}")[1]
 
 
 def test_a_partition_that_can_not_be_read_is_refused_and_others_are_moved(world: World) -> None:
@@ -227,5 +242,5 @@ def test_destinations_are_read_in_all_their_forms() -> None:
     assert parse_destination("42", START) == RowIndex(42)
     assert parse_destination("2h", START) == Instant(datetime(2026, 3, 1, 10, tzinfo=UTC))
     assert parse_destination("2026-03-01T10:00:00Z", START) == parse_destination("120m", START)
-    with pytest.raises(CommandError):
+    with pytest.raises(ValueError, match="a destination is"):
         parse_destination("-5", START)

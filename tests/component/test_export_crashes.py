@@ -88,6 +88,7 @@ async def exporters() -> AsyncIterator[Exporters]:
 ALL = [["a", "b"], ["c", "d"]]
 
 
+@pytest.mark.slow
 async def test_who_is_killed_leaves_nothing_undone_and_nothing_done_twice(exporters: Exporters) -> None:
     world = exporters.world
     died_at_least_once = False

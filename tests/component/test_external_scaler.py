@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 import grpc
+import pytest
 
 from queue_agent.keda import externalscaler_pb2 as messages
-from tests.component.running_agent import User, eventually, running_agent
+from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 from tests.e2e.playground import environment
 from yt_local.runner import LocalClusters
 
@@ -48,7 +52,31 @@ class Keda:
             return error.code()
 
 
-async def test_keda_is_told_how_many_readers_a_consumer_needs() -> None:
+@asynccontextmanager
+async def scaler(agent: RunningAgent, *arguments: str) -> AsyncIterator[str]:
+    """The command as a process that ends well; gives its address."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "queue_agent", "scaler", "--listen", "127.0.0.1:0", "--agent", agent.origin),
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        env=environment(),
+    )
+    try:
+        assert process.stdout is not None
+        ready = (await process.stdout.readline()).decode()
+        assert ready.startswith("ready: external scaler 127.0.0.1:")
+        yield ready.rpartition(" ")[2].strip()
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[tuple[User, RunningAgent]]:
+    """A consumer with 30 and 5 unread rows in two partitions, and an agent."""
     async with LocalClusters({"pythia": 0}) as clusters, aiohttp.ClientSession() as session:
         user = User(session, "root", clusters.addresses["pythia"])
         await user.create_queue("//tmp/q", tablet_count=2)
@@ -58,23 +86,45 @@ async def test_keda_is_told_how_many_readers_a_consumer_needs() -> None:
         ]
         await user.insert("//tmp/q", rows)
         async with running_agent(session, clusters.addresses) as agent:
-            scaler = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "queue_agent", "scaler", "--listen", "127.0.0.1:0", "--agent", agent.origin),
-                stdout=asyncio.subprocess.PIPE,
-                env=environment(),
-            )
-            try:
-                assert scaler.stdout is not None
-                ready = (await scaler.stdout.readline()).decode()
-                assert ready.startswith("ready: external scaler 127.0.0.1:")
-                async with grpc.aio.insecure_channel(ready.rpartition(" ")[2].strip()) as channel:
-                    await _ask(Keda(channel), user)
-                scaler.send_signal(signal.SIGTERM)
-                assert await scaler.wait() == 0
-            finally:
-                if scaler.returncode is None:
-                    scaler.kill()
-                    await scaler.wait()
+            yield user, agent
+
+
+async def test_keda_is_told_how_many_readers_a_consumer_needs(world: tuple[User, RunningAgent]) -> None:
+    user, agent = world
+    async with scaler(agent) as address, grpc.aio.insecure_channel(address) as channel:
+        await _ask(Keda(channel), user)
+
+
+async def test_over_tls_only_clients_that_show_their_certificate_are_answered(
+    world: tuple[User, RunningAgent], tmp_path: Path
+) -> None:
+    server, client, client_key = _issue(tmp_path)
+    files = ["--certificate", str(tmp_path / "server.crt"), "--key", str(tmp_path / "server.key")]
+    _, agent = world
+    async with scaler(agent, *files) as address:
+        async with grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(server)) as channel:
+            await eventually(Keda(channel).value, lambda value: value == 15)
+        async with grpc.aio.insecure_channel(address) as channel:
+            assert await Keda(channel).value() is grpc.StatusCode.UNAVAILABLE
+        async with grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(client)) as channel:
+            assert await Keda(channel).value() is grpc.StatusCode.UNAVAILABLE, "the server is not known"
+    async with scaler(agent, *files, "--client-authority", str(tmp_path / "client.crt")) as address:
+        shown = grpc.ssl_channel_credentials(server, client_key, client)
+        async with grpc.aio.secure_channel(address, shown) as channel:
+            await eventually(Keda(channel).value, lambda value: value == 15)
+        async with grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(server)) as channel:
+            assert await Keda(channel).value() is grpc.StatusCode.UNAVAILABLE
+
+
+def _issue(folder: Path) -> tuple[bytes, bytes, bytes]:
+    """Two certificates with their keys; gives that of the server, that of the client and the client's key."""
+    for name in ("server", "client"):
+        subject = ["-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+        files = ["-keyout", str(folder / f"{name}.key"), "-out", str(folder / f"{name}.crt")]
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+        subprocess.run(["openssl", "req", "-x509", "-nodes", *curve, *files, *subject], check=True, capture_output=True)
+    server, client, key = (folder / name for name in ("server.crt", "client.crt", "client.key"))
+    return server.read_bytes(), client.read_bytes(), key.read_bytes()
 
 
 async def _ask(keda: Keda, user: User) -> None:

@@ -212,7 +212,7 @@ async def test_who_has_lost_the_lock_changes_nothing_any_more(cluster: YtCluster
 
 async def test_there_is_no_way_back(address: str, cluster: YtCluster) -> None:
     await migrate(cluster, ROOT, 8)
-    with pytest.raises(MigrationError, match="can not go back to 3"):
+    with pytest.raises(MigrationError, match="cannot go back to 3"):
         await init_state(location(address), 3, False, print)
 
 

@@ -99,4 +99,4 @@ async def test_a_bug_in_any_loop_stops_no_other_object(monkeypatch: pytest.Monke
     told = {line["error"] for line in logs if line.get("exc_info")}
     assert told == {f"Bug_{name}()" for name in PLACES}
     tracebacks = [line["place"] for line in logs if line.get("exc_info")]
-    assert len(tracebacks) <= 2 * len(PLACES), "each is told once; one may raise at several lines"
+    assert len(tracebacks) <= 2 * len(PLACES), "each is logged once; one may raise at several lines"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Any, Final
 
 import aiohttp
 import pytest
 
+from queue_agent.app import tasks
+from queue_agent.controllers.consumers import ledger_keeper
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
@@ -123,6 +126,35 @@ async def test_whoever_takes_over_goes_on_counting(world: World) -> None:
         assert totals(found) == totals(before)
 
 
+async def waiting(world: World, agent: RunningAgent) -> int | None:
+    """Pairs whose changes are due and not written, by the metrics; None: not told yet."""
+    async with world.session.get(f"{agent.origin}/metrics") as response:
+        lines = (await response.text()).splitlines()
+    name = "queue_agent_consumer_ledger_waiting "
+    return next((int(float(line.removeprefix(name))) for line in lines if line.startswith(name)), None)
+
+
+async def test_beyond_its_limit_the_ledger_waits_in_memory_says_so_and_loses_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_keeper, "MAX_ROWS", 1)
+    monkeypatch.setattr(tasks, "LEDGER_PERIOD", timedelta(milliseconds=500))
+    others = [f"//tmp/c{number}" for number in range(6)]
+    for other in others:
+        await world.user.create_consumer(other, QUEUE, vital=False)
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack)
+        await eventually(lambda: waiting(world, agent), lambda count: count >= 3)
+        before = await lose(world, agent)
+        await eventually(lambda: waiting(world, agent), lambda count: count == 0)
+        names = {path.encode() for path in (CONSUMER, *others)}
+        assert {row["consumer_path"] for row in await _rows(world)} == names
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack)
+        found = await eventually(lambda: verdict(agent), lambda found: found.get("verdict", "unknown") != "unknown")
+        assert totals(found) == totals(before)
+
+
 async def test_without_the_table_everything_works_in_memory_and_says_so(world: World) -> None:
     await world.user.run("remove", path=LEDGER)
     async with AsyncExitStack() as stack:
@@ -130,7 +162,7 @@ async def test_without_the_table_everything_works_in_memory_and_says_so(world: W
         found = await lose(world, agent)
         assert found["persisted"] is False
         alerts = await eventually(agent.alerts, lambda alerts: "queue_agent_consumer_ledger_failed" in alerts)
-        assert "begins anew" in alerts["queue_agent_consumer_ledger_failed"]["message"]
+        assert "starts without their history" in alerts["queue_agent_consumer_ledger_failed"]["message"]
 
 
 async def test_a_row_that_somebody_has_edited_stops_nobody(world: World) -> None:

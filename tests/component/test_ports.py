@@ -14,15 +14,16 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import pytest
+import structlog
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 from structlog.testing import capture_logs
 
-from queue_agent.adapters.serving.http_api import live_at_once
 from queue_agent.adapters.serving.http_server import HttpServer
+from queue_agent.adapters.serving.liveness import Liveness
 from queue_agent.adapters.serving.orchid import OrchidServer
 from tests.component.orchid_peers import RawPeer, Tree, header_of, raw_peer
-from tests.waiting import until
+from tests.waiting import stopped_time, until
 from yt_wire import bus, orchid, rpc
 from yt_wire.connection import Connection
 from yt_wire.gate import Buffers, Gate, bind
@@ -30,6 +31,7 @@ from yt_wire.guid import Guid
 from yt_wire.orchid import Verb
 from yt_wire.rpc_client import RpcClient
 from yt_wire.seats import Limits
+from yt_wire.sparse_log import SparseLog
 from yt_wire.turns import PER_ITERATION
 
 NEVER: Final = Limits(100, 100, 64 << 20, math.inf, math.inf, math.inf)
@@ -132,7 +134,7 @@ async def ports(limits: Limits) -> AsyncIterator[Ports]:
         Gate(limits, Buffers(receive=16 << 10, send=16 << 10)) as gate,
         OrchidServer(tree, await bind("127.0.0.1", 0), gate) as server,
     ):
-        http = HttpServer(application.make(), gate, live_at_once)
+        http = HttpServer(application.make(), gate, Liveness(tuple, gate.log).answer_at_once)
         await http.start("127.0.0.1", 0)
         world = Ports(gate, tree, application, server.address, http.port)
         try:
@@ -185,7 +187,7 @@ async def test_dripping_bytes_gains_no_time() -> None:
 async def drip(writer: asyncio.StreamWriter, data: bytes) -> None:
     for byte in data * 1000:
         writer.write(bytes([byte]))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # as slowly as the attacker likes
 
 
 async def test_idle_connections_end_and_those_at_work_do_not() -> None:
@@ -274,11 +276,15 @@ async def test_a_master_and_liveness_are_answered_where_every_seat_is_taken() ->
 
 
 async def test_a_peer_that_goes_on_sending_has_its_time_for_every_message() -> None:
-    async with ports(limits(message=0.7)) as world:
+    async with ports(limits(message=1)) as world:
         reader, writer = await world.connect(HANDSHAKE[:10], to_bus=True)
-        for _ in range(30):
-            writer.write(HANDSHAKE[10:] + HANDSHAKE[:10])
-            await asyncio.sleep(0.05)  # longer than the time of one message, in all
+        await until(lambda: world.gate.connection_count == 1)
+        [visitor] = world.gate.visitors
+        with stopped_time() as time:
+            for _ in range(3):
+                writer.write(HANDSHAKE[10:] + HANDSHAKE[:10])
+                await time.until(lambda: visitor.seat.since == time())
+                await time.advance(0.9)
         assert not reader.at_eof()
         assert world.gate.connection_count == 1
 
@@ -370,6 +376,20 @@ async def test_ended_connections_leave_nothing_to_the_garbage_collector(
 
 
 def test_the_answer_for_liveness_is_given_to_whole_requests_alone() -> None:
-    assert live_at_once(LIVE) is not None
+    liveness = Liveness(tuple, SparseLog(structlog.get_logger()))
+    assert liveness.answer_at_once(LIVE) is not None
     for other in (LIVE[:-1], LIVE + LIVE, LIVE + b"x", LIVE.replace(b"GET", b"HEAD"), LIVE.replace(b"live", b"lives")):
-        assert live_at_once(other) is None
+        assert liveness.answer_at_once(other) is None
+
+
+def test_an_agent_whose_passes_hang_says_at_once_that_it_does_not_live() -> None:
+    hung: list[str] = ["agent"]
+    liveness = Liveness(lambda: hung, SparseLog(structlog.get_logger()))
+    with capture_logs() as lines:
+        answer = liveness.answer_at_once(LIVE)
+    assert answer is not None
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert answer.endswith(b'{"status": "passes hang", "kinds": ["agent"]}')
+    assert [(line["event"], line["kinds"]) for line in lines] == [("passes hang", ["agent"])]
+    hung.clear()
+    assert (liveness.answer_at_once(LIVE) or b"").startswith(b"HTTP/1.1 200 ")

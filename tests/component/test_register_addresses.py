@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.cli.register_addresses import register_addresses
 from queue_agent.config.agent import AgentConfig
-from queue_agent.errors import ConfigError
+from queue_agent.errors import ConfigError, ObjectNotFound
 from yt_local.runner import LocalClusters
 
 ADDRESSES = ["qa-0.qa:9030", "qa-1.qa:9030"]
@@ -20,8 +21,12 @@ ADDRESSES = ["qa-0.qa:9030", "qa-1.qa:9030"]
 @pytest.fixture
 async def config() -> AsyncIterator[AgentConfig]:
     async with LocalClusters({"pythia": 0, "hume": 0}) as clusters:
-        proxies = {name: {"proxy": address} for name, address in clusters.addresses.items()}
-        yield AgentConfig.model_validate({"stage": "trial", "clusters": proxies, "state": {"cluster": "pythia"}})
+        yield trial(clusters)
+
+
+def trial(clusters: LocalClusters) -> AgentConfig:
+    proxies = {name: {"proxy": address} for name, address in clusters.addresses.items()}
+    return AgentConfig.model_validate({"stage": "trial", "clusters": proxies, "state": {"cluster": "pythia"}})
 
 
 async def stages(config: AgentConfig) -> dict[str, Any]:
@@ -72,3 +77,29 @@ async def test_a_cluster_that_is_not_configured_is_refused_before_anything_is_wr
     with pytest.raises(ConfigError, match="delphi"):
         await register_addresses(config, ADDRESSES, ["pythia", "delphi"], False, lambda line: None)
     assert await stages(config) == before
+
+
+async def test_a_cluster_that_does_not_know_itself_is_an_error_and_the_others_are_told(config: AgentConfig) -> None:
+    async with YtCluster("hume", config.clusters["hume"]) as hume:
+        await hume.execute("remove", {"path": "//sys/clusters/hume", "recursive": True})
+    told: list[str] = []
+    with pytest.raises(ObjectNotFound, match="trial in hume: //sys/clusters/hume: the document does not exist"):
+        await register_addresses(config, ADDRESSES, ["hume", "pythia"], False, told.append)
+    assert len(told) == 3
+    async with YtCluster("pythia", config.clusters["pythia"]) as pythia:
+        section = (await pythia.get("//sys/clusters/pythia"))["queue_agent"]
+    assert list(section["stages"]["trial"]["addresses"]) == ADDRESSES
+
+
+async def test_a_misspelt_cluster_is_guessed(config: AgentConfig) -> None:
+    with pytest.raises(ConfigError, match=r"phytia \(did you mean pythia\?\)"):
+        await register_addresses(config, ADDRESSES, ["phytia"], False, lambda line: None)
+
+
+async def test_clusters_know_their_agents_after_a_restart(tmp_path: Path) -> None:
+    names = {"pythia": 0, "hume": 0}
+    async with LocalClusters(names, data_dir=tmp_path) as clusters:
+        await register_addresses(trial(clusters), ADDRESSES, (), False, lambda line: None)
+    async with LocalClusters(names, data_dir=tmp_path) as clusters:
+        for place, found in (await stages(trial(clusters))).items():
+            assert list(found["trial"]["addresses"]) == ADDRESSES, place

@@ -1,4 +1,4 @@
-"""What autoscalers are told about consumers, by whole agents."""
+"""What whole agents answer to autoscalers about consumers."""
 
 from __future__ import annotations
 

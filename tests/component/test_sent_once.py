@@ -72,6 +72,7 @@ EXAMPLES: Final[Mapping[str, Example]] = {
     ),
     "select_rows": Example({"query": "* from [//tmp/sorted]"}),
     "lookup_rows": Example({"path": "//tmp/sorted"}, rows=[{"key": 1}]),
+    "pull_queue": Example({"queue_path": "//tmp/q", "partition_index": 0, "offset": 0}),
     "write_table": Example(
         {"path": yson.with_attributes("//tmp/static", {"append": True})}, rows=[{"data": _LARGE}] * 2
     ),

@@ -288,7 +288,7 @@ async def test_a_journal_that_is_not_there_is_an_alert_and_trimming_goes_on(worl
         [row] = await eventually(world.journal, bool)
         assert row["trimmed_row_count"] == 4
         await eventually(agent.alerts, lambda alerts: "queue_agent_trim_journal_failed" not in alerts)
-    assert [log["event"] for log in logs].count("trim journal can not be written") <= 2
+    assert [log["event"] for log in logs].count("cannot write the trim journal") <= 2
 
 
 async def test_a_journal_that_is_not_wanted_is_not_written(world: World) -> None:

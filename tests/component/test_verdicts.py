@@ -12,6 +12,8 @@ from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.rounds.round_member import Controller
 from queue_agent.core.queues.snapshots import ConsumerSnapshot
+from queue_agent.core.state.rows import Registration
+from queue_agent.core.verdicts.ledger import Ledger
 from queue_agent.core.verdicts.values import QueueVerdict
 from tests.component.change_world import CONSUMERS, NAME, QUEUES, FakeClock, Requests, World
 from yt_local.base.clock import Clock as ClusterClock
@@ -86,6 +88,10 @@ class Life:
     def verdict(self) -> QueueVerdict:
         return self.snapshot.verdicts[QUEUE]
 
+    @property
+    def ledger(self) -> Ledger:
+        return self.world.consumers[CONSUMER]._judge._kept[QUEUE].state.positions[0].ledger
+
 
 @pytest.fixture
 async def life() -> AsyncIterator[Life]:
@@ -123,6 +129,16 @@ async def test_a_dead_reader_is_stopped_in_two_minutes_and_alive_at_its_next_com
     assert "usually commits every 1 s" in reason
     await life.run(60, steady(life, 10, 1000))
     assert life.verdicts == ["ok", "stopped", "ok"]
+
+
+async def test_a_queue_in_which_nothing_happens_confirms_the_last_commit(life: Life) -> None:
+    life.world.registrations = {Registration(QUEUE, CONSUMER, vital=False)}
+    life.world.put_rows()
+    await life.run(3, steady(life, 10, 0))
+    await life.run(1, lambda _: life.read(100))
+    assert life.ledger.confirmed < life.offset
+    await life.run(5)
+    assert life.ledger.confirmed == life.offset
 
 
 async def test_a_reader_that_commits_the_same_row_is_stalled(life: Life) -> None:
@@ -182,3 +198,63 @@ async def test_time_that_goes_back_changes_nothing(life: Life) -> None:
     life.write(1000)
     await life.run(5)
     assert life.verdict is before
+
+
+async def test_an_idle_reader_whose_rows_are_trimmed_is_losing_and_not_stopped(life: Life) -> None:
+    """Case 20, after a shorter warm time."""
+    await life.run(5, steady(life, 100, 0))
+    life.trim(life.bounds[1])
+    await life.run(300)
+    assert life.verdicts == ["ok", "losing"]
+    assert life.verdict.whole.counts.lost <= life.truly_lost
+    assert life.verdict.whole.drainable == 0
+    life.world.clock.time += timedelta(minutes=10)
+    await life.run(2)
+    assert life.verdicts == ["ok", "losing", "lost"]
+
+
+async def test_offsets_that_are_read_a_moment_after_the_end_are_not_ahead(life: Life) -> None:
+    """Case 22."""
+
+    def act(index: int) -> None:
+        life.write(10)
+        end = life.bounds[1]
+        life.commit(end + 5 if index % 3 == 0 else end)
+
+    await life.run(120, act)
+    assert life.verdicts == ["ok"]
+
+
+async def test_a_dead_reader_whose_rows_are_trimmed_is_losing_and_would_be_stopped(life: Life) -> None:
+    """Case 19: all rows between the offset and the trim point are counted."""
+
+    def act(_: int) -> None:
+        life.write(10)
+        life.trim(life.bounds[1] - 5)
+
+    await life.run(140, act)
+    assert life.verdicts == ["ok", "losing"]
+    assert life.verdict.whole.activity.value == "stopped"
+    counts = life.verdict.whole.counts
+    assert counts.lost <= life.truly_lost <= counts.lost + counts.possibly_lost
+
+
+async def test_rows_in_flight_while_they_are_trimmed_are_only_possibly_lost(life: Life) -> None:
+    """Case 18: pulled, trimmed, then committed."""
+
+    def act(_: int) -> None:
+        pulled = life.bounds[1]
+        life.write(50)
+        life.trim(life.bounds[1] - 60)
+        life.commit(pulled)
+
+    await life.run(60, act)
+    assert life.verdicts == ["ok"]
+    assert life.verdict.whole.counts.lost == 0
+
+
+async def test_a_million_rows_at_once_are_caught_up_with(life: Life) -> None:
+    """Case 25, smaller: the age of the next row grows, while the number of unread rows falls."""
+    life.write(20_000)
+    await life.run(120, steady(life, 10, 300))
+    assert set(life.verdicts) <= {"ok", "catching_up"}

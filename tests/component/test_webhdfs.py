@@ -238,7 +238,7 @@ async def test_the_command_serves_until_it_is_told_to_stop(yt_cluster: LocalClus
         (["--root=/home"], "--root"),
         (["--listen=nowhere"], "host:port"),
         (["--listen=0.0.0.0:0"], "--secret-file"),
-        (["--secret-file=/no/such/file"], "secret can not be read"),
+        (["--secret-file=/no/such/file"], "secret cannot be read"),
         (["--allowed-host=files.example:9870"], "--allowed-host"),
     ],
 )

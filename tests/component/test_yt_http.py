@@ -179,7 +179,7 @@ async def test_an_error_with_many_causes_fits_into_a_header(proxy: Proxy) -> Non
 
 @pytest.mark.parametrize(("status", "kind"), [(401, AccessDenied), (403, AccessDenied), (418, ClusterError)])
 async def test_a_status_without_an_error_is_one(proxy: Proxy, status: int, kind: type[ClusterError]) -> None:
-    proxy.answers = [web.Response(status=status, text="<html>")]
+    proxy.answers = [web.Response(status=status, text="<html>", headers={http.PROXY: "hume"})]
     async with YtHttp("hume", config(proxy.address)) as client:
         with pytest.raises(kind):
             await client.call("get", {"path": "//x"})

@@ -226,7 +226,7 @@ async def _attackers(orders: Orders, processes: int) -> AsyncIterator[list[async
     started: list[asyncio.subprocess.Process] = []
     try:
         for part in split(orders, processes):
-            started.append(  # noqa: PERF401 - those that were started are killed if the next one can not be
+            started.append(  # noqa: PERF401 - those that were started are killed if the next one cannot be
                 await asyncio.create_subprocess_exec(
                     *command(part), stdout=asyncio.subprocess.PIPE, cwd=SOURCES, env=environment()
                 )

@@ -44,7 +44,7 @@ class CutWire:
         return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     def cut(self) -> None:
-        """From now on nothing arrives, in either direction, and nobody is told."""
+        """From now on nothing arrives, in either direction, and neither side learns of it."""
         self._is_cut = True
 
     def mend(self) -> None:

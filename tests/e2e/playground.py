@@ -108,7 +108,7 @@ class Playground:
         """Send a signal; the playground must end with code 0, without a word, and leave nothing."""
         self.process.send_signal(number)
         self.check_stopped()
-        assert self.errors() == ""
+        assert self.errors() == "", f"standard error: {self.errors()}"
 
     def interrupt(self) -> None:
         """Do what Ctrl-C in a terminal does: SIGINT to the whole process group."""

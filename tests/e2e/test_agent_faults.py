@@ -45,34 +45,34 @@ Fault = Callable[[Stage, AgentProcess], Awaitable[None]]
 async def die(stage: Stage, agent: AgentProcess) -> None:
     """kill -9, and back a moment later under the same address."""
     agent.kill()
-    await asyncio.sleep(LEASE / 2)
+    await asyncio.sleep(LEASE / 2)  # how long it is away
     agent.start()
 
 
 async def freeze(stage: Stage, agent: AgentProcess) -> None:
     """SIGSTOP for so long that others have begun to trim when it goes on."""
     agent.send(signal.SIGSTOP)
-    await asyncio.sleep(3 * LEASE)
+    await asyncio.sleep(3 * LEASE)  # how long it is frozen
     agent.send(signal.SIGCONT)
 
 
 async def be_cut_off(stage: Stage, agent: AgentProcess) -> None:
     """No network to the cluster for longer than a lease."""
     agent.wire.cut()
-    await asyncio.sleep(1.5 * LEASE)
+    await asyncio.sleep(1.5 * LEASE)  # how long it is cut off
     agent.wire.mend()
 
 
 async def jump_forward(stage: Stage, agent: AgentProcess) -> None:
     """The cluster's clock goes forward: every membership runs out at once, while its agent goes on."""
     stage.cluster.state.clock.advance(10 * LEASE)
-    await asyncio.sleep(LEASE / 2)
+    await asyncio.sleep(LEASE / 2)  # agents meet the new time in different moments of a lease
 
 
 async def jump_back(stage: Stage, agent: AgentProcess) -> None:
     """The cluster's clock goes back: memberships of the dead live longer."""
     stage.cluster.state.clock.advance(-2 * LEASE)
-    await asyncio.sleep(LEASE / 2)
+    await asyncio.sleep(LEASE / 2)  # as above
 
 
 async def leave(stage: Stage, agent: AgentProcess) -> None:
@@ -116,6 +116,7 @@ async def several_have_trimmed(stage: Stage) -> None:
             await asyncio.sleep(1)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300 * ROUNDS)
 async def test_no_queue_is_trimmed_by_two_and_all_are_served_whatever_happens(tmp_path: Path) -> None:
     randomness = random.Random(SEED)

@@ -48,11 +48,14 @@ PARTITION_VERDICT: Final = frozenset(_NOTHING.whole.to_map())
 ADDED_TO_REGISTRATIONS: Final = frozenset({"verdict", "reason"})
 """Keys of verdicts, beyond the listing."""
 
+ADDED_TO_QUEUES: Final = frozenset({"dead_vital_consumers", "time_to_quota"})
+"""What this agent tells of a queue beyond the listing."""
+
 ADDED_TO_PARTITIONS: Final = frozenset({"trim"})
 """What this agent tells of a queue's partition beyond the listing."""
 
 ADDED_TO_FAILED_PARTITIONS: Final = frozenset({"meta"})
-"""The same of one that can not be read."""
+"""The same of one that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Step:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether the answer follows from what the agent does by and by."""
+        """Whether the answer follows from what the agent does in the background."""
         return "/@queue_" in self.command or "soon" in self.comment
 
 
@@ -101,6 +104,8 @@ def _added_to(expected: Mapping[str, Any]) -> frozenset[str]:
         return ADDED_TO_REGISTRATIONS
     if "next_row_index" in expected:
         return PARTITION_VERDICT
+    if "family" in expected:
+        return ADDED_TO_QUEUES
     return QUEUE_VERDICT if "read_row_count_rate" in expected else frozenset()
 
 
@@ -128,7 +133,7 @@ class Comparison:
         for name, value in expected.attributes.items():
             self._compare(value, actual.attributes[name], name)
         if isinstance(expected, yson.YsonMap):
-            if "verdict" in actual:  # how a consumer gets on, beside what the documented agent says (docs/verdicts.md)
+            if "verdict" in actual:  # progress of a consumer, beside what the documented agent says (docs/verdicts.md)
                 assert actual.keys() >= expected.keys(), key
             else:
                 assert actual.keys() - _added_to(expected) == expected.keys(), key

@@ -29,6 +29,7 @@ from tests.e2e.playground import (
     connected,
     environment,
     eventually,
+    free_ports,
     running,
     started,
 )
@@ -62,8 +63,11 @@ def insert(client: YtClient, path: str, row_count: int) -> None:
 
 
 def assert_refused(arguments: Sequence[str], *words: str) -> None:
-    """A command line that can not work is answered with words, without a process of its own."""
-    result = CliRunner().invoke(application, ["local", "--webhdfs-port=0", *arguments])
+    """A command line that cannot work is answered with words, without a process of its own."""
+    rpc, http = free_ports(2)
+    # Options that come later win, save clusters, of which there are then two. Other tests may use the usual ports.
+    usual = ["--webhdfs-port=0", f"--rpc-port={rpc}", f"--http-port={http}", "--cluster=other=0"]
+    result = CliRunner().invoke(application, ["local", *usual, *arguments])
     assert (result.exit_code, result.stdout) == (2, ""), result
     assert_said(result.stderr, *words)
 
@@ -249,9 +253,8 @@ def test_a_directory_that_is_in_use_is_named_and_not_harmed(alone: Playground) -
 def test_a_port_that_is_taken_is_named(role: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        # Options that come later win, save clusters, of which there are then two.
         words = f"cannot listen on 127.0.0.1:{port}", "Address already in use"
-        assert_refused(["--cluster=other=0", f"{role}{port}"], *words)
+        assert_refused([f"{role}{port}"], *words)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +306,7 @@ def test_a_directory_that_can_not_be_used_is_named(tmp_path: Path, spoil: Callab
     assert_refused(["--agents=0", "--cluster=pythia=0", f"--data-dir={data}"], "data")
 
 
+@pytest.mark.slow
 def test_a_data_directory_keeps_everything_over_a_restart(tmp_path: Path) -> None:
     options = (f"--data-dir={tmp_path / 'data'}",)
     with running(tmp_path, *options) as playground, ExitStack() as stack:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import pty
@@ -20,7 +19,6 @@ from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
 from queue_agent.cli.main import application
-from queue_agent.cli.statuses import fetch_names
 from tests.e2e.playground import START_SECONDS, Playground, connected, environment, eventually
 
 QUEUE: Final = "//tmp/watched"
@@ -69,7 +67,7 @@ def clients(playground: Playground) -> Iterator[dict[str, YtClient]]:
 
 @pytest.fixture(scope="module")
 def agent(playground: Playground, clients: dict[str, YtClient]) -> tuple[str, str]:
-    """Arguments that name the agent, which knows the queue and the consumer by now."""
+    """Arguments that name the agent, which already knows the queue and the consumer."""
     arguments = ("--agent", playground.agent_url)
 
     def served() -> None:
@@ -184,23 +182,6 @@ def test_doctor_finds_nothing_wrong_with_a_playground_but_its_consumer_that_is_g
     assert (result.exit_code, "FAIL  addresses" in result.stdout) == (1, True)
     assert f"queue-agent register-addresses --config {config}" in result.stdout
     assert CliRunner().invoke(application, ["doctor", "--config", "nowhere.yaml"]).exit_code == 2
-
-
-def test_shells_complete_the_names_of_commands() -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "queue_agent"],
-        capture_output=True,
-        text=True,
-        timeout=START_SECONDS,
-        check=False,
-        env=environment(_QUEUE_AGENT_COMPLETE="complete_bash", COMP_WORDS="queue-agent sta", COMP_CWORD="1"),
-    )
-    assert result.stdout.split() == ["status"]
-
-
-def test_names_of_queues_and_consumers_can_be_completed(playground: Playground, agent: tuple[str, str]) -> None:
-    names = asyncio.run(fetch_names(playground.agent_url))
-    assert {f"pythia:{QUEUE}", f"hume:{READER}"} <= set(names)
 
 
 @pytest.mark.parametrize("command", [["status"], ["watch"], ["doctor"], ["consumer", "reset"]])

@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 import aiohttp
+import pytest
 from yarl import URL
 
 from tests.component.running_agent import eventually
@@ -83,6 +84,7 @@ class Watcher:
         )
 
 
+@pytest.mark.slow
 async def test_no_status_fails_and_no_queue_waits_for_a_lease_to_end(tmp_path: Path) -> None:
     async with running_stage(tmp_path, 3, QUEUES, LEASE) as stage, asyncio.TaskGroup() as group:
         watcher = Watcher(stage)

@@ -95,10 +95,10 @@ class Service:
 
 @asynccontextmanager
 async def serving(
-    cluster: LocalCluster, time: Time, instance: str = "test", command_timeout: float = 30
+    cluster: LocalCluster, time: Time, instance: str = "test", command_timeout: float = 30, attempts: int = 10
 ) -> AsyncIterator[Service]:
     """An instance of the service on the tables of a cluster."""
-    settings = Settings(cluster=cluster.url, table_path=DIRECTORY, timeout=command_timeout)
+    settings = Settings(cluster=cluster.url, table_path=DIRECTORY, timeout=command_timeout, attempts=attempts)
     app = build_app(settings, instance, now=time.now, new_guid=new_guid)
     async with (
         TestServer(app) as server,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -167,6 +168,30 @@ async def test_the_last_topics_are_those_with_a_comment_updated_last(service: Se
     assert [topic["content"] for topic in newest] == ["t3", "t11"]
 
 
+async def test_older_topics_are_read_page_by_page(service: Service, time: Time) -> None:
+    written = set()
+    for number in range(7):
+        time.seconds = START + number // 3  # several in one second
+        written.add(await service.new_topic())
+    pages: list[list[str]] = []
+    position: dict[str, Any] = {}
+    while page := (await service.get("last_topics", limit=2, **position))[1]:
+        pages.append([topic["topic_id"] for topic in page])
+        position = {"to_time": page[-1]["update_time"], "to_topic": page[-1]["topic_id"]}
+    assert list(map(len, pages)) == [2, 2, 2, 1]
+    assert {topic for page in pages for topic in page} == written
+    assert (await service.get("last_topics", to_time=START))[0] == 400
+
+
+async def test_who_conflicts_with_another_instance_tries_again(cluster: LocalCluster, time: Time) -> None:
+    async with serving(cluster, time, "one") as one, serving(cluster, time, "two") as two:
+        topic = await one.new_topic()
+        async with asyncio.TaskGroup() as group:
+            posted = [group.create_task((one, two)[number % 2].reply(topic)) for number in range(30)]
+    assert sorted(task.result() for task in posted) == sorted(f"0/{number}" for number in range(1, 31))
+    check_nothing_is_half_there(cluster)
+
+
 async def test_every_comment_is_an_event_of_the_queue(service: Service, cluster: LocalCluster, time: Time) -> None:
     topic = await service.new_topic(content="hello")
     time.seconds += 5
@@ -186,7 +211,7 @@ async def test_every_comment_is_an_event_of_the_queue(service: Service, cluster:
 async def test_who_takes_the_producer_sessions_over_fences_off_the_one_before(
     cluster: LocalCluster, time: Time
 ) -> None:
-    async with serving(cluster, time, "same") as before:
+    async with serving(cluster, time, "same", attempts=1) as before:
         topic = await before.new_topic()
         async with serving(cluster, time, "same") as after:
             assert await after.reply(topic) == "0/1"
@@ -234,6 +259,8 @@ async def test_the_description_for_programs_is_complete(service: Service) -> Non
     assert [(item["name"], item["in"], item["required"]) for item in limits] == [
         ("limit", "query", False),
         ("from_time", "query", False),
+        ("to_time", "query", False),
+        ("to_topic", "query", False),
     ]
     for reference in _references(document):
         assert reference.removeprefix("#/components/schemas/") in document["components"]["schemas"]

@@ -67,6 +67,25 @@ def test_tables_are_created_once_and_anew_only_by_force(yt_cluster: LocalCluster
     assert len(list(client.list_queue_consumer_registrations(queue_path=TABLES.comment_events))) == 1
 
 
+def test_tables_get_the_account_and_the_medium_that_were_asked_for(yt_cluster: LocalCluster) -> None:
+    client = yt_cluster.client
+    client.create(
+        "account",
+        attributes={"name": "comments", "resource_limits": {"node_count": 99, "chunk_count": 99, "tablet_count": 99}},
+    )
+    done = run_script(
+        yt_cluster,
+        "--path",
+        DIRECTORY,
+        "--account=comments",
+        "--tablet_cell_bundle=default",
+        "--primary_medium=default",
+    )
+    assert done.returncode == 0, done.stderr
+    assert {client.get(f"{path}/@account") for path in TABLES.paths} == {"comments"}
+    assert {client.get(f"{path}/@primary_medium") for path in TABLES.paths} == {"default"}
+
+
 def test_without_a_cluster_the_script_says_what_is_missing(
     yt_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +117,7 @@ def started(address: str, directory: Path) -> Iterator[str]:
             "TABLE_PATH": f"{DIRECTORY}/",
             "HOST": "127.0.0.1",
             "PORT": "0",
+            "LOGS": str(directory / "logs"),
         },
         stdout=subprocess.PIPE,
         text=True,
@@ -128,10 +148,10 @@ def test_the_service_starts_from_its_environment_and_keeps_two_logs(cluster: Loc
     with started(cluster.url, tmp_path) as url:
         posted = ask(f"{url}/post_comment", {"user": "ann", "content": "private words"})
     assert [row["topic_id"] for row in rows_of(cluster, TABLES.topics)] == [posted["topic_id"]]
-    first, last = (tmp_path / "comment_service.log").read_text().splitlines()
+    first, last = (tmp_path / "logs" / "comment_service.log").read_text().splitlines()
     assert re.search(r"Request 1 from 127.0.0.1 started: POST /post_comment$", first)
     assert re.search(r"Request 1 completed with code 201 in \d+ ms$", last)
-    assert "commit_transaction" in (tmp_path / "driver.log").read_text()
+    assert "commit_transaction" in (tmp_path / "logs" / "driver.log").read_text()
 
 
 def test_a_service_without_settings_says_which(tmp_path: Path) -> None:

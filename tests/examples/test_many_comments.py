@@ -125,6 +125,7 @@ async def test_random_requests_are_answered_as_a_plain_model_does(
     check_nothing_is_half_there(cluster)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)  # half a minute on a machine that has nothing else to do
 async def test_two_hundred_who_post_at_once_into_a_large_topic_all_get_a_number_of_their_own(
     cluster: LocalCluster, time: Time
@@ -133,7 +134,7 @@ async def test_two_hundred_who_post_at_once_into_a_large_topic_all_get_a_number_
     posted: dict[int, str] = {}
     conflicts = 0
     # Two instances: within one, writers of a topic take turns; between two it is the cluster that says who was first.
-    async with serving(cluster, time, "one", 100) as one, serving(cluster, time, "two", 100) as two:
+    async with serving(cluster, time, "one", 100, 1) as one, serving(cluster, time, "two", 100, 1) as two:
 
         async def poster(number: int) -> None:
             nonlocal conflicts

@@ -122,7 +122,7 @@ def _changes(partition: Partition) -> Iterator[tuple[str, Partition]]:
     if partition.progress > 0:
         yield "set back", partition._replace(progress=partition.progress - 1)
     if partition.number + 1 < PARTITIONS:
-        yield "make anew", partition._replace(number=partition.number + 1, rows=0)
+        yield "recreate", partition._replace(number=partition.number + 1, rows=0)
 
 
 def _noticed(agent: Agent, partition: Partition) -> Agent:

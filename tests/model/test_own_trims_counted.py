@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_agent.core.verdicts.ledger import Reading, Trim, account, open_ledger
+from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, account, is_unclear, open_ledger
 from queue_agent.core.verdicts.values import LossCause
 
 START = 1_750_000_000.0
@@ -45,11 +45,74 @@ class RowByRow:
         gone = [row for row in unread if row not in self.settled]
         self.lost += len(gone)
         self.settled.update(range(to))
-        self.trims.append(Trim(to, self.offset, LossCause.VITAL_TRIMMING, "a://v", ROW_WEIGHT * len(unread)))
+        weight = ROW_WEIGHT * len(unread)
+        self.trims.append(Trim(to, self.offset, LossCause.VITAL_TRIMMING, "a://v", weight, self.start))
         self.start = to
 
+    looks: tuple[int, int, float] = (0, 0, 0.0)
+    """Start and end as the queue was seen last, and when."""
+
+    def look(self, at: float) -> None:
+        self.looks = self.start, self.end, START + at
+
     def reading(self, at: float) -> Reading:
-        return Reading(self.start, self.end, self.offset, START + at, "1-1", "a")
+        """The offset as of now, with what was seen of the queue before."""
+        start, end, looked_at = self.looks
+        return Reading(start, end, self.offset, START + at, "1-1", "a", read_at=START + at, looked_at=looked_at)
+
+
+@dataclass
+class Agent:
+    """Looks at the queue and at the consumer, each at its own pace, and may go on from an older ledger."""
+
+    world: RowByRow
+    is_stopped: bool = False
+    """The reader is known to have no rows in flight."""
+
+    now: float = 0.0
+    known: int = 0
+    """How many trims it knows, so far."""
+
+    ledger: Ledger = field(init=False)
+    kept: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ledger = self.kept = open_ledger(self.world.reading(self.now))
+
+    def act(self, act: str, value: int) -> None:
+        self.now += 0.01
+        match act:
+            case "hear":
+                self.known = len(self.world.trims)
+            case "look":
+                self.world.look(self.now)
+            case "poll":
+                self.poll()
+            case "keep":
+                self.kept = self.ledger
+            case "restart":
+                self.ledger = self.kept
+            case "rewind":
+                # What is committed and taken back before anybody saw and kept it cannot be known.
+                self.settle()
+                self.kept = self.ledger
+                self.world.rewind(value)
+            case _:
+                getattr(self.world, act)(value)
+
+    def poll(self) -> None:
+        reading = self.world.reading(self.now)
+        low = min(self.ledger.reading.start, self.ledger.confirmed)
+        trims = [one for one in self.world.trims[: self.known] if one.to in range(low + 1, reading.start + 1)]
+        if is_unclear(self.ledger, reading, trims):  # it waits for what it will hear
+            return
+        self.ledger = account(
+            self.ledger, reading, trims, START + self.now, is_blind=False, is_stopped=self.is_stopped
+        ).ledger
+
+    def settle(self) -> None:
+        for act in ("hear", "look", "poll", "look", "poll"):
+            self.act(act, 0)
 
 
 ACTS = st.lists(
@@ -57,7 +120,7 @@ ACTS = st.lists(
         st.tuples(st.just("write"), st.integers(1, 50)),
         st.tuples(st.sampled_from(["commit", "rewind"]), st.integers(0, 300)),
         st.tuples(st.just("trim"), st.integers(0, 300)),
-        st.tuples(st.sampled_from(["poll", "restart", "keep"]), st.just(0)),
+        st.tuples(st.sampled_from(["hear", "look", "poll", "restart", "keep"]), st.just(0)),
     ),
     max_size=60,
 )
@@ -65,39 +128,22 @@ ACTS = st.lists(
 
 @given(ACTS)
 def test_lost_and_possibly_lost_rows_are_those_that_went_unread(acts: list[tuple[str, int]]) -> None:
-    """Whatever is polled when, and however often an agent goes on from an older ledger.
-
-    Only what was committed and taken back before anybody saw it cannot be known: a step back comes after a poll that
-    was kept.
-    """
-    world, now = RowByRow(), 0.0
-    ledger = kept = open_ledger(world.reading(now))
-    known = kept_trims = 0
-    for act, value in [*acts, ("poll", 0)]:
-        now += 1.0
-        if act in ("poll", "keep", "rewind"):
-            trims = [one for one in world.trims[known:] if one.to > ledger.reading.start]
-            ledger = account(ledger, world.reading(now), trims, START + now, is_blind=False, is_stopped=False).ledger
-            known = len(world.trims)
-        if act in ("keep", "rewind"):
-            kept, kept_trims = ledger, known
-        if act == "restart":
-            ledger, known = kept, kept_trims
-        if act in ("write", "commit", "rewind", "trim"):
-            getattr(world, act)(value)
-    assert ledger.counts.lost + ledger.counts.possibly_lost == world.lost
+    """Whatever is polled when, and however often an agent goes on from an older ledger."""
+    agent = Agent(RowByRow())
+    for act, value in acts:
+        agent.act(act, value)
+    agent.settle()
+    counts = agent.ledger.counts
+    assert counts.lost + counts.possibly_lost == agent.world.lost
 
 
 @given(ACTS)
 def test_the_weight_of_lost_rows_is_known_where_that_of_each_trim_is(acts: list[tuple[str, int]]) -> None:
     """Of a reader that has no rows in flight."""
-    world, now = RowByRow(), 0.0
-    ledger, known = open_ledger(world.reading(now)), 0
-    for act, value in [*acts, ("poll", 0)]:
-        now += 1.0
-        if act in ("poll", "rewind"):
-            trims, known = world.trims[known:], len(world.trims)
-            ledger = account(ledger, world.reading(now), trims, START + now, is_blind=False, is_stopped=True).ledger
-        if act in ("write", "commit", "rewind", "trim"):
-            getattr(world, act)(value)
-    assert ledger.counts.lost_data_weight == ROW_WEIGHT * ledger.counts.lost
+    agent = Agent(RowByRow(), is_stopped=True)
+    for act, value in acts:
+        if act != "restart":
+            agent.act(act, value)
+    agent.settle()
+    counts = agent.ledger.counts
+    assert counts.lost_data_weight == ROW_WEIGHT * counts.lost

@@ -33,7 +33,7 @@ class Rules:
     """The age of a reading is counted from the request; else from the answer."""
 
     versions_are_compared: bool = True
-    """The wait begins anew if the mapping has been written since the last reading, whatever it says now."""
+    """The wait restarts if the mapping has been written since the last reading, whatever it says now."""
 
     alone_is_looked_at_again: bool = True
     """Having been the only agent counts only if it was seen after the mapping named this agent."""
@@ -135,7 +135,7 @@ def looked(agent: Agent, is_alone: bool, rules: Rules) -> Agent:
 
 
 def aged(agent: Agent, rules: Rules) -> Agent | None:
-    """After a tick of the agent's clock; None: the tick can not pass before something has ended."""
+    """After a tick of the agent's clock; None: the tick cannot pass before something has ended."""
     if agent.trim != NONE and agent.trim >= rules.action:
         return None
     beyond = rules.freshness + 1

@@ -21,6 +21,7 @@ from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.attributes import build_consumer_row, build_mapping_row, build_queue_row
 from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow, Registration, StateRows
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.terms import Term
 from queue_agent.ports.cluster import Permit
 from tests.truth.clusters import TruthCluster, queue_attributes
 from tests.truth.exports import TruthExports
@@ -32,6 +33,7 @@ from tests.unit.controllers.agent_world import CONSUMER_ATTRIBUTES, FakeObserver
 
 _CONFIG: Final = {
     "enable_automatic_trimming": True,
+    "trimming_grace": 0,
     "queue_exporter": {"enable": True, "retry_backoff": {"min_backoff": 1, "max_backoff": 1, "backoff_jitter": 0}},
 }
 _CLUSTERS: Final = ("meta", "pythia", "hume")
@@ -46,6 +48,9 @@ class NotesTrims:
     def find_hold(self, refs: Collection[CrossClusterRef]) -> None:
         *_, table = refs  # the queue, then the table to trim
         self._history.trim_begins(table)
+
+    def find_term(self, refs: Collection[CrossClusterRef]) -> Term:
+        return Term(0.0, 0.0)
 
     def permit(self, refs: Collection[CrossClusterRef]) -> Permit:
         return AlwaysPermitted()

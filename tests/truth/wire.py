@@ -22,7 +22,7 @@ class Wire:
         self._meanwhile: dict[int, list[Event]] = {}
 
     def expect(self, meanwhile: Sequence[tuple[int, Event]]) -> None:
-        """From now on count questions anew, and let this happen after them."""
+        """From now on count questions from zero, and let this happen after them."""
         self._count = 0
         self._meanwhile = defaultdict(list)
         for number, event in meanwhile:

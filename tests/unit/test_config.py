@@ -219,3 +219,9 @@ def test_the_synchronizer_polls_unless_told_to_watch(tmp_path: Path) -> None:
     text = MINIMAL + "cypress_synchronizer: {policy: watching, write_registration_table_mapping: true}\n"
     config = load_config(write(tmp_path, "agent.yaml", text)).cypress_synchronizer
     assert (config.policy, config.write_replicated_table_mapping) == ("watching", True)
+
+
+def test_nobody_makes_a_proxy_of_everybody(tmp_path: Path) -> None:
+    for network in ("0.0.0.0/0", "::/0"):
+        with pytest.raises(ConfigError, match="not everybody can be a proxy"):
+            load_config(write(tmp_path, "agent.yaml", f'{MINIMAL}console: {{proxies: ["{network}"]}}\n'))

@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.console_blocks import blocks
+
 ROOT: Final = Path(__file__).parents[2]
 FOLDERS: Final = ("docs", "helm", "deploy", "examples", "benchmarks")
 PAGES: Final = sorted([*ROOT.glob("*.md"), *(page for name in FOLDERS for page in (ROOT / name).rglob("*.md"))])
@@ -75,3 +77,10 @@ def test_every_test_that_the_page_of_hazards_names_is_there() -> None:
         assert f"def {test}(" in (ROOT / "tests" / in_file).read_text(), (in_file, test)
         count += 1
     assert count > 30
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_console_block_is_run_or_says_why_not(page: Path) -> None:
+    for block in blocks(page):
+        assert block.verb, f"write <!-- run --> or <!-- not run: REASON --> above {block.commands[0]!r}"
+        assert block.text or block.verb == "run", "say for what to wait, or why it is not run"

@@ -1,4 +1,4 @@
-"""Errors that nobody expected are kept to one object, told once, and counted."""
+"""Unexpected errors stay with one object, are logged once, and counted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-// The page: every view is asked of the service anew; texts get into the document as texts only.
+// The page: the page asks the service again for every view; texts get into the document as texts only.
 
 const CONFLICT = 409;
 const ATTEMPTS = 5;
 const FIRST_SHOWN = 500;
+const PAGE = 100;
 
 const main = document.getElementById("main");
 const message = document.getElementById("message");
@@ -102,8 +103,8 @@ function link(label, action) {
   return element("button", { type: "button", className: "link", textContent: label, onclick: () => attempt(action) });
 }
 
-async function showTopics() {
-  const topics = await get("last_topics", { limit: 100 });
+async function showTopics(before = {}) {
+  const topics = await get("last_topics", { limit: PAGE, ...before });
   const form = textForm("Begin a topic", "", async (content) => {
     const posted = await post("post_comment", { user: userName(), content });
     location.hash = `#/topic/${posted.topic_id}`;
@@ -119,7 +120,11 @@ async function showTopics() {
   );
   main.replaceChildren(form, element("h2", { textContent: "Topics" }), ...list);
   if (!list.length) {
-    main.append("There is none yet.");
+    main.append(before.to_topic ? "There are no older ones." : "There is none yet.");
+  }
+  if (list.length === PAGE) {
+    const last = topics[PAGE - 1];
+    main.append(link("Older topics", () => showTopics({ to_time: last.update_time, to_topic: last.topic_id })));
   }
 }
 

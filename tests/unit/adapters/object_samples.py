@@ -37,7 +37,7 @@ NOW = datetime(2025, 1, 23, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")
 CONSUMER = CrossClusterRef("hume", "//tmp/c")
 REGISTRATION = Registration(QUEUE, CONSUMER, vital=True)
-ERROR = ErrorInfo("it can not be read")
+ERROR = ErrorInfo("it cannot be read")
 QUEUE_LABELS = {"queue_cluster": "pythia", "queue_path": "//tmp/q", "queue_tag": "none"}
 CONSUMER_LABELS = {"consumer_cluster": "hume", "consumer_path": "//tmp/c", "consumer_tag": "none", **QUEUE_LABELS}
 
@@ -51,7 +51,7 @@ def failed() -> FailedQueuePartition:
 
 
 def queue(*partitions: QueuePartition | FailedQueuePartition, ref: CrossClusterRef = QUEUE) -> QueueSnapshot:
-    view = QueueView(partitions, True, True, NOW)
+    view = QueueView(partitions, True, True, NOW, NOW)
     return QueueSnapshot(QueueRow(ref), Role.LEADING, 1, NOW, view, registrations=[REGISTRATION])
 
 

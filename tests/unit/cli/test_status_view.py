@@ -62,7 +62,14 @@ def test_a_queue_in_error_is_shown_with_what_is_known_and_why() -> None:
     # Brackets of a path are no markup.
     assert any(line.split() == ["pythia://tmp/[q]", *"?????", "-", "0", "error"] for line in lines), lines
     assert "pythia://tmp/[q]  outer: inner" in lines
-    assert lines[-1] == "2 queues and 1 consumers of the stage are led by other agents: name them with --agent"
+    assert lines[-1] == "2 queues and 1 consumers of the stage are not here: the agents that lead them do not answer"
+
+
+def test_agents_of_whom_nothing_is_known_are_named() -> None:
+    overview = Overview([AGENT], [], [], ["agent a:1: It cannot be reached (7 tables)"])
+    for view in (overview, overview.only_problems()):
+        assert "not everything is here: agent a:1: It cannot be reached (7 tables)" in shown(view_overview(view, NOW))
+    assert overview.to_map()["missing"] == ["agent a:1: It cannot be reached (7 tables)"]
 
 
 def test_a_narrow_terminal_has_fewer_columns_before_names_are_folded() -> None:
@@ -77,7 +84,7 @@ def test_a_narrow_terminal_has_fewer_columns_before_names_are_folded() -> None:
 def test_problems_of_a_consumer_are_its_verdict_and_the_partitions_that_fail() -> None:
     assert consumer_problems(CONSUMER) == [
         "pythia://tmp/[q]: Silent for 2 min. Do: restart the reader",
-        "pythia://tmp/[q]: 1 of 2 partitions can not be read",
+        "pythia://tmp/[q]: 1 of 2 partitions cannot be read",
     ]
     lines = shown(view_overview(Overview([AGENT], [], [CONSUMER]), NOW))
     assert any(
@@ -96,7 +103,7 @@ def test_only_problems_leave_nothing_if_all_is_well() -> None:
 def test_problems_of_a_queue_are_partitions_consumers_and_alerts() -> None:
     figures = {"partition_count": 4, "failed_partition_count": 2, "consumer_count": 3, "failing_consumer_count": 1}
     assert queue_problems({**SUMMARY, "overview": {**figures, "alerts": ["trim_failed"]}}) == [
-        "2 of 4 partitions can not be read",
+        "2 of 4 partitions cannot be read",
         "1 of 3 consumers have errors",
         "alert trim_failed",
     ]
@@ -131,6 +138,49 @@ def test_a_partition_whose_lag_is_not_known_has_none() -> None:
     status = {"registrations": [{"queue": "pythia://tmp/q", "vital": False}], "queues": {"pythia://tmp/q": {}}}
     lines = shown(view_consumer({**SUMMARY, "status": status, "partitions": {"pythia://tmp/q": [partition]}}, NOW))
     assert lines[-1].split() == ["0", "3", "2", "?", "0", "never", "pending", "consumption"]
+
+
+def test_what_a_vital_consumer_holds_is_told_with_what_is_known_of_it() -> None:
+    price = {
+        "dead": True,
+        "held_row_count": 26_480,
+        "held_data_weight": 3 << 30,
+        "growth_rows_per_day": 8640,
+        "growth_data_weight_per_day": 900 << 20,
+    }
+    told = "seems dead and holds 26,480 rows (3.0 GiB) of the queue, 900.0 MiB more each day"
+    [*_, problem] = consumer_problems({**SUMMARY, "overview": [{**POSITION, "price": price}]})
+    assert problem == f"pythia://tmp/[q]: {told}"
+    status = {"queues": {"pythia://tmp/q": {"price": price}}}
+    assert told in shown(view_consumer({**SUMMARY, "status": status, "partitions": {}}, NOW))
+    of_queue = {"dead_vital_consumers": [{"consumer": "pythia://tmp/c", **price}]}
+    assert f"pythia://tmp/c {told}" in shown(view_queue({**SUMMARY, "status": of_queue, "partitions": []}, NOW))
+    light = price | {"dead": False, "held_data_weight": None, "growth_data_weight_per_day": None}
+    [*_, problem] = consumer_problems({**SUMMARY, "overview": [{**POSITION, "price": light}]})
+    assert problem == "pythia://tmp/[q]: holds 26,480 rows of the queue, 8,640 rows more each day"
+
+
+def test_a_queue_shows_when_its_account_is_full_and_who_fills_it() -> None:
+    quota = {
+        "account": "logs",
+        "resource": "disk_space",
+        "medium": "default",
+        "used": 1 << 20,
+        "limit": 1 << 30,
+        "value": 3600.0,
+        "cause": "growth",
+        "subject": "pythia://tmp/slow",
+    }
+
+    def line(**changes: Any) -> str:
+        status = {"time_to_quota": quota | changes}
+        return shown(view_queue({**SUMMARY, "status": status, "partitions": []}, NOW))[1]
+
+    used = "account logs uses 1.0 MiB of 1.0 GiB disk space of medium default"
+    assert line() == f"{used}: full in 1 h, pythia://tmp/slow holds rows"
+    assert line(value=90000.0) == f"{used}: full in 1 d 1 h"
+    chunks = line(resource="chunk_count", medium=None, value=None, cause="not_growing", used=3, limit=10)
+    assert chunks == "account logs uses 3 of 10 chunks: not growing"
 
 
 def test_a_queue_shows_how_far_its_exports_are() -> None:

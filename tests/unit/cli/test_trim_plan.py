@@ -156,7 +156,7 @@ def test_the_command_tells_its_version() -> None:
 def test_an_agent_that_is_not_there_is_told(agent: Agent) -> None:
     code, output = run("pythia://tmp/q", "--agent", "http://127.0.0.1:1")
     assert code == 2
-    assert "agent http://127.0.0.1:1 can not be reached" in output
+    assert "agent http://127.0.0.1:1 cannot be reached" in output
     agent.answer = "<html>"
     assert "does not answer like an agent" in run("pythia://tmp/q", "--agent", agent.url)[1]
     agent.answer = "{}"

@@ -81,7 +81,7 @@ CONSUMER_ATTRIBUTES = {
 
 @dataclass
 class FakeClock:
-    """Stands still until moved."""
+    """Does not move until it is set."""
 
     time: datetime = START
 

@@ -32,12 +32,12 @@ class FakeExports:
         self.stored: Any = None
         self.progress: dict[str, StoredProgress] = {}
         self.tablets: list[Sequence[TabletChunks]] = [[]]
-        """What is told of chunks, one look after the other; the last for good."""
+        """Answers about chunks, one after the other; the last is repeated."""
 
         self.chunks: dict[str, ChunkFacts] = {}
         self.ends: list[int] = []
         self.tablet_ids: list[Sequence[str]] = [[]]
-        """What is told of tablets, one look after the other; the last for good."""
+        """Answers about tablets, one after the other; the last is repeated."""
 
         self.made: dict[str, TablePart] = {}
         self.attributes: list[Mapping[str, Any]] = []

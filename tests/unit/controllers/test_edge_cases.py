@@ -63,7 +63,7 @@ class NotingBoard(Board):
 
 
 class WithoutMappings(FakeStore):
-    """The table of replicated tables can not be read."""
+    """The table of replicated tables cannot be read."""
 
     async def read(self) -> StateRows:
         return replace(await super().read(), mappings=None)
@@ -204,7 +204,9 @@ async def test_rates_of_a_consumer_start_anew_after_a_pass_that_could_not_tell(w
 
 def test_weights_that_disagree_give_a_negative_one() -> None:
     partition = QueuePartition("t", "mounted", None, None, 0, 5, START, Counters(), 100, 20)
-    view = QueueView([partition], has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=START)
+    view = QueueView(
+        [partition], has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=START, asked_at=START
+    )
     offsets = {0: ConsumerOffset(0, 3, 0, {"cumulative_data_weight": 500})}
     [position] = build_sub_snapshot(None, view, offsets, QueueRowAnswers(), START).partitions
     assert isinstance(position, ConsumerPartition)
@@ -212,7 +214,7 @@ def test_weights_that_disagree_give_a_negative_one() -> None:
 
 
 class ForgetfulStore(FakeStore):
-    """Names can not be written."""
+    """Names cannot be written."""
 
     async def write_consumer_names(self, names: Collection[ConsumerNameRow]) -> None:
         raise ClusterUnavailable("no state", 105)

@@ -54,6 +54,25 @@ async def settled_queue(world: World, role: Role = Role.LEADING) -> QueueControl
     return queue
 
 
+async def test_what_a_round_saw_is_as_old_as_its_question() -> None:
+    """Though other passes came first."""
+    world = World()
+    await world.synchronize()
+    queue = await settled_queue(world)
+    world.pythia.queues[QUEUE.path].bounds[0] = (42, 200)
+    asked = world.clock.time
+    watch = queue.find_watch()
+    assert watch is not None
+    poll = await world.pythia.poll(watch)
+    assert not queue.pass_quietly(PASS_INDEX, poll, asked)
+    world.clock.time += timedelta(seconds=1)
+    await queue.do_pass(PASS_INDEX, poll)
+    snapshot = world.board.find_queue(QUEUE)
+    assert snapshot is not None
+    assert snapshot.view is not None
+    assert snapshot.view.asked_at == asked
+
+
 def node(world: World) -> Mapping[str, Any]:
     node = world.board.queue_node(QUEUE)
     assert node is not None
@@ -104,7 +123,7 @@ async def test_as_long_as_there_is_an_alert_it_does_not_rest(world: World) -> No
         assert not await do_pass(world, queue)
         alert = world.trim_alert()
         assert alert is not None
-        assert alert["attributes"]["datetime"] == encode_instant(world.clock.now()), "told anew"
+        assert alert["attributes"]["datetime"] == encode_instant(world.clock.now()), "reported again"
     world.board.put_registrations([Registration(QUEUE, CONSUMER, vital=True)])
     assert not await do_pass(world, queue)
     assert world.trim_alert() is None
@@ -217,7 +236,7 @@ async def test_a_followed_queue_reports_its_position_error_again(world: World) -
 
 
 def put_row(world: World, **changes: Any) -> None:
-    """As the agent's pass does when it has read the state tables anew."""
+    """As the agent's pass does when it has read the state tables again."""
     row = world.board.find_queue_row(QUEUE)
     consumer = world.board.find_consumer_row(CONSUMER)
     assert row is not None

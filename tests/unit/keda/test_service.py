@@ -12,6 +12,7 @@ import pytest
 
 from queue_agent.keda import externalscaler_pb2 as messages
 from queue_agent.keda.service import METRIC, ExternalScaler, Load, Question, RefusedError, read_question
+from tests.waiting import until
 
 METADATA: Final = {"consumer": "a://c", "queue": "a://q", "targetRows": "10", "activationRows": "3"}
 UNKNOWN: Final = RefusedError("the queue is not mounted", grpc.StatusCode.UNAVAILABLE)
@@ -99,9 +100,7 @@ async def test_a_stream_tells_of_changes_and_is_silent_while_nothing_is_known() 
         async with asyncio.TaskGroup() as group:
             silent = group.create_task(stream.read())
             asked = len(agent.asked)
-            async with asyncio.timeout(20):
-                while len(agent.asked) < asked + 5:  # noqa: ASYNC110 - the server asks by itself
-                    await asyncio.sleep(0.01)
+            await until(lambda: len(agent.asked) >= asked + 5)
             assert not silent.done()
             agent.answer = Load(0, active=False)
         assert silent.result().result is False

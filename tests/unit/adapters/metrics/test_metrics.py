@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,8 +17,10 @@ from queue_agent.core.queues.snapshots import QueueSnapshot, QueueView, Role
 from queue_agent.core.state.rows import QueueRow
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.quota import Amount, Resource
 from queue_agent.errors import ClusterError
 from queue_agent.ports.passes import PassScope
+from tests.unit.core.status.quotas import quota
 
 START = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 
@@ -27,13 +30,13 @@ ENDS = ("bucket", "count", "sum")
 
 
 def put_queue(board: Board, alerts: Mapping[str, ErrorInfo] | None = None) -> None:
-    view = QueueView([], False, False, START)
+    view = QueueView([], False, False, START, START)
     row = QueueRow(CrossClusterRef("pythia", "//tmp/q"))
     board.put_queue(QueueSnapshot(row, Role.LEADING, 1, START, view, alerts=alerts or {}))
 
 
 class StoppedClock:
-    """`ports.Clock` that stands still."""
+    """`ports.Clock` that never moves."""
 
     def now(self) -> datetime:
         return START
@@ -88,7 +91,7 @@ def test_the_last_success_is_absent_until_there_was_one_and_outlives_failures(bo
 def test_series_of_objects_come_and_go_with_the_board(board: Board) -> None:
     metrics = Metrics(board)
     ref = CrossClusterRef("pythia", "//tmp/q")
-    view = QueueView([], False, False, START)
+    view = QueueView([], False, False, START, START)
     board.put_queue(QueueSnapshot(QueueRow(ref), Role.LEADING, 1, START, view))
     series = 'yt_queue_agent_queue_partitions{queue_cluster="pythia",queue_path="//tmp/q",queue_tag="none"} 0'
     assert series in lines(metrics)
@@ -107,6 +110,18 @@ def test_rows_of_the_history_are_counted_by_what_became_of_them(board: Board) ->
         'queue_agent_history_rows_total{outcome="dropped"} 2.0',
         "queue_agent_history_errors_total 1.0",
         "queue_agent_history_waiting_rows 7.0",
+    } <= set(lines(metrics))
+
+
+def test_logins_are_counted_by_how_they_end(board: Board) -> None:
+    metrics = Metrics(board)
+    metrics.login_ended("refused")
+    metrics.login_ended("limited")
+    metrics.login_ended("limited")
+    assert {
+        'queue_agent_logins_total{outcome="accepted"} 0.0',
+        'queue_agent_logins_total{outcome="refused"} 1.0',
+        'queue_agent_logins_total{outcome="limited"} 2.0',
     } <= set(lines(metrics))
 
 
@@ -212,7 +227,49 @@ def test_failed_passes_over_objects_are_counted_by_cluster_and_the_longest_of_la
         assert f"{prefix.format('errors')} 1" in page
 
 
+def test_accounts_have_what_is_known_of_them(board: Board) -> None:
+    urgent, unknown = quota(3600.0), replace(quota(None, None), resource=Resource("chunk_count"), amount=Amount(0, 0))
+    board.put_accounts({urgent.account: [urgent, unknown]}, {})
+    labels = 'account="logs",account_cluster="pythia",medium="default",resource="disk_space"'
+    held = 'account="logs",account_cluster="pythia",held_queue="pythia://tmp/q",holder="pythia://tmp/slow"'
+    assert {line for line in lines(Metrics(board)) if line.startswith("queue_agent_account_")} == {
+        f"queue_agent_account_time_to_quota_seconds{{{labels}}} 3600.0",
+        f"queue_agent_account_used_ratio{{{labels}}} 0.5",
+        f'queue_agent_account_held_growth_ratio{{{held},medium="default",resource="disk_space"}} 0.9',
+    }
+
+
 def test_what_is_not_known_of_the_agent_is_absent(board: Board) -> None:
     told = lines(Metrics(board, facts=FACTS))
     assert {"queue_agent_group_member 1.0", "queue_agent_state_keeper 0.0"} <= set(told)
     assert not [line for line in lines(Metrics(board)) if line.startswith(("queue_agent_group", "queue_agent_state"))]
+
+
+class HandClock:
+    """`ports.Clock` that a test moves."""
+
+    def __init__(self) -> None:
+        self.instant = START
+
+    def now(self) -> datetime:
+        return self.instant
+
+
+def test_an_alert_that_came_and_went_between_two_scrapes_leaves_its_time() -> None:
+    clock = HandClock()
+    board = Board("agent-1", clock)
+    metrics = Metrics(board)
+    name = 'queue_agent_alert_last_timestamp_seconds{category="failed"} '
+
+    def last() -> list[float]:
+        return [float(line.removeprefix(name)) for line in lines(metrics) if line.startswith(name)]
+
+    assert last() == []
+    board.put_alerts(AGENT, {"failed": ErrorInfo("no")})
+    clock.instant += timedelta(seconds=5)
+    board.put_alerts(AGENT, {})
+    clock.instant += timedelta(hours=1)
+    assert last() == [START.timestamp() + 5]
+    board.put_alerts(AGENT, {"failed": ErrorInfo("no")})
+    clock.instant += timedelta(hours=1)
+    assert last() == [clock.instant.timestamp()], "while it is there, it was there last now"

@@ -60,7 +60,7 @@ def test_what_is_not_known_has_no_series() -> None:
 def test_an_empty_queue_weighs_nothing_if_it_would_tell_what_it_weighs() -> None:
     empty = queue(partition(5, 5), partition(0, 0))
     assert collect(ObjectMetrics(), [empty]).own("queue_bytes", QUEUE_LABELS) == 0
-    silent = replace(empty, content=QueueView([partition(5, 5)], True, False, NOW))
+    silent = replace(empty, content=QueueView([partition(5, 5)], True, False, NOW, NOW))
     assert collect(ObjectMetrics(), [silent]).own("queue_bytes", QUEUE_LABELS) is None
     assert collect(ObjectMetrics(), [queue(partition(0, 1))]).own("queue_bytes", QUEUE_LABELS) is None
 
@@ -281,6 +281,7 @@ def test_a_tag_that_is_no_text_does_not_cost_the_page() -> None:
 
 
 def test_a_registration_that_is_broken_says_why() -> None:
+    reader = {name: value for name, value in CONSUMER_LABELS.items() if name.startswith("consumer")}
     unreadable = replace(consumer(), content=ERROR)
     page = collect(ObjectMetrics(), [queue(failed())], [unreadable])
     assert page.own("registration_broken", CONSUMER_LABELS, reason="consumer_error") == 1
@@ -289,6 +290,10 @@ def test_a_registration_that_is_broken_says_why() -> None:
     assert page.own("registration_broken", CONSUMER_LABELS, reason="queue_missing") == 1
     page = collect(ObjectMetrics(), [queue(failed())], [not_compared])
     assert page.own("registration_broken", CONSUMER_LABELS, reason="queue_error") == 1
+    assert page.own("consumer_readable", reader) == 1
+    page = collect(ObjectMetrics(), [queue(partition(0, 5))], [not_compared])
+    assert page.own("registration_broken", CONSUMER_LABELS, reason="consumer_error") == 1, "its offsets cannot be read"
+    assert page.own("consumer_readable", reader) == 0
     page = collect(ObjectMetrics(), [queue(partition(0, 5))], [consumer(reading(5, 0))])
     assert "queue_agent_registration_broken" not in page.names
 
@@ -303,7 +308,7 @@ def test_the_queue_tells_of_a_registered_consumer_that_does_not_exist() -> None:
 
 
 def _broken(queues: list[QueueSnapshot], known: tuple[CrossClusterRef, ...] | None) -> set[str]:
-    """Reasons that are told of the registration."""
+    """Reasons that belong to the registration."""
     by_ref = {one.ref: one for one in queues}
     page = Page(ObjectPage(MetricsConfig()).update(Objects(by_ref, {}, by_ref, known_consumers=known)))
     reasons = ("consumer_missing", "consumer_error", "queue_missing", "queue_error")

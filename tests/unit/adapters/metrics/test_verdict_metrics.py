@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from queue_agent.core.verdicts.ledger import Blame, Reading
+import pytest
+
+from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.verdicts.incidents import Blame
+from queue_agent.core.verdicts.ledger import Reading
+from queue_agent.core.verdicts.objectives import Objective, ObjectiveSeconds, ObjectiveStatus
+from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
 from tests.unit.adapters.object_samples import (
@@ -52,13 +58,53 @@ def test_losses_are_told_with_their_cause_and_the_culprit() -> None:
     assert page.own("consumer_time_to_catch_up_seconds", CONSUMER_LABELS) is None
 
 
+def test_what_a_silent_vital_consumer_holds_is_told_as_far_as_it_is_known() -> None:
+    price = Price(5, 700, 8, 9, None, 90000.0, is_dead=True)
+    for one, held_bytes in ((price, 700), (replace(price, held_bytes=None, is_dead=False), None)):
+        verdict = replace(_judged([0]), price=one)
+        page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
+        assert page.own("consumer_dead", CONSUMER_LABELS) == one.is_dead
+        assert page.own("consumer_held_rows", CONSUMER_LABELS) == 5
+        assert page.own("consumer_held_bytes", CONSUMER_LABELS) == held_bytes
+
+
 def test_what_is_not_known_has_no_series() -> None:
+    without = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: _judged([0])})])
+    assert without.own("consumer_dead", CONSUMER_LABELS) is None
     verdict = _judged([0])
     page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
     assert page.own("consumer_verdict", CONSUMER_LABELS, verdict="ok") == 1
     assert page.own("consumer_lost_rows_total", CONSUMER_LABELS) == 0
     missing = {"last_loss_timestamp_seconds", "lost_rows_per_second", "time_to_loss_seconds"}
     assert not page.names & {f"queue_agent_consumer_{name}" for name in missing}
+
+
+def test_every_outcome_of_an_objective_has_a_series() -> None:
+    seconds = ObjectiveSeconds(good=5.0, unknown=1.5)
+    status = ObjectiveStatus(Objective(300.0, 0.99), None, seconds)
+    verdict = replace(_judged([0]), objective=status)
+    page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
+    assert page.own("consumer_objective_target_ratio", CONSUMER_LABELS) == 0.99
+    for outcome, value in (("good", 5.0), ("bad", 0.0), ("unknown", 1.5)):
+        assert page.own("consumer_objective_seconds_total", CONSUMER_LABELS, outcome=outcome) == value
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        None,
+        ObjectiveStatus(Objective(max_gap=60.0)),
+        ObjectiveStatus(Objective(300.0, 0.99)),
+        ObjectiveStatus(None, ErrorInfo("no map")),
+    ],
+    ids=["none", "pace only", "seconds not known", "error"],
+)
+def test_what_is_not_counted_has_no_series(status: ObjectiveStatus | None) -> None:
+    verdict = replace(_judged([0]), objective=status)
+    page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
+    assert not page.names & {f"queue_agent_consumer_objective_{name}" for name in ("target_ratio", "seconds_total")}
+    broken = page.own("registration_broken", CONSUMER_LABELS, reason="objective_error")
+    assert broken == (1 if status is not None and status.error is not None else None)
 
 
 def test_an_unreadable_consumer_has_a_verdict_and_counters_alone() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -12,7 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 from yarl import URL
 
-from queue_agent.adapters.metrics.metrics import Metrics, Page, Sight
+from queue_agent.adapters.metrics.agent_metrics import Sight
+from queue_agent.adapters.metrics.metrics import Metrics, Page
 from queue_agent.adapters.serving.console_pages import SECURITY_HEADERS
 from queue_agent.adapters.serving.http_api import READY_WITHIN, HttpApi
 from queue_agent.adapters.serving.metrics_server import MetricsServer
@@ -80,11 +82,17 @@ class Client:
 
 
 @pytest.fixture
-async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
+def hung() -> list[str]:
+    """Passes that hang."""
+    return []
+
+
+@pytest.fixture
+async def client(board: Board, clock: FixedClock, hung: list[str]) -> AsyncIterator[Client]:
     tree = OrchidTree(board, TreeFacts("0.1", lambda: True, lambda: 10, lambda: True), clock)
     async with (
         new_gate(ServerLimitsConfig()) as gate,
-        HttpApi(board, MetricsServer(Metrics(board)), tree, clock, "127.0.0.1", 0, gate) as api,
+        HttpApi(board, MetricsServer(Metrics(board)), tree, clock, "127.0.0.1", 0, gate, find_hung=lambda: hung) as api,
         aiohttp.ClientSession() as session,
     ):
         yield Client(session, f"http://127.0.0.1:{api.port}")
@@ -93,14 +101,18 @@ async def client(board: Board, clock: FixedClock) -> AsyncIterator[Client]:
 def put_objects(board: Board) -> None:
     board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
     board.put_placement(Placement("a:1", {QUEUE: "a:1", CONSUMER: "a:1"}, [QUEUE], [CONSUMER]))
-    view = QueueView([], True, False, START)
+    view = QueueView([], True, False, START, START)
     board.put_queue(QueueSnapshot(QueueRow(QUEUE), Role.LEADING, 7, START, view))
     error = ErrorInfo("no", 5, {"path": yson.loads(b'"\\xff"')})
     board.put_consumer(ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 3, START, error))
 
 
-async def test_an_agent_is_alive_while_it_answers(client: Client) -> None:
-    assert await client.get("/health/live") == (200, {"status": "ok"})
+async def test_an_agent_is_alive_while_it_answers_and_its_passes_do_not_hang(client: Client, hung: list[str]) -> None:
+    for path in ("/health/live", "/health/live?by=a+browser"):  # the latter is not answered at the gate
+        hung.clear()
+        assert await client.get(path) == (200, {"status": "ok"})
+        hung.append("agent")
+        assert await client.get(path) == (503, {"status": "passes hang", "kinds": ["agent"]})
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/api/v1/queues", "/api/v1/no", "/orchid/no", "/api/v1/overview"])
@@ -148,6 +160,19 @@ async def test_metrics_are_served_in_the_classic_text_format(client: Client) -> 
     content_type, text = await client.text("/metrics")
     assert content_type.startswith("text/plain; version=0.0.4")
     assert "queue_agent_build_info" in text
+
+
+async def test_a_question_for_the_head_of_metrics_gets_no_body(client: Client) -> None:
+    """The next answer on the connection would begin with it."""
+    url = URL(client.origin)
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    host = f"Host: {url.host}\r\n".encode()
+    writer.write(b"HEAD /metrics HTTP/1.1\r\n" + host + b"\r\n")
+    writer.write(b"GET /health/live HTTP/1.1\r\nConnection: close\r\n" + host + b"\r\n")
+    first, second, _ = (await reader.read()).split(b"\r\n\r\n")
+    assert first.startswith(b"HTTP/1.1 200 OK") and second.startswith(b"HTTP/1.1 200 OK")
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_metrics_are_served_as_open_metrics_and_compressed_to_those_who_ask(client: Client) -> None:
@@ -198,7 +223,7 @@ async def test_an_object_that_is_not_served_is_not_found(client: Client, board: 
 
 
 async def test_objects_are_listed_page_by_page(client: Client, board: Board) -> None:
-    view = QueueView([], True, False, START)
+    view = QueueView([], True, False, START, START)
     for index in range(5):
         row = QueueRow(CrossClusterRef("pythia", f"//tmp/q{index}"))
         board.put_queue(QueueSnapshot(row, Role.LEADING, 7, START, view))
@@ -212,7 +237,7 @@ async def test_objects_are_listed_page_by_page(client: Client, board: Board) -> 
             break
         after = f"&after={document['next']}"
     assert seen == [f"//tmp/q{index}" for index in range(5)]
-    assert (await client.get("/api/v1/consumers"))[1] == {"consumers": [], "total": 0, "next": None}
+    assert (await client.get("/api/v1/consumers"))[1] == {"consumers": [], "total": 0, "next": None, "missing": []}
 
 
 async def test_verdicts_and_alerts_are_listed_and_chosen(client: Client, board: Board) -> None:
@@ -226,7 +251,7 @@ async def test_verdicts_and_alerts_are_listed_and_chosen(client: Client, board: 
     assert (status, document["total"]) == (200, 1)
     [one] = document["verdicts"]
     assert (one["consumer"], one["queue"], one["verdict"]) == ("hume://tmp/c", "pythia://tmp/q", "unreadable")
-    assert (await client.get("/api/v1/verdicts?verdict=ok"))[1] == {"verdicts": [], "total": 0}
+    assert (await client.get("/api/v1/verdicts?verdict=ok"))[1] == {"verdicts": [], "total": 0, "missing": []}
     _, document = await client.get("/api/v1/alerts")
     assert [(one["kind"], one["reason"]) for one in document["alerts"]] == [("consumer", "no such tablet")]
     status, document = await client.get("/api/v1/verdicts?verdict=fine")
@@ -263,10 +288,18 @@ async def test_errors_of_the_orchid_tree_keep_their_code(client: Client) -> None
 async def test_what_is_no_http_is_refused_without_a_traceback_and_logged_once_in_a_while(client: Client) -> None:
     url = URL(client.origin)
     with capture_logs() as logs:
-        for request in (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 9000 + b"\r\n\r\n", b"nonsense\r\n\r\n"):
+        too_long = "The address or a header is longer than 8190 bytes"
+        for request, words in (
+            (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"<b>" * 3000 + b"\r\n\r\n", too_long),
+            (b"GET /" + b"<b>" * 3000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", too_long),
+            (b"<b>nonsense\r\n\r\n", "The request is malformed"),
+        ):
             reader, writer = await asyncio.open_connection(url.host, url.port)
             writer.write(request)
-            assert (await reader.readline()).startswith(b"HTTP/1.0 400 Bad Request")
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.0 400 Bad Request")
+            assert all(f"{name}: {value}".encode() in head for name, value in SECURITY_HEADERS.items())
+            assert json.loads(body)["message"] == words
             writer.close()
             await writer.wait_closed()
     assert [(log["event"], "exc_info" in log) for log in logs] == [("malformed request", False)]
@@ -282,11 +315,12 @@ async def test_whoever_leaves_does_not_stop_the_work_on_a_page_and_never_is_ther
 ) -> None:
     metrics = Metrics(board)
     server = MetricsServer(metrics)
-    make_pages, may_go_on = metrics.make_pages, threading.Event()
+    make_pages, begun, may_go_on = metrics.make_pages, threading.Event(), threading.Event()
     at_work: list[int] = []
 
     def slowly(sight: Sight, kinds: set[Page]) -> Mapping[Page, Sequence[bytes]]:
         at_work.append(1)
+        begun.set()
         may_go_on.wait()
         return make_pages(sight, kinds)
 
@@ -295,10 +329,10 @@ async def test_whoever_leaves_does_not_stop_the_work_on_a_page_and_never_is_ther
         async with asyncio.TaskGroup() as group:
             for _ in range(5):
                 leaving = group.create_task(server.do_pass(0))
-                await asyncio.sleep(0.01)
+                assert await asyncio.to_thread(begun.wait, 10)
                 leaving.cancel()
             staying = group.create_task(server.do_pass(1))
-            await asyncio.sleep(0.01)
+            assert await asyncio.to_thread(begun.wait, 10)
             assert len(at_work) == 1
             may_go_on.set()
             await staying

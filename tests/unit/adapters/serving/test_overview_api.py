@@ -68,7 +68,7 @@ async def test_viewers_share_an_answer_until_there_is_another() -> None:
 async def test_nobody_waits_for_news_at_the_end() -> None:
     class Silence(Source):
         async def wait(self, since: int | None, seconds: float) -> None:
-            await asyncio.sleep(seconds)
+            await asyncio.Event().wait()
 
     api = OverviewApi(Silence())
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:

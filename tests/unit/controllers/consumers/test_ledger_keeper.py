@@ -1,4 +1,4 @@
-"""Ledgers are read when a consumer is taken over, and written by and by, by its leader alone."""
+"""Ledgers are read when a consumer is taken over, and written in the background, by the leader only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from queue_agent.controllers.consumers import ledger_keeper
-from queue_agent.controllers.consumers.ledger_keeper import FAILED, ROUTINE, LedgerKeeper
+from queue_agent.controllers.consumers.ledger_keeper import FAILED, LEDGER_PERIOD, ROUTINE, LedgerKeeper
 from queue_agent.controllers.passes.origins import Origins, Process
 from queue_agent.controllers.status.board import Board
 from queue_agent.core.group.lease import Hold
@@ -171,11 +171,24 @@ async def test_nobody_writes_what_another_agent_leads() -> None:
     assert world.written, "the former leader might still have written before"
 
 
+async def test_what_may_not_be_written_yet_is_written_as_soon_as_it_may() -> None:
+    world = World()
+    world.leads.held = True
+    world.keeper.note(state(), urgent=True)
+    for _ in range(30):
+        await world.after(LEDGER_PERIOD)
+    await world.keeper.flush()
+    assert world.written == []
+    world.leads.held = False
+    await world.after(LEDGER_PERIOD)
+    assert world.written != []
+
+
 async def test_what_is_led_by_others_for_long_is_forgotten() -> None:
     world = World()
     world.leads.held = True
     world.keeper.note(state(), urgent=False)
-    for _ in range(12):
+    for _ in range(121):
         await world.after(ROUTINE)
     world.leads.held = False
 
@@ -251,7 +264,7 @@ async def test_a_table_that_is_not_there_is_an_alert_and_looked_for_again() -> N
     assert await world.keeper.open(pair()) is None
     assert world.failed
     assert await world.keeper.open(pair("other")) is None
-    assert world.store.reads == 1, "not for each consumer anew"
+    assert world.store.reads == 1, "not again for each consumer"
     world.store.broken = None
     world.clock.time += timedelta(minutes=2)
     assert await world.keeper.open(pair()) is not None
@@ -292,3 +305,25 @@ async def test_rows_that_are_refused_keep_no_others_back(error: Exception) -> No
         await world.after(SECOND)
     assert not world.failed
     assert world.heard.waiting == 0
+
+
+async def test_only_what_the_table_has_counts_as_written() -> None:
+    world = World()
+    await world.keeper.open(pair())
+    world.keeper.note(state(), urgent=True)
+    assert world.keeper.find_written(pair()) is None
+
+    await world.after(SECOND)
+
+    assert world.keeper.find_written(pair()) == state()
+
+
+async def test_a_table_that_is_not_there_is_told_from_one_that_cannot_be_read() -> None:
+    world = World()
+    world.store.broken = ClusterError("busy")
+    assert await world.keeper.open(pair()) is None
+    assert not world.keeper.is_missing
+    world.store.broken = ObjectNotFound("no such table")
+    world.clock.time += timedelta(seconds=61)
+    assert await world.keeper.open(pair()) is None
+    assert world.keeper.is_missing

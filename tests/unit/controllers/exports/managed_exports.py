@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from typing import Any
@@ -25,6 +25,7 @@ from queue_agent.core.values.timestamps import COUNTER_BITS
 from tests.unguarded import unguarded_context
 from tests.unit.controllers.agent_world import FakeClock, FakeObserver
 from tests.unit.controllers.export_fakes import FakeExports
+from tests.waiting import until
 
 OPTIONS: dict[str, Any] = {
     "queue_exporter": {
@@ -101,12 +102,6 @@ class World:
                 yield
             finally:
                 task.cancel()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - conditions over fakes that know no events
-            await asyncio.sleep(0.001)
 
 
 async def passes(world: World, count: int = 5) -> None:

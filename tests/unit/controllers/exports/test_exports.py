@@ -11,7 +11,9 @@ from queue_agent.core.exports.schedule import ByCron, EveryPeriod
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.errors import ClusterError
-from tests.unit.controllers.exports.managed_exports import MOST, Cursed, World, fill, only_state, passes, settled, until
+from tests.unguarded import RememberEvents
+from tests.unit.controllers.exports.managed_exports import MOST, Cursed, World, fill, only_state, passes, settled
+from tests.waiting import until
 
 
 async def test_every_export_has_a_task_at_every_tick_and_no_more() -> None:
@@ -189,6 +191,9 @@ async def test_nothing_is_left_of_failures_after_a_success() -> None:
         await until(lambda: only_state(world, ref).retry_index == 0)
         state = only_state(world, ref)
         assert (state.retry_backoff, state.error) == (0, None)
+    noted = world.context.events
+    assert isinstance(noted, RememberEvents)
+    assert [(event.kind, event.queue) for event in noted.noted] == [("export_failed", ref), ("export_recovered", ref)]
 
 
 async def test_a_cluster_nobody_knows_is_an_error_of_the_export() -> None:

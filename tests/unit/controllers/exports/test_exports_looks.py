@@ -10,7 +10,8 @@ from queue_agent.core.exports.preview import ExportingMode
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
-from tests.unit.controllers.exports.managed_exports import World, fill, only_state, settled, until
+from tests.unit.controllers.exports.managed_exports import World, fill, only_state, settled
+from tests.waiting import until
 
 
 async def test_an_agent_that_exports_nothing_looks_how_far_others_are_once_a_tick() -> None:

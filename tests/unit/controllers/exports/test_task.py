@@ -98,7 +98,7 @@ async def test_where_chunks_do_not_go_on_with_the_progress_nothing_is_exported_i
 async def test_what_can_not_be_read_is_an_error_and_is_not_overwritten() -> None:
     cluster = flushed()
     cluster.stored = {"tablets": 5}
-    assert "Export progress can not be read" in str((await export(cluster)).error)
+    assert "Export progress cannot be read" in str((await export(cluster)).error)
     assert "Cron expression" in str((await export(cluster, InvalidSchedule("* *", "too short"))).error)
     assert cluster.progress == {}
 

@@ -75,3 +75,13 @@ def test_only_a_member_keeps_the_state_tables_and_only_until_its_membership_ends
     leadership.prolong(boot_seconds())
     assert leadership.is_member
     assert not leadership.keeps_tables, "the new membership was not elected"
+
+
+def test_several_objects_are_led_since_the_last_of_them_came() -> None:
+    leadership = Leadership("a:1", timedelta(minutes=5))
+    leadership.observe(boot_seconds(), {QUEUE: 1})
+    first = leadership.find_term([QUEUE])
+    leadership.observe(boot_seconds(), {QUEUE: 1, REPLICA: 1})
+    both = leadership.find_term([QUEUE, REPLICA])
+    assert first.since < both.since <= both.now
+    assert leadership.find_term([QUEUE]).since == first.since

@@ -55,7 +55,7 @@ async def put_all(lane: Lane, works: Works, *names: str) -> None:
 
 async def run_out_of_patience() -> None:
     """Wait until what is under way has taken too long: timers of equal length end in the order they began in."""
-    await asyncio.sleep(PATIENCE)
+    await asyncio.sleep(PATIENCE)  # nothing tells of it; a busy machine only makes it longer
     await settle()
 
 

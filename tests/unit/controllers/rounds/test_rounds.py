@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,6 +22,7 @@ from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ClusterUnavailable, UnexpectedError
 from queue_agent.ports.cluster import Cluster
 from tests.unit.controllers.still_rounds import StoppedClock
+from tests.waiting import until
 
 CLUSTER = "hume"
 PERIOD = timedelta(milliseconds=10)
@@ -138,13 +139,7 @@ async def world() -> AsyncIterator[World]:
 
 async def some_periods() -> None:
     """Let several pass: what sleeps for one meanwhile goes on before this ends, for timers end in their order."""
-    await asyncio.sleep(5 * PERIOD.total_seconds())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - conditions of all kinds, over fakes that know no events
-            await asyncio.sleep(0.001)
+    await asyncio.sleep(5 * PERIOD.total_seconds())  # in which nothing is to happen
 
 
 async def test_after_a_pass_of_its_own_an_idle_object_has_quiet_ones(world: World) -> None:
@@ -234,7 +229,7 @@ async def test_who_was_slow_looks_alone_until_it_is_quick_again(world: World, mo
     slow.holding = asyncio.Event()
     world.cluster.touched["//slow"] = 1
     await until(lambda: slow.inside > 0)
-    await asyncio.sleep(1.2 * cluster_rounds.SLOW_SECONDS)  # so long is the pass that is held
+    await asyncio.sleep(1.2 * cluster_rounds.SLOW_SECONDS)  # how long the pass takes; longer is as good
     slow.holding.set()
     await until(lambda: "//slow" in world.cluster.alone)
     together = len(world.cluster.together)

@@ -71,7 +71,7 @@ async def test_before_a_cluster_has_answered_nothing_that_concerns_it_is_trimmed
     assert world.connections.period == IMPATIENT_PERIOD
     world.hume.broken = None
     assert await world.trims() == []
-    assert "has not told yet" in str(world.trim_alert())
+    assert "has not said yet" in str(world.trim_alert())
     await world.connections.do_pass(1)
     world.hume.broken = ClusterUnavailable("hume does not answer", 105)
     await world.connections.do_pass(2)

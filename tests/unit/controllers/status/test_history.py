@@ -36,7 +36,7 @@ QUEUE = CrossClusterRef("pythia", "//tmp/q")
 
 
 class StoppedClock:
-    """`ports.Clock` that stands still."""
+    """`ports.Clock` that never moves."""
 
     def now(self) -> datetime:
         return NOW
@@ -276,7 +276,7 @@ async def test_what_can_not_be_written_waits_and_is_an_alert() -> None:
         for number in range(3):
             world.add(number)
             await world.writer.do_pass(number)
-    assert [log["event"] for log in logs] == ["history can not be written"]
+    assert [log["event"] for log in logs] == ["history cannot be written"]
     assert (world.observer.failed, world.observer.waiting) == (3, 3)
     assert world.board.alerts()[FAILED]["inner_errors"][0]["message"] == "not mounted"
     world.store.broken = None

@@ -92,7 +92,12 @@ async def test_figures_of_queues_and_consumers_are_remembered(board: Figures, cl
     view = recorder.queue_series(QUEUE, 24)
     assert view is not None
     assert view.times == [START]
-    assert view.series == {"write_rows_rate": [5.0], "write_bytes_rate": [50.0], "backlog_rows": [7.0]}
+    assert view.series == {
+        "write_rows_rate": [5.0],
+        "write_bytes_rate": [50.0],
+        "backlog_rows": [7.0],
+        "trim_rows_rate": [None],
+    }
     view = recorder.consumer_series(CONSUMER, QUEUE, 24)
     assert view is not None
     assert view.series == {"lag_rows": [4.0], "lag_time": [1.5], "read_rows_rate": [2.0], "time_to_loss": [30.0]}
@@ -111,6 +116,21 @@ async def test_what_is_not_served_any_more_is_forgotten(board: Figures, clock: C
     await recorder.do_pass(1)
     assert recorder.queue_series(QUEUE, 24) is None
     assert recorder.queue_series(OTHER, 24) is not None
+
+
+async def test_rows_that_are_trimmed_have_a_rate(board: Figures, clock: Clock) -> None:
+    recorder = TimeSeriesRecorder(board, clock, Observer())
+    minutes = {0: 100, 1: 700, 2: None, 3: 700, 4: 1000, 9: 2000, 10: 2060, 11: 5, 12: 65}
+    for minute, count in minutes.items():
+        clock.at = START + timedelta(minutes=minute)
+        board.of_queues[QUEUE] = {**QUEUE_FIGURES, "trimmed_row_count": count}
+        await recorder.do_pass(minute)
+    view = recorder.queue_series(QUEUE, 24)
+    assert view is not None
+    rates = dict(zip(view.times, view.series["trim_rows_rate"], strict=True))
+    found = {minute: rates[START + timedelta(minutes=minute)] for minute in minutes}
+    # Not known, after what was not known, after a gap, and of a queue that was made again.
+    assert found == {0: None, 1: 10, 2: None, 3: None, 4: 5, 9: None, 10: 1, 11: None, 12: 1}
 
 
 async def test_a_bug_at_one_object_costs_no_other(board: Figures, clock: Clock) -> None:
@@ -142,6 +162,6 @@ async def test_an_unreadable_queue_has_gaps(clock: Clock) -> None:
     recorder.pass_finished(0, 0.1, None)
     view = recorder.queue_series(QUEUE, 1)
     assert view is not None
-    assert set(view.series) == {"write_rows_rate", "write_bytes_rate", "backlog_rows"}
+    assert set(view.series) == {"write_rows_rate", "write_bytes_rate", "backlog_rows", "trim_rows_rate"}
     assert {tuple(values) for values in view.series.values()} == {(None,)}
     assert observer.kinds == [KIND]

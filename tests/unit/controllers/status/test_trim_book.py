@@ -80,8 +80,8 @@ async def test_the_journal_is_read_for_queues_that_are_wanted_and_once() -> None
     book = TrimBook(journal, clock)
     await book.do_pass(1)
     assert journal.asked == []
-    book.want(QUEUE, clock.now())
-    book.want(QUEUE, clock.now() - timedelta(hours=1))
+    book.want(QUEUE, "1-2", [QUEUE], clock.now())
+    book.want(QUEUE, "1-2", [QUEUE], clock.now() - timedelta(hours=1))
     await book.do_pass(2)
     await book.do_pass(3)
     assert [dict(one) for one in journal.asked] == [{QUEUE: clock.now() - timedelta(hours=1, seconds=30)}]
@@ -92,9 +92,21 @@ async def test_a_journal_that_cannot_be_read_stops_nothing() -> None:
     journal = Journal()
     journal.error = ClusterError("no such table")
     book = TrimBook(journal, Clock())
-    book.want(QUEUE, Clock().now())
+    book.want(QUEUE, "1-2", [QUEUE], Clock().now())
     await book.do_pass(1)
     journal.error = None
     await book.do_pass(2)
     assert len(journal.asked) == 1
     assert spans(book, range(10)) == []
+
+
+async def test_trims_of_replicas_are_those_of_the_queue_whose_rows_they_hold() -> None:
+    replica = CrossClusterRef("hume", "//replica")
+    clock = Clock()
+    journal = Journal(trim(0, 10, LOSER, queue=replica))
+    book = TrimBook(journal, clock)
+    book.want(QUEUE, "9-9", [replica, OTHER], clock.now())
+    await book.do_pass(1)
+    assert [set(one) for one in journal.asked] == [{replica, OTHER}]
+    assert spans(book, range(10), "9-9") == [(0, 10)]
+    assert spans(book, range(10)) == [], "the id of a replica is none of the queue's"

@@ -1,4 +1,4 @@
-"""The journal of trims is written by and by, and lost only if it has to be."""
+"""The journal of trims is written in the background, and keeps its rows through failures."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from queue_agent.controllers.passes.origins import Origins, Process
+from queue_agent.controllers.status import record_writer
 from queue_agent.controllers.status.board import Board
-from queue_agent.controllers.trimming import journal as trim_journal
-from queue_agent.controllers.trimming.journal import FAILED, MAX_BATCH, MAX_WAITING, JournalKeeper
+from queue_agent.controllers.status.record_writer import MAX_BATCH, MAX_WAITING
+from queue_agent.controllers.trimming.journal import FAILED, make_journal
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
@@ -25,7 +26,7 @@ NOW = datetime(2025, 1, 23, tzinfo=UTC)
 
 
 class StoppedClock:
-    """`ports.Clock` that stands still."""
+    """`ports.Clock` that never moves."""
 
     def now(self) -> datetime:
         return NOW
@@ -76,7 +77,7 @@ class World:
         self.store, self.observer = FakeStore(), FakeObserver()
         self.board = Board("agent-1", StoppedClock())
         origins = Origins(Process("agent-1", 481, 7), "Control:0", random.Random(1))
-        self.keeper = JournalKeeper(self.store, self.board, StoppedClock(), origins, self.observer)
+        self.keeper = make_journal(self.store, self.board, StoppedClock(), origins, self.observer)
 
     def note(self, *numbers: int) -> None:
         for number in numbers:
@@ -102,7 +103,7 @@ async def test_what_can_not_be_written_waits_and_is_told_once() -> None:
         for number in range(3):
             world.note(number)
             await world.keeper.do_pass(number)
-    assert [log["event"] for log in logs] == ["trim journal can not be written"]
+    assert [log["event"] for log in logs] == ["cannot write the trim journal"]
     assert world.observer.failed == 3
     assert world.board.alerts()[FAILED]["inner_errors"][0]["message"] == "no such table"
     world.store.broken = None
@@ -145,10 +146,10 @@ async def test_what_was_noted_last_is_written_before_the_end() -> None:
 
 
 async def test_the_end_does_not_wait_for_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trim_journal, "LAST_WRITE_SECONDS", 0.01)
+    monkeypatch.setattr(record_writer, "LAST_WRITE_SECONDS", 0.01)
     world = World()
     world.store.gate = asyncio.Event()
     with capture_logs() as logs:
         async with world.keeper.writing(never):
             world.note(1)
-    assert [log["event"] for log in logs] == ["trim journal not written to its end"]
+    assert [log["event"] for log in logs] == ["stopped before the trim journal was complete"]

@@ -1,4 +1,4 @@
-"""What becomes of a plan: who may carry it out, and what is told of it."""
+"""What becomes of a plan: who may carry it out, and what is reported."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def rows(lower: int, upper: int, *, written: datetime = NOW, weight: int | None 
 
 
 def queue(*partitions: QueuePartition | FailedQueuePartition, columns: bool = True, now: datetime = NOW) -> QueueView:
-    return QueueView(partitions, columns, columns, now)
+    return QueueView(partitions, columns, columns, now, now)
 
 
 def stand(

@@ -60,7 +60,7 @@ def readable(lower: int, upper: int, weight: int | None = None, tablet_id: str =
 
 
 def view(*partitions: QueuePartition | FailedQueuePartition, columns: bool = True) -> QueueView:
-    return QueueView(partitions, columns, columns, NOW)
+    return QueueView(partitions, columns, columns, NOW, NOW)
 
 
 def offset(index: int, value: int, **meta: int) -> Mapping[int, ConsumerOffset]:
@@ -276,6 +276,15 @@ def test_what_has_not_changed_is_not_built_anew_and_equals_what_would_be() -> No
     assert idle == look(queue, offset(0, 20), seen, NOW + SECOND)
     assert idle is not None
     assert idle.partitions is seen.partitions
+
+
+def test_an_idle_position_knows_the_latest_look_at_its_queue() -> None:
+    queue, seen = settled_view()
+    later = replace(queue, asked_at=NOW + SECOND)
+    idle = idle_sub_snapshot(seen, later, offset(0, 20), NOW + SECOND)
+    assert idle is not None
+    assert idle.compared is not None
+    assert idle.compared.queue is later
 
 
 def test_whatever_changes_is_built_anew() -> None:

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
-from queue_agent.core.consumers.readings import VitalPositions, explain_unreadable, read_positions
+from queue_agent.core.consumers.readings import explain_unreadable, read_positions
+from queue_agent.core.consumers.retention import VitalConsumer, VitalConsumers
 from queue_agent.core.queues.snapshots import ConsumerQueueView, QueuePartition, QueueSnapshot
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
-from queue_agent.core.verdicts.forecasts import NO_RETENTION, Retention
-from queue_agent.core.verdicts.ledger import NOBODY, Blame
+from queue_agent.core.verdicts.incidents import NOBODY, Blame
 from queue_agent.core.verdicts.queue_state import PartitionReading
 from queue_agent.core.verdicts.values import LossCause, Turn
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, snapshot_of, unmounted
@@ -40,7 +40,7 @@ def _read(
     queue: QueueSnapshot,
     offsets: Mapping[int, int],
     registration: Registration = OTHER,
-    vital: VitalPositions = None,
+    vital: VitalConsumers = None,
     *,
     trims: bool = True,
 ) -> Mapping[int, PartitionReading]:
@@ -98,7 +98,7 @@ def test_where_nothing_constrains_trims_the_slowest_vital_consumer_has_let_the_r
     trim: PartitionTrim | None,
 ) -> None:
     queue = _queue(mounted(5, 10), trims=None if trim is None else {0: trim})
-    vital = {"fast": _view(queue, {0: 10}), "slow": _view(queue, {0: 9})}
+    vital = {"fast": VitalConsumer(_view(queue, {0: 10})), "slow": VitalConsumer(_view(queue, {0: 9}))}
     assert _read(queue, {0: 4}, vital=vital)[0].blame == Blame(LossCause.VITAL_TRIMMING, "slow")
 
 
@@ -106,30 +106,8 @@ def test_where_nothing_constrains_trims_the_slowest_vital_consumer_has_let_the_r
 def test_a_queue_that_is_not_trimmed_loses_nothing_by_this_agent(config: Any) -> None:
     queue = _queue(mounted(5, 10))
     queue = replace(queue, row=replace(queue.row, auto_trim_config=config))
-    one = _read(queue, {0: 4})[0]
-    assert (one.blame, one.retention) == (NOBODY, NO_RETENTION)
-    assert _read(queue, {0: 4}, VITAL)[0].retention.is_vital
-    assert _read(_queue(mounted(5, 10)), {0: 4}, trims=False)[0].retention == NO_RETENTION
-
-
-def test_rows_are_kept_by_the_slowest_vital_consumer_and_by_the_owners_wishes() -> None:
-    queue = _queue(mounted(0, 10), retained_rows=3, retained_lifetime_duration=60_000)
-    vital = {
-        "fast": _view(queue, {0: 9}),
-        "slow": _view(queue, {0: 6}),
-        "narrow": replace(_view(queue, {0: 1}), partitions=()),
-    }
-    assert _read(queue, {0: 4}, vital=vital)[0].retention == Retention(
-        trims=True,
-        is_vital=False,
-        slowest_vital=6,
-        slowest_vital_name="slow",
-        retained_rows=3,
-        retained_lifetime=timedelta(minutes=1).total_seconds(),
-    )
-    assert _read(queue, {0: 4}, vital={})[0].retention == NO_RETENTION
-    unknown = _read(queue, {0: 4}, vital=None)[0].retention
-    assert (unknown.trims, unknown.slowest_vital) == (True, None)
+    assert _read(queue, {0: 4})[0].blame == NOBODY
+    assert _read(_queue(mounted(5, 10)), {0: 4}, trims=False)[0].blame == NOBODY
 
 
 def test_a_vital_consumer_is_told_what_it_alone_holds() -> None:
@@ -160,3 +138,12 @@ def test_a_registration_for_a_queue_that_is_gone_can_be_removed() -> None:
         Turn.OWNER,
         "yt --proxy pythia unregister-queue-consumer //tmp/q 'hume://tmp/alice'",
     )
+
+
+def test_what_nobody_of_this_stage_has_trimmed_may_have_been_too_old() -> None:
+    queue = _queue(mounted(5, 10))
+    assert queue.view is not None
+    old = replace(queue, content=replace(queue.view, data_ttl=timedelta(hours=1)))
+    assert _read(old, {0: 4}, trims=False)[0].blame == Blame(data_ttl=3600.0)
+    ours = replace(old, trims={0: _trim(ConstraintKind.VITAL_CONSUMER, 4, "x")})
+    assert _read(ours, {0: 4})[0].blame == Blame(data_ttl=3600.0)

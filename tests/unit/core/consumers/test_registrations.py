@@ -10,6 +10,7 @@ from queue_agent.core.consumers.registrations import judge_registrations
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, Role
 from queue_agent.core.state.rows import ConsumerRow, Registration
 from queue_agent.core.verdicts.ledger import Reading
+from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 from tests.unit.core.trimming.plans import ALICE, BROKEN, NOW, QUEUE
@@ -23,6 +24,13 @@ def _ahead() -> QueueVerdict:
     for second in range(62):
         reading = Reading(0, 10, 14, 0.0, "t")
         state = observe_queue(state, {0: PartitionReading(reading)}, 1, float(second), 1.0)
+    assert state.verdict is not None
+    return state.verdict
+
+
+def _fine() -> QueueVerdict:
+    reading = PartitionReading(Reading(0, 10, 10, 0.0, "t"))
+    state = observe_queue(QueueState(Pair(QUEUE, ALICE)), {0: reading}, 1, 0.0, 1.0)
     assert state.verdict is not None
     return state.verdict
 
@@ -62,3 +70,9 @@ def test_that_the_queue_cannot_be_read_is_no_error_of_the_consumer() -> None:
     judged = replace(SNAPSHOT, verdicts={QUEUE: state.verdict})
     [status] = judge_registrations([VITAL], {ALICE}, {ALICE: judged}).values()
     assert (status.verdict, status.error) == (Verdict.UNREADABLE, None)
+
+
+def test_an_objective_that_cannot_be_read_is_an_error_of_the_registration() -> None:
+    judged = replace(SNAPSHOT, verdicts={QUEUE: replace(_fine(), objective=ObjectiveStatus(None, BROKEN))})
+    [status] = judge_registrations([VITAL], {ALICE}, {ALICE: judged}).values()
+    assert status.error == BROKEN

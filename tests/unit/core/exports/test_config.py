@@ -61,7 +61,7 @@ def test_what_is_said_counts() -> None:
         ({"use_upper_bound_for_table_names": "maybe"}, "expected a boolean"),
         ({"export_directory": 5}, '"export_directory"'),
         ({"output_table_name_pattern": 5}, '"output_table_name_pattern"'),
-        ({"output_table_name_pattern": "a/b"}, 'Tables can not be named "a/b"'),
+        ({"output_table_name_pattern": "a/b"}, 'Tables cannot be named "a/b"'),
         ({"use_upper_bound_for_table_names": 5}, '"use_upper_bound_for_table_names"'),
         ({"enable_export_from_queue_with_hunks": 5}, '"enable_export_from_queue_with_hunks"'),
         ({"export_period": None, "export_cron_schedule": 5}, '"export_cron_schedule"'),

@@ -25,6 +25,7 @@ def test_each_table_is_told_with_its_path_and_the_rows_it_would_have() -> None:
     assert preview.to_map() == {
         "directory": "//tmp/x",
         "last_export_unix_ts": TICK - 60,
+        "next_export_unix_ts": int(NOW.timestamp()) // 60 * 60 + 60,
         "error": None,
         "tables": [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from queue_agent.core.group.lease import LeaseTerms, Tenure
+from queue_agent.core.group.lease import NEVER, LeaseTerms, Tenure
 
 TERMS = LeaseTerms(15.0)
 ONE: Final[Mapping[str, int]] = {"q": 1}
@@ -73,7 +73,7 @@ def test_what_was_read_too_long_ago_is_not_acted_by() -> None:
     assert tenure.find_hold("q", 25.0) is None
     hold = tenure.find_hold("q", 25.1)
     assert hold is not None
-    assert "can not be read" in hold.reason
+    assert "cannot be read" in hold.reason
 
 
 def test_after_a_gap_what_nobody_has_led_meanwhile_is_acted_on_at_once() -> None:
@@ -154,3 +154,15 @@ def test_having_been_alone_in_the_moment_an_object_came_is_not_enough() -> None:
     assert tenure.find_hold("q", 6.0) is not None
     tenure.saw_alone(5.5)
     assert tenure.find_hold("q", 6.0) is None
+
+
+def test_it_is_known_since_when_nobody_else_can_have_led() -> None:
+    tenure = new_tenure()
+    assert tenure.since("q") == 0.0
+    assert tenure.since("r") == NEVER
+    settle(tenure, 1, 20)
+    assert tenure.since("q") == 0.0
+    tenure.observe(21.0, 22.0, {"q": 2})
+    assert tenure.since("q") == 22.0
+    tenure.begin(30.0)
+    assert tenure.since("q") == 30.0, "the membership before may have been that of another agent"

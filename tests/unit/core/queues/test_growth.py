@@ -27,7 +27,7 @@ def view(*tablets: tuple[str, int]) -> QueueView:
     partitions = [
         QueuePartition(name, "mounted", None, None, rows, 2 * rows, NOW, Counters()) for name, rows in tablets
     ]
-    return QueueView(partitions, True, True, NOW)
+    return QueueView(partitions, True, True, NOW, NOW)
 
 
 def test_rows_that_came_since_the_last_time_are_counted() -> None:

@@ -87,6 +87,8 @@ def test_a_queue_that_was_never_written_is_published_as_the_listing_shows_it() -
         "has_timestamp_column": True,
         "write_row_count_rate": zero,
         "registrations": [{"consumer": "hume://tmp/c", "vital": True, "queue": "pythia://tmp/q"}],
+        "dead_vital_consumers": [],
+        "time_to_quota": None,
         "write_data_weight_rate": zero,
     }
     assert status.queue_partitions(snapshot, NOW) == [

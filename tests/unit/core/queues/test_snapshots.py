@@ -45,7 +45,7 @@ STUCK = FailedConsumerPartition(BROKEN, 4, NOW, COUNTERS)
 
 
 def view(*partitions: QueuePartition | FailedQueuePartition, seen_at: datetime = NOW) -> QueueView:
-    return QueueView(partitions, True, True, seen_at)
+    return QueueView(partitions, True, True, seen_at, seen_at)
 
 
 def snapshot(content: QueueView | ErrorInfo, exports: QueueExports, **alerts: ErrorInfo) -> QueueSnapshot:
@@ -99,6 +99,12 @@ def test_a_snapshot_has_either_a_view_or_an_error() -> None:
     reading, lost = (ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 1, NOW, one) for one in (content, BROKEN))
     assert (reading.ref, reading.view, reading.error) == (CONSUMER, content, None)
     assert (lost.view, lost.error) == (None, BROKEN)
+
+
+def test_a_queue_is_whole_if_it_and_all_its_partitions_can_be_read() -> None:
+    assert snapshot(view(PARTITION), QueueExports()).is_whole
+    assert not snapshot(view(PARTITION, FAILED), QueueExports()).is_whole
+    assert not snapshot(BROKEN, QueueExports()).is_whole
 
 
 def test_exported_rows_count_for_the_tablets_that_a_queue_has_now() -> None:

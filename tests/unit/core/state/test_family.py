@@ -1,4 +1,4 @@
-"""Which schemas are those of consumers, and what is told of the others."""
+"""Which schemas are those of consumers, and which errors the others get."""
 
 from __future__ import annotations
 

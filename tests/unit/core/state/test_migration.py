@@ -144,7 +144,7 @@ def test_a_successor_whose_predecessor_has_left_takes_its_place() -> None:
         (("", REBUILT_SUFFIX), "Both consumer_registrations and"),
         (("", REBUILT_SUFFIX, REPLACED_SUFFIX), "Both consumer_registrations and"),
         ((REBUILT_SUFFIX,), "whether it holds all rows is not known"),
-        ((REPLACED_SUFFIX,), "made anew, consumer_registrations would be empty"),
+        ((REPLACED_SUFFIX,), "recreated, consumer_registrations would be empty"),
         (("", REPLACED_SUFFIX), "is in the way"),
     ],
 )
@@ -200,7 +200,7 @@ def test_columns_of_the_first_agents_are_no_obstacle() -> None:
 
 
 def test_what_can_not_be_reached_is_refused() -> None:
-    with pytest.raises(MigrationError, match="can not go back to 7"):
+    with pytest.raises(MigrationError, match="cannot go back to 7"):
         plan_migration(at_version(8), 7)
     with pytest.raises(MigrationError, match="no version 9"):
         plan_migration(FoundState(), 9)

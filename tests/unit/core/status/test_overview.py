@@ -19,6 +19,7 @@ from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
 from queue_agent.core.verdicts.values import Verdict
+from tests.unit.core.status.quotas import quota
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, snapshot_of, unmounted
 
 REGISTRATIONS = [Registration(QUEUE, ALICE, True), Registration(QUEUE, BOB, False)]
@@ -46,10 +47,12 @@ def test_figures_of_a_queue_are_of_the_partitions_that_can_be_read() -> None:
         "failing_consumer_count": 1,
         "unreadable_consumers": ["broken"],
         "alerts": ["a", "b"],
+        "account_full_soon": None,
         "partition_count": 3,
         "failed_partition_count": 1,
         "row_count": 7,
         "data_weight": 60,
+        "trimmed_row_count": None,
         "write_row_count_rate": 0.0,
         "write_data_weight_rate": 0.0,
         "last_row_commit_time": "2025-01-23T13:42:21.000000Z",
@@ -75,6 +78,7 @@ def test_a_queue_that_was_never_written_has_no_last_row_and_one_that_can_not_be_
     empty = queue_overview(snapshot_of(replace(mounted(0, 0), last_row_commit_time=EPOCH)), {}, NOW)
     assert (empty["row_count"], empty["data_weight"], empty["last_row_commit_time"]) == (0, 0, None)
     unreadable = queue_overview(snapshot_of(unmounted()), {}, NOW)
+    assert queue_overview(snapshot_of(mounted(3, 5), mounted(4, 5)), {}, NOW)["trimmed_row_count"] == 7
     assert (unreadable["row_count"], unreadable["data_weight"], unreadable["failed_partition_count"]) == (None, None, 1)
 
 
@@ -86,6 +90,7 @@ def test_a_queue_in_error_has_consumers_and_alerts_alone() -> None:
         "failing_consumer_count": 0,
         "unreadable_consumers": [],
         "alerts": [],
+        "account_full_soon": None,
     }
 
 
@@ -109,6 +114,7 @@ def test_the_position_of_a_consumer_is_told_in_figures() -> None:
         "partition_count": 2,
         "failed_partition_count": 1,
         "unread_row_count": 6,
+        "unread_data_weight": None,
         "ahead_row_count": 0,
         "processing_lag": 3 * 60 * 60 * 1000,
         "last_consume_time": "2025-01-23T10:42:21.000000Z",
@@ -142,3 +148,9 @@ def test_without_a_view_of_the_queue_there_are_no_figures(content: SubSnapshot |
 def test_a_consumer_in_error_knows_nothing_of_any_queue() -> None:
     snapshot = ConsumerSnapshot(ConsumerRow(ALICE), Role.LEADING, 1, NOW, BROKEN, REGISTRATIONS)
     assert [one["verdict"] for one in consumer_overview(snapshot, NOW)] == ["unknown", "unknown"]
+
+
+def test_the_queue_whose_rows_fill_an_account_tells_of_it() -> None:
+    snapshot = snapshot_of(mounted(0, 5))
+    assert queue_overview(snapshot, {}, NOW, quota(3600.0))["account_full_soon"] == quota(3600.0).sentence
+    assert queue_overview(snapshot, {}, NOW, quota(10 * 86400.0))["account_full_soon"] is None

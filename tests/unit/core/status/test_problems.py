@@ -7,9 +7,12 @@ from dataclasses import replace
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, Role
 from queue_agent.core.state.rows import ConsumerRow, Registration
 from queue_agent.core.status.problems import list_alerts, list_verdicts
+from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
 from queue_agent.core.verdicts.values import QueueVerdict, Turn, Verdict
+from tests.unit.core.status.quotas import quota
 from tests.unit.core.trimming.plans import BROKEN, NOW, QUEUE, mounted, snapshot_of
 
 
@@ -76,3 +79,46 @@ def test_alerts_are_those_of_the_agent_of_queues_and_of_consumers() -> None:
         "turn": "owner",
         "action": "help",
     }
+
+
+def test_a_registered_consumer_that_does_not_exist_is_named_with_its_queue_and_the_remedy() -> None:
+    missing, there = (CrossClusterRef("hume", f"//{name}") for name in ("missing", "a"))
+    registrations = (Registration(QUEUE, missing, vital=True), Registration(QUEUE, there, vital=False))
+    queue = replace(snapshot_of(mounted(0, 1)), registrations=registrations)
+    [one] = list_alerts({}, [queue], {}, {there})
+    assert one == {
+        "kind": "consumer",
+        "consumer": "hume://missing",
+        "queue": str(QUEUE),
+        "vital": True,
+        "verdict": "unreadable",
+        "color": "red",
+        "verdict_since": None,
+        "reason": f"Consumer hume://missing does not exist; it is registered for {QUEUE} as vital",
+        "turn": "owner",
+        "action": f"yt --proxy {QUEUE.cluster} unregister-queue-consumer {QUEUE.path} 'hume://missing'",
+    }
+    assert list_alerts({}, [queue], {}) == []
+    for other in (replace(queue, role=Role.FOLLOWING), replace(queue, banned_since=NOW)):
+        assert list_alerts({}, [other], {}, {there}) == []
+
+
+def test_an_objective_that_cannot_be_read_is_told_of_a_consumer_that_is_fine_otherwise() -> None:
+    fine = CONSUMERS[CrossClusterRef("hume", "//a")]
+    error = ErrorInfo("Error parsing", inner_errors=(ErrorInfo("expected a map"),))
+    verdict = replace(fine.verdicts[QUEUE], objective=ObjectiveStatus(None, error))
+    [one] = list_alerts({}, [], {fine.ref: replace(fine, verdicts={QUEUE: verdict})})
+    assert one["reason"] == "Error parsing: expected a map"
+    assert one["action"] == "yt --proxy hume get //a/@queue_agent_objective"
+    assert (one["verdict"], one["color"], one["vital"]) == ("ok", "amber", False)
+
+
+def test_an_account_that_is_full_soon_is_told_before_queues() -> None:
+    queue = replace(snapshot_of(mounted(0, 5)), alerts={"trim_failed": BROKEN})
+    urgent, later = quota(3600.0), quota(10 * 86400.0)
+    found = list_alerts({}, [queue], {}, quotas={urgent.account: [urgent, later]})
+    assert [one["kind"] for one in found] == ["account", "queue"]
+    assert found[0]["category"] == "queue_agent_account_full_soon"
+    assert found[0]["queue"] == str(QUEUE)
+    assert found[0]["account"] == "logs"
+    assert found[0]["reason"] == urgent.sentence

@@ -60,7 +60,9 @@ def snapshot_of(
     *partitions: QueuePartition | FailedQueuePartition, row: QueueRow | None = None, **config: Any
 ) -> QueueSnapshot:
     row = row or QueueRow(QUEUE, object_id="1-2-3-4", auto_trim_config={"enable": True, **config})
-    view = QueueView(partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW)
+    view = QueueView(
+        partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW, asked_at=NOW
+    )
     return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports=find_exports(row, Role.LEADING, NO_STATES, ORIGIN))
 
 

@@ -152,7 +152,7 @@ def test_progress_that_is_not_known_or_makes_no_sense_holds_everything(
 def test_offsets_that_can_not_be_read_stop_everything() -> None:
     after = confirmed(planned(8, 9), {ALICE: BROKEN})
     assert [target(after, index) for index in (0, 1)] == [None, None]
-    assert f'offsets of vital consumer "{ALICE}" can not be read' in message(after)
+    assert f'offsets of vital consumer "{ALICE}" cannot be read' in message(after)
 
 
 @pytest.mark.parametrize(

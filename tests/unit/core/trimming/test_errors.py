@@ -1,4 +1,4 @@
-"""What is told of trimming that failed."""
+"""Errors of trimming that failed."""
 
 from __future__ import annotations
 

@@ -71,10 +71,16 @@ def test_a_consumer_that_has_not_begun_loses_nothing() -> None:
     assert find_suspects(planned(8, 9), [LISTENING], known).indexes == {BOB: [0]}
 
 
-def test_who_is_not_known_is_suspected_and_not_asked() -> None:
-    assert find_suspects(planned(8, 9), [LISTENING], {}) == Suspects({BOB: [0, 1]}, [BOB])
+def test_who_could_not_be_read_is_suspected_and_not_asked() -> None:
     broken = {BOB: consumer(BOB, BROKEN)}
     assert find_suspects(planned(8, 9), [LISTENING], broken) == Suspects({BOB: [0, 1]}, [BOB])
+
+
+def test_who_was_not_read_yet_is_asked() -> None:
+    """After a restart of the agent."""
+    assert find_suspects(planned(8, 9), [LISTENING], {}) == Suspects({BOB: [0, 1]}, [])
+    new = {BOB: replace(consumer(BOB, BROKEN), pass_index=0)}
+    assert find_suspects(planned(8, 9), [LISTENING], new) == Suspects({BOB: [0, 1]}, [])
 
 
 def test_partitions_that_could_not_be_read_or_came_just_now() -> None:

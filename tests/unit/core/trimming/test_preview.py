@@ -55,6 +55,9 @@ def test_rows_and_bytes_are_counted_that_would_go() -> None:
     assert (document["row_count"], document["data_weight"], document["trimming"]) == (22, 210, "observe")
     assert document["partitions"][0]["constraint"]["held_row_count"] == 12
     assert document["partitions"][3]["lower_row_index"] is None
+    bounds = [one["bounds"] for one in document["partitions"]]
+    assert bounds[0] == [{"kind": "vital_consumer", "subject": str(ALICE), "row_index": 8}]
+    assert bounds[3] == []  # nobody knows where
 
 
 def test_bytes_that_are_not_known_make_the_sum_unknown() -> None:

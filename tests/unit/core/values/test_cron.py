@@ -81,10 +81,10 @@ def test_a_moment_is_neither_after_nor_before_itself() -> None:
         ("L * * * *", "allowed only for day"),
         ("* * * * MON#6", "only with -5..5"),
         ("* * * * MON#1,TUE#2", "More than one"),
-        ("x * * * *", "can not be read"),
+        ("x * * * *", "cannot be read"),
         ("! * * * *", "Unknown field"),
-        ("1- * * * *", "can not be read"),
-        ("1 2 3 4 5 6 x", "can not be read"),
+        ("1- * * * *", "cannot be read"),
+        ("1 2 3 4 5 6 x", "cannot be read"),
     ],
 )
 def test_what_makes_no_sense_is_refused(text: str, words: str) -> None:
@@ -116,7 +116,7 @@ def test_the_last_day_of_a_week_is_sunday() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("1-2-3 * * * *", "can not be read"), ("0 0 * L *", "allowed only for day")]
+    ("text", "words"), [("1-2-3 * * * *", "cannot be read"), ("0 0 * L *", "allowed only for day")]
 )
 def test_what_is_left_over_in_a_field_or_stands_in_another_one_is_refused(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.keeping import PAIR, LedgerRow, changed_rows, restore
 from queue_agent.core.verdicts.ledger import Ledger, Reading
+from queue_agent.core.verdicts.objectives import NO_SECONDS
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
@@ -42,6 +43,7 @@ readings = st.builds(
 ledgers = st.builds(
     Ledger,
     readings,
+    offsets,
     offsets,
     maybe,
     seconds,
@@ -121,6 +123,21 @@ def test_a_pace_that_was_learned_is_written() -> None:
     assert [row.partition_index for row in changed_rows(replace(kept, pace=Pace(gaps=1)), kept)] == [PAIR]
 
 
+def test_whether_a_death_was_told_is_kept() -> None:
+    kept = state_of({0: opened()})
+    dead = replace(kept, is_told_dead=True)
+    assert [row.partition_index for row in changed_rows(dead, kept)] == [PAIR]
+    rows = written(changed_rows(dead, None))
+    restored = restore(WHO, rows, NOW)
+    assert restored is not None
+    assert restored.is_told_dead
+    for _, state in rows:
+        state.pop("told_dead", None)
+    restored = restore(WHO, rows, NOW)
+    assert restored is not None
+    assert not restored.is_told_dead, "an earlier version does not tell"
+
+
 @pytest.mark.parametrize("key", ["start", "committed_at", "counts", "verdict", "tablet_id", "loss", "reach"])
 @pytest.mark.parametrize(
     "value",
@@ -180,7 +197,9 @@ def test_what_is_read_can_be_published() -> None:
     """Sums and instants, at the limits of what is taken."""
     most, latest = 2**48, 253_402_300_799.0
     loss = Loss(latest, latest, LossCause.FOREIGN, None, most)
-    position = replace(opened(), since=latest, ledger=Ledger(opened().reading, 3, counts=Counts(most, most), loss=loss))
+    position = replace(
+        opened(), since=latest, ledger=Ledger(opened().reading, 3, 2, counts=Counts(most, most), loss=loss)
+    )
     pace = Pace(gaps=9, longest=latest, seconds={160: latest, 0: latest}, origin=0.0)
     rows = written(changed_rows(replace(state_of({0: position}, pace), last_poll=latest - 1), None))
 
@@ -201,7 +220,7 @@ def test_rows_of_a_clock_that_was_ahead_keep_what_was_counted_and_are_judged_at_
         since=ahead,
         silent=5.0,
         verdict=Verdict.LOSING,
-        ledger=Ledger(opened().reading, 3, reach=2.0, reach_at=ahead, counts=Counts(lost=7), loss=loss),
+        ledger=Ledger(opened().reading, 3, 2, reach=2.0, reach_at=ahead, counts=Counts(lost=7), loss=loss),
     )
     rows = written(changed_rows(QueueState(WHO, {0: position}, Pace(gaps=3, polled_since=ahead), ahead), None))
 
@@ -225,3 +244,13 @@ def test_a_counter_of_an_earlier_version_begins_with_nothing() -> None:
 
     assert found is not None
     assert found.positions[0].ledger.counts == Counts()
+
+
+def test_seconds_of_an_objective_begin_with_nothing_in_a_row_of_an_earlier_version() -> None:
+    [position, (index, state)] = written(changed_rows(state_of({0: opened()}), None))
+    del state["objective"]
+
+    found = restore(WHO, [position, (index, state)], NOW)
+
+    assert found is not None
+    assert found.seconds == NO_SECONDS

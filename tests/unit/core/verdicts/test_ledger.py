@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, account, is_unclear, open_ledger
+from queue_agent.core.verdicts.ledger import Claim, Ledger, Reading, Trim, account, is_unclear, open_ledger
 from queue_agent.core.verdicts.values import MOST_COUNTED, Counts, Verdict
 from tests.unit.core.verdicts.timelines import START, Timeline, steady, warm
 
@@ -205,6 +205,73 @@ def test_a_commit_right_before_a_trim_is_reading_and_no_loss() -> None:
     assert _settled(_opened(), after).counts.possibly_lost == 30
 
 
+def _late(start: int, offset: int, read_at: float, looked_at: float) -> Reading:
+    return Reading(start, 100, offset, read_at, "1-1", "a", read_at=read_at, looked_at=looked_at)
+
+
+def test_a_commit_that_jumped_over_rows_which_were_gone_is_found_out() -> None:
+    """The agent sees the commit first, with the queue as it was before the trim."""
+    jumped = _settled(_opened(), _late(0, 100, START + 1, START))
+    assert (jumped.accounted, jumped.confirmed) == (100, 10)
+    gone = _late(60, 100, START + 2, START + 1.5)
+    assert not is_unclear(jumped, gone, ()), "nobody waits for a record that may come late"
+    told = _settled(jumped, gone, Trim(60, 10))
+    assert told.counts.lost + told.counts.possibly_lost == 50
+    assert told.confirmed == 100
+
+
+def test_a_record_that_comes_late_still_tells_of_a_jump() -> None:
+    jumped = _settled(_opened(), _late(0, 100, START + 1, START))
+    doubtful = _settled(jumped, _late(60, 100, START + 2, START + 1.5))
+    assert (doubtful.counts.lost + doubtful.counts.possibly_lost, doubtful.confirmed) == (0, 10)
+    told = _settled(doubtful, _late(60, 100, START + 9, START + 8), Trim(60, 10))
+    assert told.counts.lost + told.counts.possibly_lost == 50
+    assert (told.confirmed, told.claim) == (100, None)
+
+
+def test_the_offset_of_a_record_that_comes_late_is_not_where_the_reader_is() -> None:
+    jumped = _settled(_opened(), _late(0, 100, START + 1, START))
+    back = _settled(jumped, _late(60, 5, START + 2, START + 1.5))
+    told = _settled(back, _late(60, 5, START + 4, START + 3), Trim(60, 10))
+    assert told.counts.lost + told.counts.possibly_lost == 50
+    assert (told.reading.offset, told.counts.rewinds) == (5, 1)
+    assert told.counts.read == back.counts.read
+
+
+def test_records_do_not_come_for_ever() -> None:
+    jumped = _settled(_opened(), _late(0, 100, START + 1, START))
+    doubtful = _settled(jumped, _late(60, 100, START + 11, START + 10))
+    assert doubtful.confirmed == 10
+    others = _settled(doubtful, _late(60, 100, START + 11.5, START + 11))
+    assert (others.confirmed, others.claim) == (100, None)
+
+
+def test_a_commit_counts_for_good_once_the_rows_are_seen_after_it() -> None:
+    read = _settled(_opened(), _late(0, 50, START + 1, START))
+    assert _settled(read, _late(0, 50, START + 2, START + 1)).confirmed == 10, "looked at before it"
+    more = _settled(read, _late(0, 80, START + 2, START + 1.5))
+    assert (more.confirmed, more.claim) == (50, Claim(80, START + 2))
+    assert not is_unclear(more, _late(50, 80, START + 3, START + 2.5), ())
+
+
+def test_rows_that_others_trim_right_after_a_commit_count_as_read() -> None:
+    read = _settled(_opened(), _late(0, 50, START + 1, START))
+    gone = _settled(read, _late(50, 50, START + 2, START + 1.5))
+    assert (gone.counts.lost, gone.counts.possibly_lost) == (0, 0)
+
+
+def test_a_commit_that_was_taken_back_at_once_counts_as_reading() -> None:
+    read = _settled(_opened(), _late(0, 50, START + 1, START))
+    back = _settled(read, _late(40, 20, START + 2, START + 1.5), Trim(40, 20))
+    assert (back.counts.lost, back.counts.possibly_lost) == (0, 0)
+
+
+def test_a_jump_that_is_followed_by_a_step_back_is_no_reading() -> None:
+    jumped = _settled(_opened(), _late(0, 100, START + 1, START))
+    back = _settled(jumped, _late(60, 5, START + 2, START + 1.5), Trim(60, 10))
+    assert back.counts.lost + back.counts.possibly_lost == 50
+
+
 def test_an_offset_that_a_trim_saw_later_than_the_poll_is_no_step_back() -> None:
     ledger = _settled(_opened(), Reading(30, 100, 12, START + 1, "1-1", "a"), Trim(30, 30))
     assert ledger.counts == Counts(read=20)
@@ -226,7 +293,7 @@ def test_one_trim_of_unknown_weight_makes_that_of_the_incident_unknown() -> None
     assert ledger.counts.lost_data_weight == 200
     assert ledger.loss is not None
     assert ledger.loss.data_weight is None
-    whole = _settled(_opened(), reading, Trim(40, 10, data_weight=300), Trim(80, 10, data_weight=400))
+    whole = _settled(_opened(), reading, Trim(40, 10, data_weight=300), Trim(80, 10, data_weight=400, start=40))
     assert whole.loss is not None
     assert whole.loss.data_weight == whole.counts.lost_data_weight == 200 + 400
 

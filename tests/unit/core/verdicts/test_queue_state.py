@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.ledger import Blame, Reading
+from queue_agent.core.verdicts.incidents import Blame
+from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.time_to_loss import Retention, VitalOffset
 from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Turn, Verdict
 
 NOW = 1_750_000_000.0
@@ -112,3 +114,18 @@ def test_a_verdict_that_time_will_change_has_a_deadline() -> None:
     state = _warm()
     state = _after(state, {0: _reading(5990, 6000, NOW + 600), 1: _reading(6000, 6000, NOW + 600)}, NOW + 600)
     assert NOW + 600 < state.deadline <= NOW + 660
+
+
+def test_somebody_else_who_has_trimmed_is_expected_to_do_so_again_for_a_day() -> None:
+    others = Retention(trims=True, is_ours=False, vitals=[VitalOffset("a://vital", 9000)])
+
+    def cause(state: QueueState, start: int, now: float) -> str:
+        seen = replace(_reading(6000, 8000, NOW + 599, start=start), retention=others)
+        return _verdict(_after(state, {0: seen}, now, 1)).whole.time_to_loss.cause
+
+    state = _warm()
+    assert cause(state, 0, NOW + 601) == "none"
+    seen = replace(_reading(6000, 8000, NOW + 599, start=5000), retention=others)
+    state = _after(state, {0: seen}, NOW + 600, 1)
+    assert cause(state, 5000, NOW + 601) == "vital_trimming"
+    assert cause(state, 5000, NOW + 600 + 86_401) == "none"

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from queue_agent.core.verdicts.recent import PARTS, Recent
-from queue_agent.core.verdicts.values import Verdict
+from typing import Any, cast
+
+import pytest
+
+from queue_agent.core.verdicts.recent import PARTS, UNKNOWN_RATES, Recent
+from queue_agent.core.verdicts.values import Rate, Verdict
 from tests.unit.core.verdicts.timelines import Timeline, steady, warm
 
 HOUR = 3600
+
+
+def _about(rows: float, share: float = 1e-6) -> Any:
+    return Rate(*3 * [cast(float, pytest.approx(rows, rel=share))])
 
 
 def _slow(line: Timeline) -> None:
@@ -71,14 +79,14 @@ def test_41_a_slow_reader_that_becomes_fast() -> None:
 
 
 def test_parts_are_merged_when_the_window_has_become_longer() -> None:
-    recent, now = Recent(), 0.0
+    recent, now = Recent(known_since=0.0), 0.0
     for window in (900.0, 9000.0, 90_000.0, 900_000.0, 9_000_000.0):
         step = window / 900
         for _ in range(450):
             recent, now = recent.after(now, now + step, window, 2, 3, (1.0, 5)), now + step
             assert len(recent.parts) <= 2 * PARTS
     assert recent.parts[0].since < recent.parts[0].until == recent.parts[1].since
-    read, written = recent.read_rate(), recent.write_rate()
+    read, written = recent.rates(now, 9_000_000.0)
     assert read is not None
     assert written is not None
     assert 0 < read.low <= read.mean < written.mean
@@ -87,3 +95,34 @@ def test_parts_are_merged_when_the_window_has_become_longer() -> None:
 def test_ages_that_nobody_knows_make_no_consumer_late() -> None:
     recent = Recent().after(0.0, 1.0, 900.0, 2, 3, (None, 5))
     assert not recent.trend(120.0, 900.0, was_behind=True, was_falling=False).is_behind
+
+
+def test_rates_are_known_after_a_third_of_the_window() -> None:
+    recent = Recent(known_since=0.0)
+    for second in range(1, 300):
+        recent = recent.after(second - 1.0, float(second), 900.0, 2, 3, None)
+    assert Recent().rates(299.0, 900.0) == recent.rates(299.0, 900.0) == UNKNOWN_RATES
+    recent = recent.after(299.0, 300.0, 900.0, 2, 3, None)
+    read, written = recent.rates(300.0, 900.0)
+    assert read == _about(2.0)
+    assert written == _about(3.0)
+
+
+def test_time_in_which_nothing_happens_counts() -> None:
+    recent = Recent(known_since=0.0)
+    for minute in range(1, 31):
+        recent = recent.after(60.0 * minute - 1, 60.0 * minute, 900.0, 0, 600, None)
+    assert recent.rates(1800.0, 900.0).written == _about(10.0, 0.1)
+    assert recent.rates(9000.0, 900.0).written == Rate(0.0, 0.0, 0.0)
+    again = recent.after(8999.0, 9000.0, 900.0, 0, 900, None)
+    assert again.rates(9000.0, 900.0).written == Rate(1.0, 0.0, 1.0)
+
+
+def test_what_was_before_a_window_that_has_become_longer_is_not_known() -> None:
+    recent = Recent(known_since=0.0)
+    for second in range(1, 3600):
+        recent = recent.after(second - 1.0, float(second), 900.0, 2, 3, None)
+    assert recent.rates(3599.0, 3600.0) == UNKNOWN_RATES
+    for second in range(3600, 7200):
+        recent = recent.after(second - 1.0, float(second), 3600.0, 2, 3, None)
+    assert recent.rates(7199.0, 3600.0).read == _about(2.0)

@@ -25,6 +25,7 @@ FACTS = Facts(
     end=35_300,
     age=250,
     usual=1,
+    max_gap=None,
     loss=LOSS,
     read=64,
     written=100,
@@ -88,6 +89,7 @@ def test_a_vital_consumer_is_told_what_it_holds() -> None:
         (LossCause.VITAL_TRIMMING, None, "another consumer trims ahead of it"),
         (LossCause.EXPORT_TRIMMING, "daily", "export daily trims ahead of it"),
         (LossCause.EXPORT_TRIMMING, None, "export trims ahead of it"),
+        (LossCause.TTL, None, "max_data_ttl of the queue removes them unread"),
         (LossCause.FOREIGN, None, "trimmed by hand, by TTL or by another agent"),
     ],
 )
@@ -95,6 +97,15 @@ def test_a_loss_names_its_cause(cause: LossCause, subject: str | None, who: str)
     loss = Loss(NOW - 400, NOW, cause, subject, 100)
     sentence = make_sentence(replace(FACTS, verdict=Verdict.LOSING, loss=loss))
     assert sentence == f"Loses rows since 2025-06-15T15:00:00Z (100 rows); {who}"
+
+
+def test_what_the_ttl_removes_is_not_kept_by_making_the_consumer_vital() -> None:
+    facts = replace(FACTS, verdict=Verdict.LOSING, loss=replace(LOSS, cause=LossCause.TTL))
+    keep = "yt --proxy a set //q/@min_data_versions 1 && yt --proxy a remount-table //q"
+    assert make_action(facts) == (Turn.OWNER, keep)
+    lost = make_sentence(replace(facts, verdict=Verdict.LOST))
+    assert lost is not None
+    assert lost.endswith("; max_data_ttl of the queue removed them unread")
 
 
 def test_a_queue_made_again_is_told() -> None:

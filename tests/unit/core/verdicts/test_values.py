@@ -59,7 +59,7 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
         "row_count": 7,
         "data_weight": 70,
     }
-    assert published["pace"] == {"usual": 1.0, "patience": 120.0, "known_gaps": 5}
+    assert published["pace"] == {"usual": 1.0, "patience": 120.0, "known_gaps": 5, "max_gap": None}
     assert published["partitions_by_verdict"] == {"ok": 2, "losing": 1}
     assert published["time_to_loss"] == {
         "value": None,

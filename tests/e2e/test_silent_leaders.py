@@ -1,0 +1,75 @@
+"""An agent stops or dies, and whoever asks for what it leads is answered long before others lead it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from queue_agent.controllers.status.stand_ins import LEADER_SILENT
+from tests.component.running_agent import eventually
+from tests.e2e.agent_processes import CLUSTER, CONSUMER, AgentProcess, Stage, running_stage
+
+LEASE: Final = 100.0
+"""So long that nobody takes over what the silent agent leads, however busy the machine is."""
+
+LIMIT: Final = LEASE / 5
+"""Seconds; the aim is 2.5, which a busy machine may miss."""
+
+
+async def led_by(stage: Stage, agent: AgentProcess) -> set[str]:
+    """Paths of what an agent leads."""
+    async with stage.session.get(f"{agent.url}/orchid/queue_agent/owned_queues") as response:
+        names = set(await response.json())
+    async with stage.session.get(f"{agent.url}/orchid/queue_agent/owned_consumers") as response:
+        names |= set(await response.json())
+    return {name.removeprefix(f"{CLUSTER}:") for name in names}
+
+
+async def read(stage: Stage, path: str, attribute: str) -> Any:
+    began = time.monotonic()
+    value = (await stage.user.run("get", path=f"{path}/@{attribute}"))["value"]
+    took = time.monotonic() - began
+    assert took < LIMIT, f"{path}/@{attribute} took {took:.1f} s"
+    return value
+
+
+async def check_stood_in_for(stage: Stage, paths: set[str], leader: AgentProcess) -> None:
+    """All that a silent agent leads is answered for, by others who say so."""
+    for path in paths - {CONSUMER}:
+        await stage.user.insert(path, [{"data": "x", "$tablet_index": 0}] * 2)
+        status = await read(stage, path, "queue_status")
+        assert status["partition_count"] == 1
+        assert leader.address in status["alerts"][LEADER_SILENT]["message"]
+        assert [one["consumer"] for one in status["registrations"]] == [f"{CLUSTER}:{CONSUMER}"]
+        [partition] = await read(stage, path, "queue_partitions")
+        assert partition["upper_row_index"] == 2
+    if CONSUMER in paths:
+        status = await read(stage, CONSUMER, "queue_consumer_status")
+        assert leader.address in status["alerts"][LEADER_SILENT]["message"]
+        assert status["queues"].keys() == {f"{CLUSTER}:{queue}" for queue in stage.queues}
+        partitions = await read(stage, CONSUMER, "queue_consumer_partitions")
+        assert {one["next_row_index"] for [one] in partitions.values()} == {0}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_what_a_silent_agent_leads_is_answered_for(tmp_path: Path) -> None:
+    async with running_stage(tmp_path, 3, 6, LEASE) as stage:
+        led = {agent.user: await led_by(stage, agent) for agent in stage.agents}
+        first, second = sorted(stage.agents, key=lambda agent: (CONSUMER in led[agent.user], len(led[agent.user])))[1:]
+        second.send(signal.SIGSTOP)
+        await check_stood_in_for(stage, led[second.user], second)
+        second.send(signal.SIGCONT)
+
+        async def alerts() -> Any:
+            found = [await read(stage, path, "queue_status") for path in led[second.user] - {CONSUMER}]
+            return {name for status in found for name in status["alerts"]}
+
+        await eventually(alerts, lambda found: LEADER_SILENT not in found)
+        first.kill()
+        await check_stood_in_for(stage, led[first.user], first)
+        assert len(await stage.members()) == 3, "somebody has taken over, so the reads above say nothing"
