@@ -22,8 +22,8 @@ _BLOCK: Final = re.compile(
 _AWAITED: Final = re.compile(r"^queue-agent |/@queue_")
 """Commands whose answer follows from what the agent does in the background."""
 
-_PATIENCE: Final = 90
-"""Seconds."""
+_PATIENCE: Final = 240
+"""Seconds: some tell of what an agent does once a minute."""
 
 
 @dataclass(frozen=True, slots=True)
