@@ -195,8 +195,10 @@ def _prepare(client: YtClient) -> None:
     for consumer in _registrations(client):
         client.unregister_queue_consumer(QUEUE, consumer)
     client.remove(DIRECTORY, recursive=True, force=True)
-    client.create("map_node", EXPORTS, recursive=True)
-    client.create("table", QUEUE, attributes={"dynamic": True, "schema": _SCHEMA})
+    client.create("table", QUEUE, recursive=True, attributes={"dynamic": True, "schema": _SCHEMA})
+    # Or the agent may find the export before it is edited and deleted, and complain.
+    destination = {"originating_queue_id": client.get(f"{QUEUE}/@id")}
+    client.create("map_node", EXPORTS, attributes={"queue_static_export_destination": destination})
     client.mount_table(QUEUE, sync=True)
     client.create("queue_consumer", READY)
     client.create("user", attributes={"name": USER}, ignore_existing=True)
