@@ -26,6 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 Make = Callable[[int], Any]
 
 TABLE: Final = "//tmp/t"
+VALUE: Final = "//growth/value"
 LINKS: Final = 20
 ROWS: Final = [{b"k": k, b"l": k, b"s": b"text", b"b": True} for k in range(3)]
 COLUMNS: Final = [
@@ -145,7 +146,6 @@ async def cluster() -> AsyncIterator[Cluster]:
         for parameters in (
             {"type": "table", "path": TABLE, "attributes": attributes},
             {"type": "table", "path": "//tmp/static"},
-            {"type": "document", "path": "//tmp/value"},
             {"type": "table", "path": "//tmp/queue", "attributes": {"dynamic": True, "schema": COLUMNS[2:]}},
             {"type": "document", "path": "//tmp/document", "attributes": {"value": {"a": {"a": 1}}}},
             {"type": "link", "path": "//tmp/link", "attributes": {"target_path": "//tmp/document"}},
@@ -251,15 +251,14 @@ async def test_values(cluster: Cluster, name: str, format_name: str) -> None:
         if format_name == "json":
             data = data.replace(b"{a=", b'{"a":').replace(b"=", b'":').replace(b";", b",").replace(b",}", b"}")
             data = data.replace(b"{a", b'{"a').replace(b",a", b',"a').replace(b",]", b"]")
-        # Or the items of the value before, which is another size, would be removed, too.
-        await cluster.execute(Session(UNLIMITED), cluster.command("set"), {"path": "//tmp/value"}, Body(value=0))
+        # Or the items of the value before, which is another size, would be removed, too. Other tests remove //tmp.
+        new = {"type": "document", "path": VALUE, "recursive": True, "force": True}
+        await cluster.execute(Session(UNLIMITED), cluster.command("create"), new, Body())
         with counted(counts):
             try:
                 value = parse_format(format_name).read_node(data)
-                await cluster.execute(
-                    Session(UNLIMITED), cluster.command("set"), {"path": "//tmp/value"}, Body(value=value)
-                )
-                await cluster.execute(Session(UNLIMITED), cluster.command("get"), {"path": "//tmp/value"}, Body())
+                await cluster.execute(Session(UNLIMITED), cluster.command("set"), {"path": VALUE}, Body(value=value))
+                await cluster.execute(Session(UNLIMITED), cluster.command("get"), {"path": VALUE}, Body())
             except YtError as error:
                 assert not isinstance(error.__cause__, RecursionError)
     assert_linear(counts)
