@@ -26,6 +26,10 @@ class ExportView(Protocol):
         """Of a queue by index, as it is now: neither a transaction nor a lock changes the answer."""
         ...
 
+    async def is_wanted(self, path: str, name: str, directory: str) -> bool:
+        """Whether a queue's configuration has an export of this name to this directory, as it is now."""
+        ...
+
     async def read_destination(self, directory: str) -> Destination: ...
 
     async def list_chunks(self, chunk_list_id: str) -> Sequence[TabletChunks]:

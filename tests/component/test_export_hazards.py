@@ -20,6 +20,7 @@ from queue_agent.core.exports.schedule import EveryPeriod
 from queue_agent.core.queues.exports import EXPORT_FAILED, EXPORT_MISCONFIGURED, EXPORT_RECOUNTED
 from queue_agent.core.values.error_info import Origin
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.errors import ActionRefused
 from tests.component.export_world import DIRECTORY, EXPORTING, PERIOD, PROGRESS, QUEUE, ExportWorld, export_world
 from tests.component.running_agent import RunningAgent, eventually
 from tests.unguarded import AlwaysPermitted
@@ -271,10 +272,22 @@ async def test_a_link_is_no_directory_but_leads_to_one_that_wants_the_queue(
     await world.user.run("link", target_path=DIRECTORY, link_path="//tmp/l")
     await world.write("a")
     world.to_next_tick()
+    await world.user.set(f"{QUEUE}/@static_export_config/minutely/export_directory", "//tmp/l&")
     outcome = await export(world, cluster, "//tmp/l&")
     assert "is a link" in str(outcome.error)
     assert (await export(world, cluster, "//tmp/l")).error is None
     await world.exported(["a"])
+
+
+async def test_an_export_that_its_owner_has_just_removed_does_not_fail(world: ExportWorld, cluster: YtCluster) -> None:
+    await world.write("a")
+    world.to_next_tick()
+    await world.user.run("remove", path=f"{DIRECTORY}/@queue_static_export_destination")
+    assert "is missing" in str((await export(world, cluster)).error)
+    await world.user.run("remove", path=f"{QUEUE}/@static_export_config/minutely")
+    with pytest.raises(ActionRefused):
+        await export(world, cluster)
+    assert await world.tables() == {}
 
 
 async def test_nothing_is_exported_while_another_exporter_has_the_lock(world: ExportWorld, cluster: YtCluster) -> None:

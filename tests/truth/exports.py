@@ -75,6 +75,12 @@ class TruthExportView:
         self._wire.answered()
         return found
 
+    async def is_wanted(self, path: str, name: str, directory: str) -> bool:
+        self._wire.ask()
+        found = self._find(path).exports.get(name)
+        self._wire.answered()
+        return found == directory
+
     async def read_destination(self, directory: str) -> Destination:
         self._wire.ask()
         found = self._tables.directory(directory)

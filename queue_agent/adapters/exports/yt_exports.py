@@ -17,6 +17,7 @@ from queue_agent.adapters.serving.orchid import to_yson
 from queue_agent.core.exports.planning import RowPiece, TablePart, cut
 from queue_agent.core.exports.progress import StoredProgress
 from queue_agent.core.exports.source import (
+    CONFIGURATION,
     DESTINATION,
     EXPORTER_LOCK,
     PROGRESS,
@@ -96,6 +97,12 @@ class _View:
         """See the port."""
         [tablets] = await self._get(LightCommand.of("get", f"{path}/@tablets"))
         return [tablet.tablet_id for tablet in tablet_descriptions(tablets)]
+
+    async def is_wanted(self, path: str, name: str, directory: str) -> bool:
+        """See the port."""
+        [found] = await self._get(LightCommand.of("get", f"{path}/@", attributes=[CONFIGURATION]))
+        export = (found.get(CONFIGURATION) or {}).get(name)
+        return isinstance(export, Mapping) and str(export.get("export_directory")) == directory
 
     async def read_destination(self, directory: str) -> Destination:
         """See the port."""

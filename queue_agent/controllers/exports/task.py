@@ -106,19 +106,27 @@ async def run_export_task(task: ExportTask, cluster: ExportCluster, permit: Perm
         permit: asked right before the transaction is committed.
 
     Raises:
-        ActionRefused: the agent may not lead the queue any more; nothing was made.
+        ActionRefused: the agent may not lead the queue any more, or it failed since the export was just removed by its
+            owner; nothing was made.
     """
     outcome = ExportOutcome()
     title = f"Export of queue {task.queue.path} to {task.config.directory}"
     try:
         async with cluster.exporting(title) as transaction:
             await _work(task, transaction, outcome, permit)
+            if outcome.error is not None and not outcome.made:
+                await _check_wanted(task, transaction)
     except ActionRefused:
         raise
     except ClusterError as error:
         outcome.after, outcome.made = None, []
         outcome.error = task.origin.cluster_error(error)
     return outcome
+
+
+async def _check_wanted(task: ExportTask, view: ExportView) -> None:
+    if not await view.is_wanted(task.queue.path, task.name, task.config.directory):
+        raise ActionRefused("the queue is not to be exported there any more")
 
 
 async def find_due_tables(task: ExportTask, view: ExportView) -> DueTables | ErrorInfo:

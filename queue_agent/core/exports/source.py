@@ -12,6 +12,9 @@ from queue_agent.core.exports.progress import NULL_ID
 QUEUE_FACTS: Final = ("id", "type", "dynamic", "sorted", "schema", "chunk_list_id", "security_tags")
 """Attributes of a queue that are asked for."""
 
+CONFIGURATION: Final = "static_export_config"
+"""Attribute of the queue, by which its owner wants it to be exported."""
+
 DESTINATION: Final = "queue_static_export_destination"
 """Attribute of the directory, by which its owner lets a queue be exported to it."""
 

@@ -47,6 +47,9 @@ class FakeExports:
         self.queue = ExportedQueue("1-2-3-4", "table", True, False, [], "5-6-7-8")
         self.destination: Any = {"originating_queue_id": "1-2-3-4"}
         self.destination_id = "d-1"
+        self.is_removed = False
+        """The owner has removed the export, and the agent has not read it yet."""
+
         self.refused: dict[str, Exception] = {}
         """What tables of these names are answered with."""
 
@@ -92,6 +95,9 @@ class FakeExports:
         if self.failure is not None:
             raise self.failure
         return self.queue
+
+    async def is_wanted(self, path: str, name: str, directory: str) -> bool:
+        return not self.is_removed
 
     async def read_destination(self, directory: str) -> Destination:
         return Destination(self.destination_id, self.destination, self.stored)

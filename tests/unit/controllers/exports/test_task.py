@@ -25,7 +25,7 @@ from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.timestamps import COUNTER_BITS
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ActionRefused, ClusterError
 from tests.unguarded import AlwaysPermitted
 from tests.unit.controllers.export_fakes import FakeExports
 
@@ -101,6 +101,17 @@ async def test_what_can_not_be_read_is_an_error_and_is_not_overwritten() -> None
     assert "Export progress cannot be read" in str((await export(cluster)).error)
     assert "Cron expression" in str((await export(cluster, InvalidSchedule("* *", "too short"))).error)
     assert cluster.progress == {}
+
+
+async def test_an_export_that_its_owner_has_just_removed_does_not_fail() -> None:
+    """The web UI removes it and what the directory says of it at once, and the agent reads one after the other."""
+    cluster = flushed()
+    cluster.destination = None
+    assert "is missing" in str((await export(cluster)).error)
+    cluster.is_removed = True
+    with pytest.raises(ActionRefused):
+        await export(cluster)
+    assert cluster.made == {}
 
 
 async def test_progress_is_that_of_a_tablet_and_not_of_an_index() -> None:
