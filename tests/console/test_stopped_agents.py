@@ -10,7 +10,7 @@ import pytest
 
 from tests.console.console_browser import DESKTOP, Console, console_at
 from tests.e2e.agent_processes import CLUSTER, AgentProcess, Stage, running_stage
-from tests.e2e.test_silent_leaders import LEASE, led_by
+from tests.e2e.test_silent_leaders import LEASE, shared_out
 
 QUEUES = 6
 MISSING = "#missing"
@@ -22,8 +22,9 @@ async def open_queue(console: Console, path: str) -> None:
 
 async def find_silent(stage: Stage, is_fit: Callable[[AgentProcess], bool]) -> tuple[AgentProcess, str]:
     """An agent, and a queue that it leads."""
+    led = await shared_out(stage)
     for agent in filter(is_fit, stage.agents):
-        for path in sorted(await led_by(stage, agent) & set(stage.queues)):
+        for path in sorted(led[agent.user] & set(stage.queues)):
             return agent, path
     raise AssertionError("one agent leads all queues")
 

@@ -10,8 +10,11 @@ from typing import Any, Final
 import pytest
 
 from queue_agent.controllers.status.stand_ins import LEADER_SILENT
+from queue_agent.core.group.sharding import Rendezvous
+from queue_agent.core.values.refs import CrossClusterRef
 from tests.component.running_agent import eventually
 from tests.e2e.agent_processes import CLUSTER, CONSUMER, AgentProcess, Stage, running_stage
+from yt_wire.farm_hash import fingerprint
 
 LEASE: Final = 100.0
 """So long that nobody takes over what the silent agent leads, however busy the machine is."""
@@ -27,6 +30,20 @@ async def led_by(stage: Stage, agent: AgentProcess) -> set[str]:
     async with stage.session.get(f"{agent.url}/orchid/queue_agent/owned_consumers") as response:
         names |= set(await response.json())
     return {name.removeprefix(f"{CLUSTER}:") for name in names}
+
+
+async def shared_out(stage: Stage) -> dict[str, set[str]]:
+    """What each agent leads, by its user, once all agents count and nothing moves any more."""
+    rendezvous = Rendezvous(fingerprint)
+    members = rendezvous.hash_members([agent.address for agent in stage.agents])
+    hosts = {path: rendezvous.choose(CrossClusterRef(CLUSTER, path), members) for path in (*stage.queues, CONSUMER)}
+    wanted = {agent.user: {path for path, host in hosts.items() if host == agent.address} for agent in stage.agents}
+
+    async def led() -> dict[str, set[str]]:
+        return {agent.user: await led_by(stage, agent) for agent in stage.agents}
+
+    await eventually(led, lambda found: found == wanted)
+    return wanted
 
 
 async def read(stage: Stage, path: str, attribute: str) -> Any:
@@ -59,7 +76,7 @@ async def check_stood_in_for(stage: Stage, paths: set[str], leader: AgentProcess
 @pytest.mark.timeout(300)
 async def test_what_a_silent_agent_leads_is_answered_for(tmp_path: Path) -> None:
     async with running_stage(tmp_path, 3, 6, LEASE) as stage:
-        led = {agent.user: await led_by(stage, agent) for agent in stage.agents}
+        led = await shared_out(stage)
         first, second = sorted(stage.agents, key=lambda agent: (CONSUMER in led[agent.user], len(led[agent.user])))[1:]
         second.send(signal.SIGSTOP)
         await check_stood_in_for(stage, led[second.user], second)
