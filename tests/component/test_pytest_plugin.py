@@ -15,8 +15,8 @@ pytest_plugins = ["pytester"]
 SOURCES = Path(__file__).parents[2]
 PAGE = SOURCES / "docs" / "testing-with-the-local-cluster.md"
 SNIPPET = re.compile(r"<!-- (\w+\.py) -->\n```python\n(.*?)```", re.DOTALL)
-PLUGIN = ("-p", "yt_local.pytest_plugin", "-p", "no:asyncio")
-"""Where the package is installed, its entry point does the first; the other plugin warns if it is not configured."""
+PLUGIN = ("-p", "yt_local.pytest_plugin", "-p", "no:looptime_plugin", "-p", "no:asyncio")
+"""Where the package is installed, its entry point does the first; the others want to be configured."""
 
 
 @pytest.fixture(autouse=True)
