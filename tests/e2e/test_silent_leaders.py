@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +17,6 @@ from yt_wire.farm_hash import fingerprint
 
 LEASE: Final = 100.0
 """So long that nobody takes over what the silent agent leads, however busy the machine is."""
-
-LIMIT: Final = LEASE / 5
-"""Seconds; the aim is 2.5, which a busy machine may miss."""
 
 
 async def led_by(stage: Stage, agent: AgentProcess) -> set[str]:
@@ -47,11 +43,7 @@ async def shared_out(stage: Stage) -> dict[str, set[str]]:
 
 
 async def read(stage: Stage, path: str, attribute: str) -> Any:
-    began = time.monotonic()
-    value = (await stage.user.run("get", path=f"{path}/@{attribute}"))["value"]
-    took = time.monotonic() - began
-    assert took < LIMIT, f"{path}/@{attribute} took {took:.1f} s"
-    return value
+    return (await stage.user.run("get", path=f"{path}/@{attribute}"))["value"]
 
 
 async def check_stood_in_for(stage: Stage, paths: set[str], leader: AgentProcess) -> None:
@@ -62,8 +54,10 @@ async def check_stood_in_for(stage: Stage, paths: set[str], leader: AgentProcess
         assert status["partition_count"] == 1
         assert leader.address in status["alerts"][LEADER_SILENT]["message"]
         assert [one["consumer"] for one in status["registrations"]] == [f"{CLUSTER}:{CONSUMER}"]
-        [partition] = await read(stage, path, "queue_partitions")
-        assert partition["upper_row_index"] == 2
+        await eventually(
+            lambda path=path: read(stage, path, "queue_partitions"),  # type: ignore[misc] # a default that is bound
+            lambda partitions: [one["upper_row_index"] for one in partitions] == [2],
+        )
     if CONSUMER in paths:
         status = await read(stage, CONSUMER, "queue_consumer_status")
         assert leader.address in status["alerts"][LEADER_SILENT]["message"]
