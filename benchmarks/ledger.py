@@ -81,7 +81,9 @@ def moved(state: QueueState, now: float, minute: int) -> QueueState:
     """The state after a poll in which every partition has moved."""
     rows = 1000 * (minute + 1)
     reading = Reading(0, rows + 10, rows, now - 1, "1-2-3-4", "5-6-7-8", now - 2)
-    return observe_queue(state, dict.fromkeys(range(PARTITIONS), PartitionReading(reading)), PARTITIONS, now, 60.0)
+    return observe_queue(
+        state, dict.fromkeys(range(PARTITIONS), PartitionReading(reading)), range(PARTITIONS), now, 60.0
+    )
 
 
 async def run(positions: int) -> None:

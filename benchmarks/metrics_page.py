@@ -60,7 +60,7 @@ def make_board() -> tuple[Board, list[QueueSnapshot], list[ConsumerSnapshot]]:
             QueuePartition("t", "mounted", "c", "h", 1000, 1_000_000, START, Counters(), 10**8, 10**5)
             for _ in range(PARTITIONS)
         ]
-        view = QueueView(partitions, True, True, START, START)
+        view = QueueView(partitions, True, True, START, 1)
         queues.append(QueueSnapshot(QueueRow(ref), Role.LEADING, 1, START, view, registrations=registrations))
         for registration in registrations:
             position = ConsumerQueueView([reading(999_500, 0) for _ in range(PARTITIONS)], START)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from queue_agent.config.passes import ControllerConfig
@@ -16,7 +15,7 @@ from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.core.state.consumer_events import Event
 from queue_agent.core.state.rows import Registration
-from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.state.trim_journal import JournalSpan, TrimRecord
 from queue_agent.core.trimming.grace import Graces
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.error_info import Origin
@@ -65,14 +64,17 @@ class ClustersAreBelieved:
 class KeepNoJournal:
     """`ports.TrimJournal` that forgets."""
 
-    def note(self, record: TrimRecord) -> None:
+    async def announce(self, records: Collection[TrimRecord]) -> None:
+        return
+
+    def take_back(self, record: TrimRecord) -> None:
         return
 
 
 class EmptyJournal:
     """`ports.TrimJournalReader` that has nothing."""
 
-    async def read(self, since: Mapping[CrossClusterRef, datetime]) -> Sequence[TrimRecord]:
+    async def read(self, wanted: Mapping[CrossClusterRef, JournalSpan]) -> Sequence[TrimRecord]:
         return ()
 
 

@@ -55,7 +55,7 @@ from queue_agent.controllers.status.stage_overview import StageOverview
 from queue_agent.controllers.status.stand_ins import StandIns
 from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.controllers.trimming.fresh_registrations import FreshRegistrations
-from queue_agent.controllers.trimming.journal import make_journal
+from queue_agent.controllers.trimming.journal import TrimJournalKeeper
 from queue_agent.controllers.trimming.preview import TrimPreviewer
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.trim_journal import TrimRecord
@@ -100,7 +100,7 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
     config, board, clock, metrics = ground.config, ground.board, ground.clock, telling.metrics
     control = ground.origins("Control:0")
     journal_table = TrimJournalTable(links.state, config.state.root)
-    journal = make_journal(journal_table, board, clock, control, metrics)
+    journal = TrimJournalKeeper(journal_table, board, clock, control, metrics)
     ledger_table = LedgerTable(links.state, config.state.root, clock.now)
     ledger = LedgerKeeper(ledger_table, leadership, board, clock, control, metrics)
     root = config.state.root

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Protocol
 
-from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.state.trim_journal import JournalSpan, TrimRecord
 from queue_agent.core.trimming.preview import TrimPreview
 from queue_agent.core.values.refs import CrossClusterRef
 
@@ -18,18 +17,22 @@ class TrimJournalStore(Protocol):
         """Add records; one that is there already is no error."""
         ...
 
+    async def remove(self, records: Collection[TrimRecord]) -> None:
+        """Take back records of trims that were refused; one that is not there is no error."""
+        ...
+
 
 class TrimJournalReader(Protocol):
     """What the journal of trims tells; raises `ClusterError` like a cluster."""
 
-    async def read(self, since: Mapping[CrossClusterRef, datetime]) -> Sequence[TrimRecord]:
-        """Records of some queues.
+    async def read(self, wanted: Mapping[CrossClusterRef, JournalSpan]) -> Sequence[TrimRecord]:
+        """Records of some tables.
 
         Args:
-            since: by queue, the instant of the first record that is wanted.
+            wanted: by table.
 
         Returns:
-            Records without their constraints, and no more than one query may give.
+            Records without their constraints.
         """
         ...
 
@@ -37,8 +40,12 @@ class TrimJournalReader(Protocol):
 class TrimJournal(Protocol):
     """Takes notes of trims."""
 
-    def note(self, record: TrimRecord) -> None:
-        """Remember a trim that was done; it will be written soon, if it can be."""
+    async def announce(self, records: Collection[TrimRecord]) -> None:
+        """Write what is about to be trimmed, before it is; if that takes too long, it will be written later."""
+        ...
+
+    def take_back(self, record: TrimRecord) -> None:
+        """Have the record of a trim removed that was refused."""
         ...
 
 

@@ -19,6 +19,7 @@ from queue_agent.core.consumers.consumer_snapshots import (
     QueueRowAnswers,
     build_consumer_snapshot,
     build_sub_snapshot,
+    find_readings,
     find_view_of_queue,
     rows_to_read,
 )
@@ -32,7 +33,7 @@ from queue_agent.core.queues.queue_snapshots import (
     find_schema_error,
     readable_partition_indexes,
 )
-from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot, QueueView, Role, SubSnapshot
+from queue_agent.core.queues.snapshots import ConsumerSnapshot, OffsetsRead, QueueSnapshot, QueueView, Role, SubSnapshot
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration, StateRows
 from queue_agent.core.values.error_info import Origin
 from queue_agent.core.values.observed import Poll, Watch
@@ -194,7 +195,9 @@ class World:
         if row.queue_agent_banned:
             return banned_queue_snapshot(previous, row, now, origin)
         observation = await self.observe(row, previous, origin)
-        return build_queue_snapshot(previous, row, registrations, now, now, origin, observation)
+        return build_queue_snapshot(
+            previous, row, registrations, now, self.board.next_moment(), now, origin, observation
+        )
 
     async def observe(self, row: QueueRow, previous: QueueSnapshot, origin: Origin) -> QueueObservation:
         path = row.queue.path
@@ -234,13 +237,14 @@ class World:
         await self.adapter.poll(Watch(previous.ref.path))
         partition_counts = {queue: len(view.partitions)}
         offsets = (await self.adapter.read_consumer_offsets(previous.ref.path, partition_counts, with_meta=True))[queue]
-        rows = rows_to_read(old, view, offsets)
+        readings = find_readings(old, view, OffsetsRead(offsets, self.board.next_moment()))
+        rows = rows_to_read(old, view, readings[0].offsets)
         found: dict[str, Mapping[tuple[int, int], int]] = {TIMESTAMP_COLUMN: {}, DATA_WEIGHT_COLUMN: {}}
         for column, wanted in ((TIMESTAMP_COLUMN, rows.timestamps), (DATA_WEIGHT_COLUMN, rows.data_weights)):
             if wanted:
                 found |= await self.adapter.select_row_values(queue.path, [column], wanted)
         answers = QueueRowAnswers(found[TIMESTAMP_COLUMN], found[DATA_WEIGHT_COLUMN])
-        return build_sub_snapshot(old, view, offsets, answers, self.clock.now())
+        return build_sub_snapshot(old, view, readings, answers, self.clock.now())
 
 
 def offset_key(queue: CrossClusterRef, partition: int) -> dict[bytes, Any]:

@@ -47,7 +47,7 @@ def forget(position: SubSnapshot) -> SubSnapshot:
         else one
         for one in position.partitions
     ]
-    return ConsumerQueueView(partitions, position.seen_at)
+    return ConsumerQueueView(partitions, position.seen_at, position.compared)
 
 
 def assert_same_queue(cheap: QueueSnapshot, full: QueueSnapshot, now: datetime) -> None:

@@ -282,7 +282,7 @@ async def test_a_journal_that_is_not_there_is_an_alert_and_trimming_goes_on(worl
     with capture_logs() as logs:
         agent = await world.start(queue_agent=TRIMS)
         await eventually(agent.alerts, lambda alerts: "queue_agent_trim_journal_failed" in alerts)
-        assert await world.rows_there() == (4, 10)
+        await eventually(world.rows_there, lambda rows: rows == (4, 10))
         await world.user.run("create", type="table", path=JOURNAL, attributes=attributes)
         await world.user.run("mount_table", path=JOURNAL)
         [row] = await eventually(world.journal, bool)

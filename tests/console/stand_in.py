@@ -205,7 +205,7 @@ def make_consumer(number: int) -> dict[str, Any]:
         "read_rows_rate": number * 1.4,
         "time_to_catch_up": 0.0,
         "time_to_loss": None,
-        "rows_lost": 0,
+        "rows_trimmed_uncommitted": 0,
         "spark": [(number * 3 + point) % 40 for point in range(30)],
     }
 
@@ -242,6 +242,7 @@ def consumer_document(offsets: list[int]) -> dict[str, Any]:
         "turn": "none",
         "action": None,
         "pace": {"usual": 1.0, "patience": 120.0, "known_gaps": 3600},
+        "trimmed_uncommitted_row_count": 7,
         "lost_row_count": 5,
         "possibly_lost_row_count": 2,
         "loss": {"since": now(), "until": now(), "cause": "vital_trimming", "subject": HOSTILE[2], "row_count": 5},

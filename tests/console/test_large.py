@@ -85,7 +85,8 @@ async def test_forecasts_and_gaps_are_drawn(large: Console) -> None:
     await large.open(CONSUMER, ".chart .u-wrap")
     await large.wait_for_text(".facts", "10 min (5 min to 20 min)")
     await large.wait_for_text(".chart figcaption", "Unread rows and forecast as the agent remembers it")
-    await large.wait_for_text("section[aria-labelledby=losses]", "5 to 7 rows")
+    await large.wait_for_text("section[aria-labelledby=losses] .facts", "7 rows")
+    await large.wait_for_text("section[aria-labelledby=losses] .facts", "2 rows")
     await large.picture("forecast-desktop-light", DESKTOP)
     assert await large.browser.complaints() == []
 

@@ -73,18 +73,19 @@ _VERDICT_FAMILIES: Final = (
         "counter",
         "Rows really read since the agent first polled the consumer; trimmed rows that a commit passes are not.",
     ),
-    _pair("lost_rows_total", "counter", "Rows trimmed before the consumer read them, since the agent first polled it."),
     _pair(
-        "possibly_lost_rows_total",
+        "trimmed_uncommitted_rows_total",
         "counter",
-        "Rows trimmed that the reader may have had in flight, since the agent first polled the consumer.",
+        "Rows trimmed before the consumer had committed them, since the agent first polled it.",
     ),
+    _pair("lost_rows_total", "counter", "Of these: the reader cannot have had them in flight."),
+    _pair("possibly_lost_rows_total", "counter", "Of these: all others."),
     _pair("skipped_rows_total", "counter", "Rows passed by a reset, since the agent first polled the consumer."),
-    _pair("last_loss_timestamp_seconds", "gauge", "When rows were last lost; absent if none ever were."),
+    _pair("last_loss_timestamp_seconds", "gauge", "When rows were last trimmed uncommitted; absent if none ever were."),
     _pair(
         "lost_rows_per_second",
         "gauge",
-        "Rows lost a second since the loss began; absent unless rows were lost in the last 10 minutes. The labels tell"
+        "Rows trimmed uncommitted a second since that began; absent unless the verdict is losing. The labels tell"
         " the cause, and who made the trimming possible.",
         "cause",
         "subject",

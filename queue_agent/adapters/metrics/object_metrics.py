@@ -16,7 +16,13 @@ from typing import Final
 
 from queue_agent.adapters.metrics.metric_lines import Lines, cut, label_text
 from queue_agent.core.consumers.lag import find_lag
-from queue_agent.core.queues.growth import ConsumerGrowth, Growth, QueueGrowth, registered_count, registered_partitions
+from queue_agent.core.queues.growth import (
+    ConsumerGrowth,
+    Growth,
+    QueueGrowth,
+    registered_indexes,
+    registered_partitions,
+)
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -275,6 +281,7 @@ def _add_verdict(page: _Object, verdict: QueueVerdict) -> None:
     page.add(f"{_OWN_CONSUMER}_verdict", 1, verdict=whole.verdict.value)
     page.add(f"{_OWN_CONSUMER}_verdict_since_timestamp_seconds", whole.since)
     page.add(f"{_OWN_CONSUMER}_rows_read_total", whole.counts.read)
+    page.add(f"{_OWN_CONSUMER}_trimmed_uncommitted_rows_total", whole.counts.trimmed_uncommitted)
     page.add(f"{_OWN_CONSUMER}_lost_rows_total", whole.counts.lost)
     page.add(f"{_OWN_CONSUMER}_possibly_lost_rows_total", whole.counts.possibly_lost)
     page.add(f"{_OWN_CONSUMER}_skipped_rows_total", whole.counts.skipped)
@@ -333,7 +340,7 @@ def _add_position(
 ) -> None:
     known = registered_partitions(position, registration)
     dispositions = Counter(partition.disposition.value for partition in known.values())
-    dispositions["error"] = registered_count(position, registration) - len(known)
+    dispositions["error"] = len(registered_indexes(position, registration)) - len(known)
     for disposition, number in dispositions.items():
         if number:
             page.add(f"{_OWN_CONSUMER}_partitions", number, disposition=disposition)
@@ -358,11 +365,8 @@ def _add_position(
         page.add(f"{_OWN_CONSUMER}_lag_seconds", max(lags.values()))
     page.add(f"{_OWN_CONSUMER}_lag_unknown_partitions", len(known) - len(lags))
     page.add_partitions(f"{_OWN_CONSUMER}_partition_lag_seconds", lags)
-    _add_time(
-        page,
-        f"{_OWN_CONSUMER}_last_commit_timestamp_seconds",
-        (partition.last_consume_time for partition in known.values()),
-    )
+    commits = (partition.last_consume_time for partition in known.values())
+    _add_time(page, f"{_OWN_CONSUMER}_last_commit_timestamp_seconds", commits)
     if queue is not None:
         _add_losses(page, known, _readable(queue))
 
@@ -376,12 +380,10 @@ def _add_losses(
         for index, partition in known.items()
         if index in queue_partitions and partition.unread_row_count > 0
     ]
-    page.add(
-        f"{_OWN_CONSUMER}_expired_rows", sum(max(0, one.lower_row_index - mine.next_row_index) for mine, one in both)
-    )
-    if both:
-        headroom = min(max(0, mine.next_row_index - one.lower_row_index) for mine, one in both)
-        page.add(f"{_OWN_CONSUMER}_headroom_rows", headroom)
+    distances = [mine.next_row_index - one.lower_row_index for mine, one in both]
+    page.add(f"{_OWN_CONSUMER}_expired_rows", sum(max(0, -distance) for distance in distances))
+    if distances:
+        page.add(f"{_OWN_CONSUMER}_headroom_rows", max(0, min(distances)))
 
 
 def _readable(view: QueueView) -> dict[int, QueuePartition]:

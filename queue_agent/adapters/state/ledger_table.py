@@ -38,17 +38,11 @@ class LedgerTable:
         condition = " and ".join(f"[{name}] = {quote_string(value)}" for name, value in _key(pair).items())
         query = f"[partition_index], [state] from {quote_path(self._path)} where {condition}"
         [rows] = await self._cluster.select_all(self._path, [query])
-        try:
-            kept = [(to_plain(row["partition_index"]), to_plain(row["state"])) for row in rows]
-            return restore(pair, kept, self._now().timestamp())
-        except ValueError as error:
-            log.warning(
-                "ledger of a consumer makes no sense, its counters start from zero",
-                queue=str(pair.queue),
-                consumer=str(pair.consumer),
-                error=str(error),
-            )
-            return None
+        kept = [(to_plain(row["partition_index"]), to_plain(row["state"])) for row in rows]
+        restored = restore(pair, kept, self._now().timestamp())
+        for error in restored.errors:
+            log.warning("what a ledger row tells is lost", error=error)
+        return restored.state
 
     async def write(self, rows: Collection[LedgerRow]) -> None:
         """See `ports.LedgerStore`."""

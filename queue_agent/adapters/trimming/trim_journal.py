@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import structlog
 
 from queue_agent.adapters.cluster.plain_values import to_plain
 from queue_agent.adapters.cluster.queries import quote_path, quote_string
-from queue_agent.core.state.trim_journal import TABLE_NAME, Loser, TrimRecord
+from queue_agent.core.state.trim_journal import KEY_COLUMNS, TABLE_NAME, JournalSpan, Loser, TrimRecord
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.scalars import read_instant, read_integer, read_text
@@ -22,8 +21,18 @@ log = structlog.get_logger(__name__)
 _ADDED: Final = "losers"
 """A column that tables of earlier versions do not have, until `queue-agent init-state` adds it."""
 
-_MOST_READ: Final = 20_000
-"""Rows of one query. What is beyond counts as trimmed by others, so as possibly lost."""
+_PAGE: Final = 2000
+"""Rows of one query: more of them would hold up everything else while they are decoded."""
+
+_MOST_PARTITIONS: Final = 20
+"""Named in a condition; beyond that all are read."""
+
+_MOST_CONDITIONS: Final = 6000
+"""Characters of a query, which travels in a header: proxies take 8 KB for certain."""
+
+
+_Places = Mapping[CrossClusterRef, tuple[str, frozenset[int]]]
+"""First instant and partitions by table."""
 
 
 class JournalCluster(Protocol):
@@ -34,6 +43,8 @@ class JournalCluster(Protocol):
     async def select_all(self, path: str, queries: Sequence[str]) -> Sequence[Sequence[Mapping[str, Any]]]: ...
 
     async def get_attributes(self, path: str, names: Collection[str]) -> Mapping[str, Any]: ...
+
+    async def delete_rows(self, path: str, keys: Sequence[Mapping[str, Any]]) -> None: ...
 
 
 class TrimJournalTable:
@@ -62,28 +73,79 @@ class TrimJournalTable:
             self._has_losers = False
             raise
 
-    async def read(self, since: Mapping[CrossClusterRef, datetime]) -> Sequence[TrimRecord]:
+    async def read(self, wanted: Mapping[CrossClusterRef, JournalSpan]) -> Sequence[TrimRecord]:
         """See `ports.TrimJournalReader`."""
+        places = {table: (encode_instant(span.since), span.partitions) for table, span in wanted.items()}
+        return [record for group in _groups(places) for record in await self._read_pages(group)]
+
+    async def _read_pages(self, wanted: _Places) -> Sequence[TrimRecord]:
+        """Records of tables whose conditions fit into one query."""
+        rest, page = dict(wanted), _PAGE
+        found: dict[tuple[Any, ...], TrimRecord | None] = {}
+        while True:
+            rows = await self._select(rest, page)
+            known = len(found)
+            found |= {tuple(to_plain(row[name]) for name in KEY_COLUMNS): _try_to_read(row) for row in rows}
+            if len(rows) < page:
+                return [record for record in found.values() if record is not None]
+            if len(found) == known:
+                page *= 2  # more rows than a page have one instant
+            last = rows[-1]
+            place = str(to_plain(last["queue_cluster"])), str(to_plain(last["queue_path"]))
+            instant = str(to_plain(last["instant"]))
+            rest = {
+                table: (instant if (table.cluster, table.path) == place else since, partitions)
+                for table, (since, partitions) in rest.items()
+                if (table.cluster, table.path) >= place
+            }
+
+    async def _select(self, wanted: _Places, limit: int) -> Sequence[Mapping[str, Any]]:
         columns = [*_READ, _ADDED] if await self._find_losers_column() else _READ
-        parts = [
-            f"([queue_cluster] = {quote_string(queue.cluster)} and [queue_path] = {quote_string(queue.path)}"
-            f" and [instant] >= {quote_string(encode_instant(instant))})"
-            for queue, instant in since.items()
-        ]
-        names = ", ".join(f"[{column}]" for column in columns)
-        query = f"{names} from {quote_path(self._path)} where {' or '.join(parts)} limit {_MOST_READ}"
+        names, keys = (", ".join(f"[{column}]" for column in one) for one in (columns, KEY_COLUMNS))
+        where = " or ".join(_condition(table, *place) for table, place in wanted.items())
+        query = f"{names} from {quote_path(self._path)} where {where} order by {keys} limit {limit}"
         try:
             [rows] = await self._cluster.select_all(self._path, [query])
         except ClusterError:
             self._has_losers = False
             raise
-        return [record for record in map(_try_to_read, rows) if record is not None]
+        return rows
+
+    async def remove(self, records: Collection[TrimRecord]) -> None:
+        """See `ports.TrimJournalStore`."""
+        rows = [to_row(record) for record in records]
+        await self._cluster.delete_rows(self._path, [{name: row[name] for name in KEY_COLUMNS} for row in rows])
 
     async def _find_losers_column(self) -> bool:
         if not self._has_losers:
             attributes = await self._cluster.get_attributes(self._path, ["schema"])
             self._has_losers = any(str(column["name"]) == _ADDED for column in attributes.get("schema", ()))
         return self._has_losers
+
+
+def _condition(table: CrossClusterRef, since: str, partitions: Collection[int]) -> str:
+    indexes = ""
+    if len(partitions) <= _MOST_PARTITIONS:
+        indexes = f" and [partition_index] in ({', '.join(map(str, sorted(partitions)))})"
+    return (
+        f"([queue_cluster] = {quote_string(table.cluster)} and [queue_path] = {quote_string(table.path)}"
+        f" and [instant] >= {quote_string(since)}{indexes})"
+    )
+
+
+def _groups(wanted: _Places) -> Iterator[_Places]:
+    """Parts whose conditions fit into one query."""
+    group: dict[CrossClusterRef, tuple[str, frozenset[int]]] = {}
+    length = 0
+    for table, place in wanted.items():
+        size = len(_condition(table, *place).encode())
+        if group and length + size > _MOST_CONDITIONS:
+            yield group
+            group, length = {}, 0
+        group[table] = place
+        length += size
+    if group:
+        yield group
 
 
 def to_row(record: TrimRecord) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,14 +18,14 @@ from queue_agent.core.consumers.consumer_snapshots import (
     banned_consumer_snapshot,
     build_consumer_snapshot,
     build_sub_snapshot,
+    find_readings,
     find_view_of_queue,
     idle_sub_snapshot,
-    known_offsets,
     rows_to_read,
     unprocessed_consumer_snapshot,
 )
 from queue_agent.core.queues.queue_snapshots import DATA_WEIGHT_COLUMN, TIMESTAMP_COLUMN
-from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueView, Role, SubSnapshot
+from queue_agent.core.queues.snapshots import ConsumerSnapshot, OffsetsRead, QueueView, Role, SubSnapshot
 from queue_agent.core.state.family import find_consumer_row_error, has_meta_column
 from queue_agent.core.state.replication import REPLICATED_TYPES, find_consumer_access, find_queue_access
 from queue_agent.core.state.rows import ConsumerRow, MappingRow, QueueRow
@@ -44,6 +44,9 @@ from queue_agent.errors import ClusterError
 from queue_agent.ports.passes import PassScope
 
 KIND = "consumer_controller"
+_NO_OFFSETS = OffsetsRead({}, 0)
+"""In a queue without partitions."""
+
 _CONCURRENT_QUEUES = 16
 
 
@@ -124,8 +127,8 @@ class ConsumerController:
             view_of_queue = None if snapshot is None else snapshot.view
             if view_of_queue is None or not view_of_queue.readable:
                 return False
-            offsets = known_offsets(previous, view_of_queue)
-            idle = None if offsets is None else idle_sub_snapshot(previous, view_of_queue, offsets, now)
+            readings = find_readings(previous, view_of_queue)
+            idle = idle_sub_snapshot(previous, view_of_queue, readings, now) if readings else None
             if idle is None:
                 return False
             found[queue] = idle
@@ -184,28 +187,34 @@ class ConsumerController:
         untouched = not refresh and isinstance(poll, Poll) and is_untouched(self._poll, poll)
         now = self._clock.now()
         found: dict[CrossClusterRef, SubSnapshot] = {}
-        to_ask: dict[CrossClusterRef, tuple[QueueView, Mapping[int, ConsumerOffset] | None]] = {}
+        to_ask: dict[CrossClusterRef, tuple[QueueView, Sequence[OffsetsRead]]] = {}
         for queue in queues:
             view = find_view_of_queue(queue, self._board.find_queue(queue), origin)
             if not isinstance(view, QueueView):
                 found[queue] = view
                 continue
             previous = self._find_previous(queue)
-            offsets = known_offsets(previous, view) if untouched or not view.partitions else None
-            idle = None if offsets is None else idle_sub_snapshot(previous, view, offsets, now)
+            readings = find_readings(previous, view) if untouched else ()
+            if not view.partitions:
+                readings = [_NO_OFFSETS]
+            idle = idle_sub_snapshot(previous, view, readings, now) if readings else None
             if idle is not None:
                 found[queue] = idle
-            elif offsets is None and isinstance(poll, ClusterError):
+            elif not readings and isinstance(poll, ClusterError):
                 found[queue] = origin.cluster_error(poll)
             else:
-                to_ask[queue] = view, offsets
-        unknown = {queue: len(view.partitions) for queue, (view, offsets) in to_ask.items() if offsets is None}
+                to_ask[queue] = view, readings
+        unknown = {queue: len(view.partitions) for queue, (view, readings) in to_ask.items() if not readings}
         read = await self._read_offsets(access, unknown)
         if isinstance(read, ClusterError):
             found |= {queue: origin.cluster_error(read) for queue in unknown}
             to_ask = {queue: asked for queue, asked in to_ask.items() if queue not in unknown}
         else:
-            to_ask |= {queue: (to_ask[queue][0], offsets) for queue, offsets in read.items()}
+            moment = self._board.next_moment()
+            for queue, offsets in read.items():
+                view = to_ask[queue][0]
+                newest = OffsetsRead(offsets, moment)
+                to_ask[queue] = view, find_readings(self._find_previous(queue), view, newest)
         answers = await fan_out(
             lambda queue: self._look_at_queue(queue, *to_ask[queue], origin), to_ask, limit=_CONCURRENT_QUEUES
         )
@@ -259,12 +268,11 @@ class ConsumerController:
         return None if self._snapshot.view is None else self._snapshot.view.queues.get(queue)
 
     async def _look_at_queue(
-        self, queue: CrossClusterRef, view: QueueView, offsets: Mapping[int, ConsumerOffset] | None, origin: Origin
+        self, queue: CrossClusterRef, view: QueueView, readings: Sequence[OffsetsRead], origin: Origin
     ) -> SubSnapshot:
-        assert offsets is not None, "read, if they were not known"
         previous = self._find_previous(queue)
-        answers = await self._read_rows(queue, rows_to_read(previous, view, offsets), origin)
-        return build_sub_snapshot(previous, view, offsets, answers, self._clock.now())
+        answers = await self._read_rows(queue, rows_to_read(previous, view, readings[0].offsets), origin)
+        return build_sub_snapshot(previous, view, readings, answers, self._clock.now())
 
     async def _read_rows(self, queue: CrossClusterRef, rows: RowsToRead, origin: Origin) -> QueueRowAnswers:
         if not rows.timestamps and not rows.data_weights:

@@ -38,7 +38,7 @@ MAX_ROWS: Final = 2000
 _MOST_HOLDS: Final = 120
 """A pair that may not be written in so many passes is led by somebody else; a new leader may soon."""
 
-_RETRY: Final = timedelta(seconds=60)
+_RETRY: Final = timedelta(seconds=5)
 """From one failure to read to the next attempt."""
 
 _WORDS: Final = AlertWords(

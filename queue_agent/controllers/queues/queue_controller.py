@@ -84,6 +84,9 @@ class QueueController:
         self._published = False
         """In this pass."""
 
+        self._asked = 0
+        """Moment before the last look at the table."""
+
         self._board.put_queue(self._snapshot)
 
     @property
@@ -96,6 +99,7 @@ class QueueController:
         row = self._board.find_queue_row(self._ref)
         if row is None or row.queue_agent_banned or row.object_type in REPLICATED_TYPES:
             return None
+        self._asked = self._board.next_moment()
         return Watch(self._ref.path, 0 if self._known is None else self._known.tablet_count, self._confirmed)
 
     def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
@@ -115,7 +119,8 @@ class QueueController:
         if exports.error is not None:
             exports = find_exports(row, previous.role, self._export_states, self._origins.make(pass_instant))
         registrations = self._board.registrations_of_queue(self._ref)
-        snapshot = idle_queue_snapshot(previous, row, registrations, pass_instant, self._clock.now(), exports)
+        now = self._clock.now()
+        snapshot = idle_queue_snapshot(previous, row, registrations, pass_instant, self._asked, now, exports)
         if snapshot is None or not self._is_trimmed(snapshot):
             return False
         self._publish(snapshot)
@@ -157,6 +162,8 @@ class QueueController:
             return
         is_polled = self._polled is not None and first_answer is self._polled[0]
         pass_instant = self._polled[1] if self._polled is not None and is_polled else self._clock.now()
+        if first_answer is None:
+            self._asked = self._board.next_moment()
         origin = self._origins.make(pass_instant)
         self._export_states = self._board.find_exports(self._ref)
         if row.queue_agent_banned:
@@ -193,6 +200,7 @@ class QueueController:
             self._board.find_queue_row(self._ref) or self._snapshot.row,
             self._board.registrations_of_queue(self._ref),
             now,
+            self._asked,
             now,
             origin,
             QueueObservation(describe_pass_error(error, origin)),
@@ -217,14 +225,14 @@ class QueueController:
             if seen == self._seen:
                 now = self._clock.now()
                 exports = find_exports(row, self._snapshot.role, self._export_states, origin)
-                idle = idle_queue_snapshot(self._snapshot, row, registrations, pass_instant, now, exports)
+                idle = idle_queue_snapshot(self._snapshot, row, registrations, pass_instant, self._asked, now, exports)
                 if idle is not None:
                     return idle
             table, infos = self._seen = seen
             seen = QueueObservation(table, infos, await self._read_data_weights(row, table, infos, origin))
         now = self._clock.now()
         return build_queue_snapshot(
-            self._snapshot, row, registrations, pass_instant, now, origin, seen, self._export_states
+            self._snapshot, row, registrations, pass_instant, self._asked, now, origin, seen, self._export_states
         )
 
     async def _look_at_tablets(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping, Sequence
 from datetime import datetime
+from itertools import count
 from typing import Any, TypeVar
 
 from queue_agent.core.consumers.multi_consumers import (
@@ -64,6 +65,11 @@ class Board:
         self._alerts: dict[str, Mapping[str, ErrorInfo]] = {}
         self._alert_ends: dict[str, datetime] = {}
         self._observer: SnapshotObserver | None = None
+        self._moments = count(1)
+
+    def next_moment(self) -> int:
+        """A number greater than all before: it orders what happens in this process, whatever clocks say."""
+        return next(self._moments)
 
     def observe(self, observer: SnapshotObserver) -> None:
         """Have somebody hear of all that is put here from now on."""

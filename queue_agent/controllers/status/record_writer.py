@@ -64,6 +64,8 @@ class RecordWriter(Generic[RecordT]):
         self._alert = WriteAlert(words, board, clock, origins)
         self._counters = counters
         self._waiting: deque[RecordT] = deque()
+        self._most = MAX_BATCH
+        """Of one batch: half as many after a failure, so that records which the table refuses keep back no others."""
 
     def note(self, record: RecordT) -> None:
         """Have a record written soon, if it can be."""
@@ -72,22 +74,43 @@ class RecordWriter(Generic[RecordT]):
             self._waiting.popleft()
             self._counters.dropped(1)
 
+    @property
+    def is_written(self) -> bool:
+        """Whether nothing waits."""
+        return not self._waiting
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last attempt to write has failed."""
+        return self._alert.is_raised
+
+    def note_failure(self, error: ClusterError) -> None:
+        """An attempt to write has failed."""
+        self._counters.failed()
+        self._alert.fail(error)
+
+    def note_success(self) -> None:
+        """An attempt to write has succeeded."""
+        self._alert.succeed()
+
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """A pass deals with its failures by itself."""
 
     async def do_pass(self, pass_index: int) -> None:
         """Write everything noted so far; what cannot be written waits for the next pass."""
         while self._waiting:
-            batch = list(islice(self._waiting, MAX_BATCH))
+            batch = list(islice(self._waiting, self._most))
             try:
                 await self._write(batch)
             except ClusterError as error:
-                self._counters.failed()
-                self._alert.fail(error)
+                self.note_failure(error)
+                self._most = max(1, len(batch) // 2)
+                self._waiting.rotate(-len(batch))
                 return
+            self._most = min(MAX_BATCH, 2 * self._most)
             self._forget(batch)
             self._counters.written(len(batch))
-            self._alert.succeed()
+            self.note_success()
 
     def writing(self, run_passes: Callable[[], Coroutine[Any, Any, NoReturn]]) -> AbstractAsyncContextManager[None]:
         """Have passes done while entered, and a last one for what was noted until then."""

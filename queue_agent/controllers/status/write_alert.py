@@ -50,6 +50,11 @@ class WriteAlert:
         """Whether the last write failed because the table does not exist."""
         return self._failure is not None and issubclass(self._failure[0], ObjectNotFound)
 
+    @property
+    def is_raised(self) -> bool:
+        """Whether the last write failed."""
+        return self._failure is not None
+
     def fail(self, error: ClusterError) -> None:
         """A write failed."""
         failure = type(error), error.code

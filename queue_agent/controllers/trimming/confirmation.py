@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from queue_agent.controllers.exports.confirmation import read_exports_again
 from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.trimming.replica_alignment import CopyOfQueue, confirm_alignment
+from queue_agent.controllers.trimming.witness import Witness
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.queues.snapshots import QueueSnapshot
 from queue_agent.core.state.attributes import (
@@ -22,6 +25,7 @@ from queue_agent.core.state.family import find_consumer_row_error
 from queue_agent.core.state.replication import find_consumer_access, find_queue_access, replicas_of, synchronous_of
 from queue_agent.core.state.rows import QueueRow, Registration
 from queue_agent.core.trimming.confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
+from queue_agent.core.trimming.losers import NO_SUSPECTS, NOTHING_WITNESSED, Suspects, Witnessed, find_suspects
 from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.trimming.reasons_to_wait import find_reason_to_wait
 from queue_agent.core.trimming.replica_trims import export_name
@@ -35,6 +39,15 @@ _CONCURRENT_CONSUMERS = 16
 PRESERVE_TABLET_INDEX: Final = "preserve_tablet_index"
 
 
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A plan as far as it holds, and whom it takes rows from."""
+
+    plan: TrimPlan
+    suspects: Suspects = NO_SUSPECTS
+    seen: Witnessed = NOTHING_WITNESSED
+
+
 class TrimConfirmer:
     """Confirms trimming plans; what it does not know for certain it does not let through.
 
@@ -44,10 +57,11 @@ class TrimConfirmer:
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
+        self._witness = Witness(context)
 
     async def confirm(
         self, plan: TrimPlan, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
-    ) -> TrimPlan:
+    ) -> Confirmed:
         """The plan as far as it holds by what is asked now.
 
         Args:
@@ -58,7 +72,7 @@ class TrimConfirmer:
         """
         assert (plan.replica is None) == (replica_row is None), "a replica is confirmed by its row"
         if not partitions_to_trim(plan):
-            return plan
+            return Confirmed(plan)
         context, queue = self._context, plan.queue
         known = set(vital_consumers(context.board.registrations_of_queue(queue)))
         try:
@@ -66,20 +80,21 @@ class TrimConfirmer:
             if replica_row is not None:
                 plan = await self._aligned(plan, replica_row, references, origin)
                 if not partitions_to_trim(plan):
-                    return plan
+                    return Confirmed(plan)
             registrations = (await context.registrations.read()).get(queue, ())
-            look = await self._look(plan, planned_row, replica_row, registrations, references, origin)
+            suspects = find_suspects(plan, registrations, context.board.all_consumers)
+            look, seen = await self._look(plan, planned_row, replica_row, registrations, references, suspects, origin)
         except ClusterError as caught:
             error = origin.error(
                 f'Trimming iteration skipped since queue "{queue}" could not be read again',
                 inner_errors=[origin.cluster_error(caught)],
             )
-            return plan.blocked(ConstraintKind.ERROR, error)
+            return Confirmed(plan.blocked(ConstraintKind.ERROR, error))
         # The agent's own pass may have read of one later than this look did.
         latest = [*registrations, *context.board.registrations_of_queue(queue)]
         if set(vital_consumers(latest)) - known:
             error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
-            return plan.blocked(ConstraintKind.ERROR, error)
+            return Confirmed(plan.blocked(ConstraintKind.ERROR, error))
         reason = self._find_mismatch(queue, vital_consumers(registrations), origin) or find_reason_to_wait(
             context.board.agent_pass().last_success_instant,
             registrations,
@@ -89,8 +104,9 @@ class TrimConfirmer:
             origin,
         )
         if reason is not None:
-            return plan.blocked(ConstraintKind.ERROR, reason)
-        return confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
+            return Confirmed(plan.blocked(ConstraintKind.ERROR, reason))
+        plan = confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
+        return Confirmed(plan, suspects, seen)
 
     def _find_mismatch(
         self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin
@@ -105,16 +121,23 @@ class TrimConfirmer:
         replica_row: QueueRow | None,
         registrations: Sequence[Registration],
         references: Sequence[CrossClusterRef],
+        suspects: Suspects,
         origin: Origin,
-    ) -> FreshLook:
-        """Offsets and exports first, then the end of the partitions, and what is about the table itself last."""
+    ) -> tuple[FreshLook, Witnessed]:
+        """Offsets and exports first, then the ends of the partitions, and what is about the table itself last."""
         queue, indexes = plan.queue, partitions_to_trim(plan)
         clusters = self._context.clusters
         table = self._find_tablets(planned_row, origin)
         consumers = vital_consumers(registrations)
-        next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
+        object_id = _id_of(replica_row or planned_row)
         exports = await self._read_exports(planned_row, replica_row, origin)
+        async with asyncio.TaskGroup() as group:
+            others = group.create_task(self._witness.look(plan, object_id, suspects, origin))
+            next_row_indexes = await self._read_offsets(queue, consumers, max(indexes) + 1, origin)
         infos = await get_cluster(clusters, table.cluster).get_tablet_infos(table.path, indexes)
+        mine = infos
+        if plan.table != table:
+            mine = await get_cluster(clusters, plan.table.cluster).get_tablet_infos(plan.table.path, indexes)
         attributes = await self._ask_attributes(queue, with_tablets=replica_row is None)
         replica_rows: Sequence[QueueRow] = []
         tablet_ids = find_tablet_ids(attributes)
@@ -122,9 +145,10 @@ class TrimConfirmer:
             replica = await self._ask_attributes(plan.table, with_tablets=True)
             replica_rows = [build_queue_row(plan.table, replica, replica_row, origin), self._state_row(plan.table)]
             tablet_ids = find_tablet_ids(replica)
-        return FreshLook(
+        look = FreshLook(
             rows=[build_queue_row(queue, attributes, planned_row, origin), self._state_row(queue)],
             upper_row_indexes={index: info.total_row_count for index, info in infos.items()},
+            lower_row_indexes={index: info.trimmed_row_count for index, info in mine.items()},
             next_row_indexes=next_row_indexes,
             exports=exports,
             mapping=build_mapping_row(queue, attributes, origin),
@@ -132,6 +156,7 @@ class TrimConfirmer:
             tablet_ids=tablet_ids,
             aligned_with=references,
         )
+        return look, others.result()
 
     async def _read_exports(
         self, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin

@@ -10,9 +10,8 @@ import structlog
 from queue_agent.controllers.passes.clusters import get_cluster
 from queue_agent.controllers.passes.origins import Origins
 from queue_agent.controllers.status.context import ControllerContext
-from queue_agent.controllers.trimming.confirmation import TrimConfirmer
+from queue_agent.controllers.trimming.confirmation import Confirmed, TrimConfirmer
 from queue_agent.controllers.trimming.row_ages import RowAgesReader
-from queue_agent.controllers.trimming.witness import Witness
 from queue_agent.core.queues.queue_snapshots import DATA_WEIGHT_COLUMN
 from queue_agent.core.queues.snapshots import QueueSnapshot, Role
 from queue_agent.core.state.replication import REPLICATED
@@ -20,7 +19,6 @@ from queue_agent.core.state.rows import Registration
 from queue_agent.core.trimming.decision import plan_trims
 from queue_agent.core.trimming.errors import find_trim_error
 from queue_agent.core.trimming.grace import spare_slow_readers
-from queue_agent.core.trimming.losers import Suspects, Witnessed, find_suspects
 from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.trimming.preview import TrimPreview, disabled_partitions, preview_partitions, weight_rows
 from queue_agent.core.trimming.replica_trims import plan_replica_trims
@@ -64,10 +62,7 @@ class TrimPreviewer:
         object_id = (replica_row or snapshot.row).object_id
         if object_id is not None and plan.error is None:
             plan = await self._hold_back(object_id, plan, origin)
-            suspects = find_suspects(plan, registrations, context.board.all_consumers)
-            seen = await Witness(context).look(plan, object_id, suspects, origin)
-            plan = await TrimConfirmer(context).confirm(plan, snapshot.row, replica_row, origin)
-            plan = self._grant_grace(plan, suspects, seen)
+            plan = self._grant_grace(await TrimConfirmer(context).confirm(plan, snapshot.row, replica_row, origin))
         weights = await self._read_weights(snapshot, plan)
         return TrimPreview(
             ref,
@@ -94,12 +89,12 @@ class TrimPreviewer:
         )
         return None if plans is None else plans.shown
 
-    def _grant_grace(self, plan: TrimPlan, suspects: Suspects, seen: Witnessed) -> TrimPlan:
-        context = self._context
+    def _grant_grace(self, confirmed: Confirmed) -> TrimPlan:
+        context, plan = self._context, confirmed.plan
         term, terms = context.leadership.find_term([plan.queue, plan.table]), context.grace_terms
         activity = context.graces.preview(plan.table, term, context.clock.now(), terms)
         end = activity.find_end(term, terms)
-        return plan if end is None else spare_slow_readers(plan, suspects, seen, end)
+        return plan if end is None else spare_slow_readers(plan, confirmed.suspects, confirmed.seen, end)
 
     async def _hold_back(self, object_id: str, plan: TrimPlan, origin: Origin) -> TrimPlan:
         cluster = get_cluster(self._context.clusters, plan.table.cluster)

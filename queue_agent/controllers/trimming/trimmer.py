@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,20 +12,19 @@ import structlog
 
 from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.status.context import ControllerContext
-from queue_agent.controllers.trimming.confirmation import TrimConfirmer
+from queue_agent.controllers.trimming.confirmation import Confirmed, TrimConfirmer
 from queue_agent.controllers.trimming.row_ages import RowAgesReader
-from queue_agent.controllers.trimming.witness import Witness
 from queue_agent.core.queues.snapshots import QueuePartition, QueueSnapshot
 from queue_agent.core.state.replication import REPLICATED
 from queue_agent.core.state.rows import QueueRow
 from queue_agent.core.state.trim_config import TrimmingMode
-from queue_agent.core.state.trim_journal import Loser, TrimRecord
+from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.trimming.confirmation import partitions_to_trim
 from queue_agent.core.trimming.decision import plan_trims
 from queue_agent.core.trimming.errors import find_trim_error, join_session_errors
 from queue_agent.core.trimming.grace import Activity, find_graces, spare_slow_readers
 from queue_agent.core.trimming.inputs import TrimInputs, find_trim_inputs
-from queue_agent.core.trimming.losers import Suspects, Witnessed, find_losers, find_suspects
+from queue_agent.core.trimming.losers import Suspects, find_losers
 from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.trimming.replica_trims import plan_replica_trims
 from queue_agent.core.values.encoding import encode_instant
@@ -68,7 +67,6 @@ class Trimmer:
         self._context = context
         self._ages: defaultdict[CrossClusterRef, RowAgesReader] = defaultdict(RowAgesReader)
         self._confirmer = TrimConfirmer(context)
-        self._witness = Witness(context)
         self._refusals: dict[tuple[CrossClusterRef, int], int] = {}
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
@@ -182,24 +180,34 @@ class Trimmer:
             return plan.paused(ConstraintKind.HAND_OVER, origin.error(f"Not trimmed since {hold.reason}")), {}
         cluster = get_cluster(self._context.clusters, plan.table.cluster)
         plan = await self._ages[plan.table].hold_back(cluster, object_id, plan, origin)
-        board = self._context.board
-        suspects = find_suspects(plan, board.registrations_of_queue(self._ref), board.all_consumers)
-        seen = await self._witness.look(plan, object_id, suspects, origin)
-        plan = await self._confirmer.confirm(plan, row, replica_row, origin)
-        plan = self._grant_grace(plan, suspects, seen)
+        confirmed = await self._confirmer.confirm(plan, row, replica_row, origin)
+        plan = self._grant_grace(confirmed)
         # The configuration may have changed meanwhile.
-        if mode is TrimmingMode.TRIM and self._context.trimming_mode is TrimmingMode.TRIM:
-            trimmed, failures = await self._trim(cluster, object_id, plan, plan.trims, origin)
-            for index in trimmed:
-                # A trim that may not have been carried out says nothing of who lost what.
-                is_certain = index not in failures
-                losers = find_losers(plan.partitions[index], index, suspects, seen) if is_certain else None
-                self._note(plan, row, object_id, index, losers, origin)
-            return plan, failures
-        return plan, {}
+        if mode is not TrimmingMode.TRIM or self._context.trimming_mode is not TrimmingMode.TRIM:
+            return plan, {}
+        records = {
+            index: self._make_record(plan, object_id, index, confirmed, origin) for index in partitions_to_trim(plan)
+        }
+        await self._announce(row, records)
+        trimmed, failures = await self._trim(cluster, object_id, plan, plan.trims, origin)
+        for index, record in records.items():
+            if index not in trimmed:
+                self._context.journal.take_back(record)
+            elif index not in failures:
+                self._tell_losers(record)
+        return plan, failures
 
-    def _grant_grace(self, plan: TrimPlan, suspects: Suspects, seen: Witnessed) -> TrimPlan:
+    async def _announce(self, row: QueueRow, records: Mapping[int, TrimRecord]) -> None:
+        """Have it known who is about to lose what: whoever counts sees the rows gone only after this."""
+        context = self._context
+        for record in records.values():
+            context.trims.note(self._ref, row.object_id, record)
+        if context.config.trim_journal and records:
+            await context.journal.announce(records.values())
+
+    def _grant_grace(self, confirmed: Confirmed) -> TrimPlan:
         """The plan without what consumers that hold nothing back have not read, as long as they have time for it."""
+        plan, suspects = confirmed.plan, confirmed.suspects
         if not partitions_to_trim(plan):
             return plan
         context = self._context
@@ -208,7 +216,7 @@ class Trimmer:
         end = activity.find_end(term, terms)
         if end is None:
             return plan
-        plan = spare_slow_readers(plan, suspects, seen, end)
+        plan = spare_slow_readers(plan, suspects, confirmed.seen, end)
         self._tell_grace(plan, suspects, activity, end)
         return plan
 
@@ -253,15 +261,14 @@ class Trimmer:
         """The queue, and the table to trim: another agent may lead a replica, and trim it for its own consumers."""
         return dict.fromkeys((self._ref, plan.table))
 
-    def _note(
-        self, plan: TrimPlan, row: QueueRow, object_id: str, index: int, losers: Sequence[Loser] | None, origin: Origin
-    ) -> None:
+    def _make_record(
+        self, plan: TrimPlan, object_id: str, index: int, confirmed: Confirmed, origin: Origin
+    ) -> TrimRecord:
         partition, trim = plan.partitions[index].partition, plan.partitions[index].trim
         assert isinstance(partition, QueuePartition), "only what can be read has a target"
-        assert trim.target is not None, "it was asked for"
-        context = self._context
-        record = TrimRecord(
-            instant=context.clock.now(),
+        assert trim.target is not None, "it is to be trimmed"
+        return TrimRecord(
+            instant=self._context.clock.now(),
             agent=f"{origin.host}:{origin.pid}",
             queue=plan.table,
             object_id=object_id,
@@ -269,12 +276,8 @@ class Trimmer:
             lower_row_index=partition.lower_row_index,
             trimmed_row_count=trim.target,
             constraint=trim.constraint,
-            losers=losers,
+            losers=find_losers(plan.partitions[index], index, confirmed.suspects, confirmed.seen),
         )
-        context.trims.note(self._ref, row.object_id, record)
-        self._tell_losers(record)
-        if context.config.trim_journal:
-            context.journal.note(record)
 
     def _tell_losers(self, record: TrimRecord) -> None:
         """An event for each consumer that a trim took rows from, once in a while: the journal has every trim."""

@@ -16,7 +16,7 @@ from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
 
-_CONCURRENT_CONSUMERS: Final = 16
+_CONCURRENT_CONSUMERS: Final = 100
 
 PATIENCE_SECONDS: Final = 1.0
 """A consumer that holds nothing back must not hold trims back by being slow to answer."""
@@ -44,17 +44,22 @@ class Witness:
         to_ask = [consumer for consumer in suspects.indexes if consumer not in suspects.unknown]
         if not to_ask:
             return Witnessed()
-        offsets: Mapping[CrossClusterRef, Mapping[int, int] | None] = {}
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        offsets = await self._read_offsets(plan, suspects, to_ask, deadline, origin)
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                offsets = await self._read_offsets(plan, suspects, to_ask, origin)
+            async with asyncio.timeout_at(deadline):
                 weights = await self._read_weights(plan, object_id, rows_to_weigh(plan, suspects, offsets))
         except TimeoutError:
             return Witnessed(offsets)
         return Witnessed(offsets, weights)
 
     async def _read_offsets(
-        self, plan: TrimPlan, suspects: Suspects, consumers: Collection[CrossClusterRef], origin: Origin
+        self,
+        plan: TrimPlan,
+        suspects: Suspects,
+        consumers: Collection[CrossClusterRef],
+        deadline: float,
+        origin: Origin,
     ) -> Mapping[CrossClusterRef, Mapping[int, int] | None]:
         async def read(consumer: CrossClusterRef) -> Mapping[int, int]:
             board = self._context.board
@@ -64,7 +69,11 @@ class Witness:
                 raise ClusterError(f'Offsets of "{consumer}" are not to be found')
             cluster = get_cluster(self._context.clusters, table.cluster)
             count = max(suspects.indexes[consumer]) + 1
-            return await cluster.read_next_row_indexes(table.path, plan.queue, count, name=consumer.name)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    return await cluster.read_next_row_indexes(table.path, plan.queue, count, name=consumer.name)
+            except TimeoutError:  # costs this consumer its own exactness, and nobody else
+                raise ClusterError(f'Offsets of "{consumer}" could not be read in time') from None
 
         answers = await fan_out(read, consumers, limit=_CONCURRENT_CONSUMERS)
         return {consumer: None if isinstance(answer, ClusterError) else answer for consumer, answer in answers.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from queue_agent.core.consumers.lag import disposition_of
 from queue_agent.core.queues.snapshots import (
@@ -16,6 +17,7 @@ from queue_agent.core.queues.snapshots import (
     Disposition,
     FailedConsumerPartition,
     FailedQueuePartition,
+    OffsetsRead,
     QueueMissing,
     QueuePartition,
     QueueRowValues,
@@ -31,6 +33,9 @@ from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.timestamps import instant_of
+
+_MOST_READINGS: Final = 3
+"""Of offsets: those compared, the first that wait, and the latest."""
 
 RowIndex = tuple[int, int]
 """Partition index and row index of a queue's row."""
@@ -98,20 +103,36 @@ def find_view_of_queue(
     return snapshot.view
 
 
-def known_offsets(previous: SubSnapshot | None, queue: QueueView) -> Mapping[int, ConsumerOffset] | None:
-    """The offsets of the previous position, if they are those of all partitions the queue has now; else None."""
-    if not queue.partitions:
-        return {}
-    if not isinstance(previous, ConsumerQueueView) or previous.compared is None:
-        return None
-    enough = len(queue.partitions) <= len(previous.compared.queue.partitions)
-    return previous.compared.offsets if enough else None
+def find_readings(
+    previous: SubSnapshot | None, queue: QueueView, newest: OffsetsRead | None = None
+) -> Sequence[OffsetsRead]:
+    """Offsets that may be compared with a view: one reading, and those that were made too late for it.
+
+    Args:
+        previous: what the previous pass saw of the same queue.
+        queue: latest view of the queue.
+        newest: read in this pass; None: they were not, for nothing was written.
+
+    Returns:
+        Empty if nothing is known of all partitions the queue has now. The first is to be compared: the last one that
+        was made before the queue was asked, or the first there ever was.
+    """
+    known: list[OffsetsRead] = []
+    if isinstance(previous, ConsumerQueueView) and previous.compared is not None:
+        compared = previous.compared
+        if len(queue.partitions) <= len(compared.queue.partitions):
+            known = [compared.read, *compared.later]
+    if newest is not None and (not known or known[-1].offsets != newest.offsets):
+        known.append(newest)
+    early = [index for index, one in enumerate(known) if one.moment < queue.asked]
+    known = known[early[-1] if early else 0 :]
+    return known if len(known) <= _MOST_READINGS else [*known[: _MOST_READINGS - 1], known[-1]]
 
 
 def idle_sub_snapshot(
-    previous: SubSnapshot | None, queue: QueueView, offsets: Mapping[int, ConsumerOffset], now: datetime
+    previous: SubSnapshot | None, queue: QueueView, readings: Sequence[OffsetsRead], now: datetime
 ) -> ConsumerQueueView | None:
-    """The next position if neither queue nor offsets have changed since the previous one.
+    """The next position if neither queue nor offsets have changed since the previous one; `readings` is not empty.
 
     It is what `build_sub_snapshot` would make of the same. None: something has changed or is still to be asked, or the
     clock went back.
@@ -119,9 +140,9 @@ def idle_sub_snapshot(
     if not isinstance(previous, ConsumerQueueView) or not previous.settled or now < previous.seen_at:
         return None
     compared = previous.compared
-    if compared is None or not _same_queue(compared.queue, queue) or compared.offsets != offsets:
+    if compared is None or not _same_queue(compared.queue, queue) or compared.read.offsets != readings[0].offsets:
         return None
-    return ConsumerQueueView(previous.partitions, now, Compared(queue, offsets), settled=True)
+    return ConsumerQueueView(previous.partitions, now, Compared(queue, readings[0], readings[1:]), settled=True)
 
 
 def rows_to_read(previous: SubSnapshot | None, queue: QueueView, offsets: Mapping[int, ConsumerOffset]) -> RowsToRead:
@@ -144,7 +165,7 @@ def rows_to_read(previous: SubSnapshot | None, queue: QueueView, offsets: Mappin
 def build_sub_snapshot(
     previous: SubSnapshot | None,
     queue: QueueView,
-    offsets: Mapping[int, ConsumerOffset],
+    readings: Sequence[OffsetsRead],
     answers: QueueRowAnswers,
     now: datetime,
 ) -> ConsumerQueueView:
@@ -153,10 +174,11 @@ def build_sub_snapshot(
     Args:
         previous: what the previous pass saw of the same queue; counters continue from there, or restart if it failed.
         queue: latest view of the queue.
-        offsets: by partition index, absent where the consumer has no row.
+        readings: of offsets; see `find_readings`. Not empty.
         answers: to the questions of `rows_to_read`.
         now: idle times, lag and rates are as of then.
     """
+    offsets = readings[0].offsets
     unchanged = _unchanged_partitions(previous, queue, offsets, now)
     partitions: list[ConsumerPartition | FailedConsumerPartition] = []
     settled = True
@@ -195,7 +217,9 @@ def build_sub_snapshot(
         partition = _partition(queue_partition, offset, values, counters, now)
         settled = settled and _is_complete(values, queue, queue_partition, offset) and _is_counted(partition)
         partitions.append(partition)
-    return ConsumerQueueView(partitions, seen_at=now, compared=Compared(queue, offsets), settled=settled)
+    return ConsumerQueueView(
+        partitions, seen_at=now, compared=Compared(queue, readings[0], readings[1:]), settled=settled
+    )
 
 
 def _same_queue(old: QueueView, new: QueueView) -> bool:
@@ -226,7 +250,7 @@ def _unchanged_partitions(
             old_queue_partition is queue_partition
             and isinstance(queue_partition, QueuePartition)
             and isinstance(old, ConsumerPartition)
-            and compared.offsets.get(index) == offsets.get(index)
+            and compared.read.offsets.get(index) == offsets.get(index)
             and _is_complete(old.queue_row_values, queue, queue_partition, _offset(offsets, index))
             and _is_counted(old)
         ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
@@ -10,20 +10,22 @@ from queue_agent.core.verdicts.ledger import Trim
 from queue_agent.core.verdicts.values import LossCause
 
 
-def trims_of(records: Sequence[TrimRecord], consumer: CrossClusterRef) -> Sequence[Trim]:
-    """Records as the ledger of a consumer takes them, in the same order.
+def trims_of(records: Iterable[TrimRecord], consumer: CrossClusterRef) -> list[Trim]:
+    """Records as the ledger of a consumer takes them, in order of time.
 
-    A consumer that is not among the losers of a trim had committed all of its rows.
+    The start of a partition only grows, so it is a better order than instants by the clocks of several agents. A
+    consumer that is not among the losers of a trim had committed all of its rows, or had not begun.
     """
-    return [_to_trim(record, consumer) for record in records]
+    ordered = sorted(records, key=lambda one: (one.lower_row_index, one.instant))
+    return [_to_trim(record, consumer) for record in ordered]
 
 
 def _to_trim(record: TrimRecord, consumer: CrossClusterRef) -> Trim:
     start, to = record.lower_row_index, record.trimmed_row_count
     if record.losers is None:
-        return Trim(to, None, start=start)
+        return Trim(start, to, None)
     loser = next((one for one in record.losers if one.consumer == consumer), None)
     if loser is None:
-        return Trim(to, to, start=start)
+        return Trim(start, to, to)
     cause = LossCause.VITAL_TRIMMING if loser.vital_trimming else LossCause.EXPORT_TRIMMING
-    return Trim(to, loser.offset, cause, loser.subject, loser.data_weight, start)
+    return Trim(start, to, loser.offset, cause, loser.subject, loser.data_weight)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 from typing import Final
 
 from queue_agent.core.consumers.retention import VitalConsumers, find_retention, find_trim_config
@@ -58,11 +57,12 @@ def read_positions(
         written = partition.last_row_commit_time
         retention = find_retention(index, mine, queue, registration, vital, is_ours=trims)
         found[index] = PartitionReading(
-            _reading(mine, partition, view, queue, is_vital=registration.vital),
+            _reading(mine, partition, queue, view.compared.later_offset(index)),
             _find_blame(partition, trim, config, retention.slowest_vital, others),
             retention,
             _held_rows(trim, registration),
             None if written == EPOCH else written.timestamp(),
+            registration.partitions or (),
         )
     return found
 
@@ -86,15 +86,7 @@ def explain_unreadable(
     return f"Cannot be read: {error.message}", Turn.CLUSTER, None
 
 
-def _reading(
-    mine: ConsumerPartition,
-    partition: QueuePartition,
-    view: ConsumerQueueView,
-    queue: QueueSnapshot,
-    *,
-    is_vital: bool,
-) -> Reading:
-    assert view.compared is not None, "a position made of whole snapshots"
+def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSnapshot, later_offset: int) -> Reading:
     committed_at: float | None = mine.last_consume_time.timestamp()
     if mine.last_consume_time == EPOCH and mine.next_row_index == 0:
         committed_at = None
@@ -109,8 +101,7 @@ def _reading(
         partition.tablet_id,
         queue.row.object_id,
         None if written is None else written.timestamp(),
-        read_at=view.seen_at.timestamp(),
-        looked_at=inf if is_vital else view.compared.queue.asked_at.timestamp(),
+        later_offset=later_offset,
     )
 
 

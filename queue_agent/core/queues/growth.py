@@ -102,8 +102,8 @@ def registered_partitions(view: ConsumerQueueView, registration: Registration) -
     }
 
 
-def registered_count(view: ConsumerQueueView, registration: Registration) -> int:
-    """How many partitions of the queue a consumer is registered for."""
-    count = len(view.partitions)
+def registered_indexes(view: ConsumerQueueView, registration: Registration) -> Collection[int]:
+    """Indexes of the queue's partitions that a consumer is registered for."""
+    indexes = range(len(view.partitions))
     chosen = registration.partitions
-    return len({index for index in chosen if index < count}) if chosen else count
+    return {index for index in chosen if index in indexes} if chosen else indexes

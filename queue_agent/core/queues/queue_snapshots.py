@@ -98,6 +98,7 @@ def idle_queue_snapshot(
     row: QueueRow,
     registrations: Sequence[Registration],
     pass_instant: datetime,
+    asked: int,
     now: datetime,
     exports: QueueExports,
 ) -> QueueSnapshot | None:
@@ -114,7 +115,7 @@ def idle_queue_snapshot(
         role=previous.role,
         pass_index=previous.pass_index + 1,
         pass_instant=pass_instant,
-        content=replace(view, seen_at=now, asked_at=pass_instant),
+        content=replace(view, seen_at=now, asked=asked),
         registrations=registrations,
         counters=previous.counters,
         alerts=previous.alerts,
@@ -132,6 +133,7 @@ def build_queue_snapshot(
     row: QueueRow,
     registrations: Sequence[Registration],
     pass_instant: datetime,
+    asked: int,
     now: datetime,
     origin: Origin,
     observation: QueueObservation,
@@ -146,7 +148,8 @@ def build_queue_snapshot(
         previous: of the same controller.
         row: the queue's row as of the start of the pass.
         registrations: those of the queue.
-        pass_instant: start of the pass, before anything was asked.
+        pass_instant: start of the pass.
+        asked: moment before anything was asked.
         now: when the tablets had answered; idle times and rates are as of then.
         origin: of errors.
         observation: all answers.
@@ -178,7 +181,7 @@ def build_queue_snapshot(
         return snapshot(observation.data_weights, _readable(partitions))
     table = observation.table
     columns = has_column(table, TIMESTAMP_COLUMN), has_column(table, DATA_WEIGHT_COLUMN)
-    view = QueueView(partitions, *columns, seen_at=now, asked_at=pass_instant, settled=settled, data_ttl=table.data_ttl)
+    view = QueueView(partitions, *columns, seen_at=now, asked=asked, settled=settled, data_ttl=table.data_ttl)
     return snapshot(view, _readable(partitions))
 
 

@@ -92,8 +92,8 @@ class QueueView:
     seen_at: datetime
     """Idle times and rates are as of then."""
 
-    asked_at: datetime
-    """Right before the cluster was asked: what happened earlier is to be seen."""
+    asked: int
+    """Moment right before the cluster was asked: what happened earlier is to be seen; see `Board.next_moment`."""
 
     settled: bool = False
     """As long as nothing changes there is nothing more to be asked; never so with a failed partition."""
@@ -239,12 +239,34 @@ class FailedConsumerPartition:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetsRead:
+    """Offsets of a consumer in one queue."""
+
+    offsets: Mapping[int, ConsumerOffset]
+    """By partition index, absent where the consumer has no row."""
+
+    moment: int
+    """When they had been read; see `Board.next_moment`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """What a consumer's position in a queue was made from."""
 
     queue: QueueView
-    offsets: Mapping[int, ConsumerOffset]
-    """By partition index."""
+    read: OffsetsRead
+    later: Sequence[OffsetsRead] = ()
+    """Read after the queue, so they wait for the next view of it."""
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the queue was asked after the offsets had been read: what they commit and is there now was there."""
+        return self.read.moment < self.queue.asked
+
+    def later_offset(self, index: int) -> int:
+        """The last one known of a partition if it was read after the queue, otherwise 0."""
+        offset = self.later[-1].offsets.get(index) if self.later else None
+        return 0 if offset is None else offset.offset
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,21 @@ TABLE_ATTRIBUTES: Final = lifetime_attributes(LIFETIME)
 
 
 @dataclass(frozen=True, slots=True)
+class JournalSpan:
+    """Which records of a table are wanted."""
+
+    since: datetime
+    """Instant of the first."""
+
+    partitions: frozenset[int]
+    """Their indexes."""
+
+    def joined(self, other: JournalSpan) -> JournalSpan:
+        """All that one of the two wants."""
+        return JournalSpan(min(self.since, other.since), self.partitions | other.partitions)
+
+
+@dataclass(frozen=True, slots=True)
 class Loser:
     """A consumer that had not committed all rows which a trim removed, by its offset right before the trim."""
 
@@ -59,7 +74,10 @@ class Loser:
 
 @dataclass(frozen=True, slots=True)
 class TrimRecord:
-    """One trim that was done: a row of the journal."""
+    """One trim, written right before it: a row of the journal.
+
+    It was not carried out if an agent was killed at that moment. Then the same rows are in a later record.
+    """
 
     instant: datetime
     agent: str
@@ -80,5 +98,4 @@ class TrimRecord:
     """Why this far and no further."""
 
     losers: Sequence[Loser] | None = None
-    """Every other consumer had committed the rows. None: not known, for the answer to the trim was lost, or an agent of
-    an earlier version wrote this."""
+    """Every other consumer had committed the rows. None: not known, for an agent of an earlier version wrote this."""

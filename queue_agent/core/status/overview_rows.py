@@ -62,7 +62,7 @@ def consumer_row(ref: CrossClusterRef, entry: Mapping[str, Any], error: str | No
         "read_rows_rate": _rounded(entry.get("read_row_count_rate")),
         "time_to_catch_up": _seconds(entry.get("time_to_catch_up")),
         "time_to_loss": _seconds(entry.get("time_to_loss")),
-        "rows_lost": entry.get("lost_row_count"),
+        "rows_trimmed_uncommitted": entry.get("trimmed_uncommitted_row_count"),
     }
 
 

@@ -28,6 +28,9 @@ class FreshLook:
     upper_row_indexes: Mapping[int, int]
     """By partition index; asked for after the offsets, so that none of these is beyond by mere haste."""
 
+    lower_row_indexes: Mapping[int, int]
+    """Of the table to trim by partition index, asked for after the offsets too."""
+
     next_row_indexes: Mapping[CrossClusterRef, Mapping[int, int] | ErrorInfo]
     """Of each vital consumer by partition index, absent where it has read nothing; or why they are not known."""
 
@@ -98,7 +101,10 @@ def confirm_plan(
     if not vital and not _exports_of(plan):
         error = origin.error(f'Trimming iteration skipped since queue "{plan.queue}" has no vital consumers any more')
         return plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
-    partitions = dict(plan.partitions)
+    partitions = {
+        index: one if index not in look.lower_row_indexes else one.begun_at(look.lower_row_indexes[index])
+        for index, one in plan.partitions.items()
+    }
     for consumer in vital:
         next_row_indexes = look.next_row_indexes[consumer]
         if isinstance(next_row_indexes, ErrorInfo):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
@@ -15,7 +16,6 @@ from queue_agent.core.queues.snapshots import (
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import Loser
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
-from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
 
@@ -43,6 +43,10 @@ class Witnessed:
 
     weights: Mapping[Row, int] = field(default_factory=dict)
     """Cumulative data weight through a row, as far as it is known."""
+
+
+NO_SUSPECTS: Final = Suspects()
+NOTHING_WITNESSED: Final = Witnessed()
 
 
 def find_suspects(
@@ -110,8 +114,8 @@ def find_losers(plan: PartitionPlan, index: int, suspects: Suspects, seen: Witne
         if offsets is None:
             losers.append(Loser(consumer, None, None, vital_trimming, subject))
             continue
-        offset = offsets.get(index, 0)
-        if offset < target:
+        offset = offsets.get(index)
+        if offset is not None and offset < target:  # whoever has not begun loses nothing
             span = _span(plan, offsets, index)
             assert span is not None, "rows below the target are unread"
             weight = _weigh(span, index, seen.weights)
@@ -120,21 +124,19 @@ def find_losers(plan: PartitionPlan, index: int, suspects: Suspects, seen: Witne
 
 
 def _is_behind(partitions: Sequence[ConsumerPartition | FailedConsumerPartition], index: int, target: int) -> bool:
-    """One without an offset has not begun, and loses nothing."""
+    """One without an offset may have begun since."""
     if index >= len(partitions):
-        return False
-    one = partitions[index]
-    if isinstance(one, FailedConsumerPartition):
         return True
-    return one.next_row_index < target and (one.next_row_index > 0 or one.last_consume_time != EPOCH)
+    one = partitions[index]
+    return isinstance(one, FailedConsumerPartition) or one.next_row_index < target
 
 
 def _span(plan: PartitionPlan, offsets: Mapping[int, int] | None, index: int) -> tuple[int, int, int] | None:
     """First and end of the unread rows that go, and the first row that is there; None: none go, or it is not known."""
     partition, target = plan.partition, plan.trim.target
-    if offsets is None or target is None or not isinstance(partition, QueuePartition):
+    if offsets is None or index not in offsets or target is None or not isinstance(partition, QueuePartition):
         return None
-    first = max(offsets.get(index, 0), partition.lower_row_index)
+    first = max(offsets[index], partition.lower_row_index)
     return (first, target, partition.lower_row_index) if first < target else None
 
 

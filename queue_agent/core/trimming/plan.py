@@ -35,6 +35,13 @@ class PartitionPlan:
         """The same under one more policy; the first error stays."""
         return replace(self, bounds=[*self.bounds, bounds], error=self.error or error)
 
+    def begun_at(self, lower_row_index: int) -> PartitionPlan:
+        """The same by what is known newer of the first row there is."""
+        assert isinstance(self.partition, QueuePartition), "it can be read"
+        if lower_row_index == self.partition.lower_row_index:
+            return self
+        return replace(self, partition=replace(self.partition, lower_row_index=lower_row_index))
+
     def narrowed(self, bounds: TrimBounds) -> PartitionPlan:
         """The same by what is known newer of a subject; what was known of it before stays if it allows less."""
         assert bounds.limit is not None, "a subject has a limit"

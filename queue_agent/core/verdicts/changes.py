@@ -110,12 +110,11 @@ def _find(told: Told, state: QueueState, verdict: QueueVerdict, now: Seconds) ->
             {"old_object_id": told.object_id, "object_id": object_id},
         )
     if verdict.partitions and verdict.loses != told.loses and loss is not None:
-        details = {**loss.to_map(), "lost_row_count": counts.lost, "possibly_lost_row_count": counts.possibly_lost}
         if verdict.loses:
-            yield Change(EventKind.LOSS, _loss_reason(verdict, reason), loss.subject, details)
+            yield Change(EventKind.LOSS, _loss_reason(verdict, reason), loss.subject, loss.to_map())
         else:
             ended = f"Lost {loss.rows:,} rows from {encode_seconds(loss.since)} to {encode_seconds(loss.until)}"
-            yield Change(EventKind.LOSS_ENDED, ended, loss.subject, details)
+            yield Change(EventKind.LOSS_ENDED, ended, loss.subject, loss.to_map())
     for kind, grown, words in (
         (EventKind.REWIND, counts.rewinds - told.counts.rewinds, "Stepped back"),
         (EventKind.SKIP, counts.skipped - told.counts.skipped, "Passed rows to the end at once: probably a reset"),

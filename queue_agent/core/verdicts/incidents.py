@@ -44,17 +44,21 @@ def blame_age(blame: Blame, written: Seconds | None, loss: Loss | None, now: Sec
     return Blame(LossCause.TTL) if is_old else blame
 
 
-def extend_loss(loss: Loss | None, rows: int, blame: Blame, now: Seconds, data_weight: int | None = None) -> Loss:
-    """The incident after more rows were lost: the same, or a new one after a pause.
+def extend_loss(
+    loss: Loss | None, lost: int, possibly_lost: int, blame: Blame, now: Seconds, data_weight: int | None = None
+) -> Loss:
+    """The incident after more rows were trimmed before they were committed: the same, or a new one after a pause.
 
     Args:
         loss: the last incident.
-        rows: lost now.
+        lost: rows that the reader cannot have had in flight.
+        possibly_lost: the others.
         blame: why.
         now: when.
-        data_weight: bytes of these rows; None: not known.
+        data_weight: bytes of the lost rows; None: not known.
     """
     if loss is None or now - loss.until > INCIDENT_ENDS_AFTER:
-        return Loss(now, now, blame.cause, blame.subject, rows, data_weight)
+        return Loss(now, now, blame.cause, blame.subject, lost + possibly_lost, lost, data_weight)
     total = None if loss.data_weight is None or data_weight is None else loss.data_weight + data_weight
-    return Loss(loss.since, now, blame.cause, blame.subject, loss.rows + rows, total)
+    rows = loss.rows + lost + possibly_lost
+    return Loss(loss.since, now, blame.cause, blame.subject, rows, loss.proved + lost, total)

@@ -5,7 +5,7 @@ Each older version of a row is a valid state: what happened since follows from i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
@@ -70,8 +70,19 @@ def _is_other_whole(state: QueueState, kept: QueueState) -> bool:
     )
 
 
-def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> QueueState | None:
-    """The state that rows tell of; None if there are none.
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What rows tell of."""
+
+    state: QueueState | None
+    """None: nothing."""
+
+    errors: Sequence[str] = ()
+    """Of rows that make no sense: whatever they were about starts again, and nothing else does."""
+
+
+def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> Restored:
+    """The state that rows tell of.
 
     Of rows from the future, which a wrong clock wrote, marks and counters stay. All that goes by time starts again: a
     poll before the last one does not count, so the verdict would stay as it is until that time comes.
@@ -80,28 +91,30 @@ def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> QueueS
         pair: whose rows these are.
         rows: partition index and state.
         now: time of day.
-
-    Raises:
-        ValueError: a row makes no sense.
     """
     positions: dict[int, Position] = {}
     pace, last_poll, seconds, is_told_dead = Pace(), None, NO_SECONDS, False
-    try:
-        for index, state in rows:
+    errors: list[str] = []
+    for index, state in rows:
+        try:
             if index == PAIR:
-                pace, last_poll = _read_pace(state), _read_optional(state["last_poll"])
+                read = _read_pace(state, now), _read_optional(state["last_poll"])
                 seconds = _read_objective_seconds(state.get("objective"), now)
+                pace, last_poll = read
                 is_told_dead = state.get("told_dead") is True  # an earlier version did not tell
             else:
                 positions[read_integer(index, "partition_index")] = _read_position(state)
-    except (KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"The ledger of {pair.consumer} in {pair.queue} cannot be read: {error!r}") from error
+        except (KeyError, TypeError, AttributeError, OverflowError, ValueError) as error:
+            errors.append(f"Row {index} of the ledger of {pair.consumer} in {pair.queue} makes no sense: {error!r}")
+    if last_poll is None and positions:
+        last_poll = max(one.seen_at for one in positions.values())
     if last_poll is None:
-        return None if seconds == NO_SECONDS else QueueState(pair, is_kept=True, seconds=seconds)
+        known = None if seconds == NO_SECONDS else QueueState(pair, is_kept=True, seconds=seconds)
+        return Restored(known, errors)
     if last_poll > now:
         positions = {index: _begun_anew(position, now) for index, position in positions.items()}
         pace, last_poll = Pace(), now
-    return QueueState(
+    state = QueueState(
         pair,
         dict(sorted(positions.items())),
         pace,
@@ -110,15 +123,14 @@ def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> QueueS
         seconds=seconds,
         is_told_dead=is_told_dead,
     )
+    return Restored(state, errors)
 
 
 def _begun_anew(position: Position, now: Seconds) -> Position:
     """The marks and counters of a position, and nothing that goes by time."""
     old = position.ledger
     reading = replace(old.reading, next_row_time=None)
-    ledger = Ledger(
-        reading, old.accounted, old.confirmed, counts=old.counts, missed_before_start=old.missed_before_start
-    )
+    ledger = replace(old, reading=reading, reach=None, reach_at=0.0, loss=None)
     return replace(open_position(reading, now), ledger=ledger)
 
 
@@ -133,7 +145,7 @@ def _position_map(position: Position) -> dict[str, Any]:
         "object_id": reading.object_id,
         "next_row_time": reading.next_row_time,
         "accounted": ledger.accounted,
-        "confirmed": ledger.confirmed,
+        "settled_at": ledger.settled_at,
         "reach": ledger.reach,
         "reach_at": ledger.reach_at,
         "counts": {one.name: getattr(ledger.counts, one.name) for one in fields(Counts)},
@@ -163,13 +175,13 @@ def _read_position(state: Mapping[str, Any]) -> Position:
     ledger = Ledger(
         reading,
         _row_index(state["accounted"]),
-        # An earlier version has no such mark.
-        _row_index(state.get("confirmed", state["accounted"])),
         _read_optional(state["reach"]),
         _read_seconds(state["reach_at"]),
         # A counter of a later version is none of this one's.
         Counts(**{one.name: _count(state["counts"].get(one.name, 0)) for one in fields(Counts)}),
         _count(state["missed_before_start"]),
+        # An earlier version settled everything at each poll.
+        _read_seconds(state.get("settled_at", state["seen_at"])),
         None if state["loss"] is None else _read_loss(state["loss"]),
     )
     return Position(
@@ -192,6 +204,7 @@ def _loss_map(loss: Loss) -> dict[str, Any]:
         "cause": loss.cause.value,
         "subject": loss.subject,
         "rows": loss.rows,
+        "proved": loss.proved,
         "data_weight": loss.data_weight,
     }
 
@@ -204,6 +217,8 @@ def _read_loss(state: Mapping[str, Any]) -> Loss:
         LossCause(state["cause"]),
         None if subject is None else read_text(subject, "subject"),
         _count(state["rows"]),
+        # Of an earlier version, which counted no others.
+        _count(state.get("proved", state["rows"])),
         None if state.get("data_weight") is None else _count(state["data_weight"]),
     )
 
@@ -220,12 +235,12 @@ def _pace_map(pace: Pace) -> dict[str, Any]:
     }
 
 
-def _read_pace(state: Mapping[str, Any]) -> Pace:
+def _read_pace(state: Mapping[str, Any], now: Seconds) -> Pace:
     return Pace(
         _count(state["gaps"]),
         _read_seconds(state["longest"]),
         {_bucket(bucket): _read_seconds(seconds) for bucket, seconds in state["seconds"].items()},
-        _read_seconds(state["origin"]),
+        min(_read_seconds(state["origin"]), now),
         tuple((_read_seconds(end), _read_seconds(length)) for end, length in state["outages"]),
         tuple(Habit(_read_seconds(length), _read_seconds(last_at)) for length, last_at in state["habits"]),
         _read_optional(state["polled_since"]),

@@ -1,17 +1,17 @@
-"""Accounting of lost rows: what was trimmed before a consumer read it, counted once and for ever."""
+"""Accounting of rows that were trimmed before a consumer had committed them: counted once and for ever."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import ceil
 from typing import Final
 
 from queue_agent.core.verdicts.incidents import NOBODY, Blame, blame_age, extend_loss
 from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds
 
-RECORDS_COME_WITHIN: Final = 10.0
-"""Seconds after which no record of an agent's trim is to be expected any more."""
+LOOKED_BACK: Final = 600.0
+"""Seconds before a ledger is opened in which another agent may have trimmed for a consumer that it had just seen."""
 
 _DAY: Final = 86400.0
 _PROBABLY_SKIPPED: Final = 100
@@ -20,7 +20,10 @@ _PROBABLY_SKIPPED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one poll read of a consumer in a partition."""
+    """What one poll read of a consumer in a partition: the offset first, then the queue.
+
+    A row that was committed by then, and is there after it, was there when it was committed.
+    """
 
     start: int
     """First available row."""
@@ -42,59 +45,45 @@ class Reading:
     was_reset: bool = False
     """The offset was set by a reset since the last poll."""
 
-    read_at: Seconds = 0.0
-    """When the offset had been read."""
-
-    looked_at: Seconds = inf
-    """When the queue was asked for `start` and `end`; infinity: in any case after `read_at`.
-
-    If it was asked earlier, rows that it still showed may have gone before they were committed. Of a vital consumer
-    none have: agents trim what it has committed.
-    """
+    later_offset: int = 0
+    """As read after the queue, if it was: what is gone beyond both offsets went uncommitted."""
 
     @property
     def drainable(self) -> int:
         return max(0, self.end - max(self.offset, self.start))
 
+    @property
+    def committed(self) -> int:
+        """Rows below that exist are committed."""
+        return min(self.offset, self.end)
+
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """A trim by agents of this stage."""
+    """What an agent of this stage was about to remove."""
+
+    start: int
+    """First row that was there."""
 
     to: int
     offset: int | None
-    """Read right before the trim; None: it could not be read."""
+    """Of the consumer, read right before; None: it could not be read."""
 
     cause: LossCause = LossCause.VITAL_TRIMMING
     subject: str | None = None
     data_weight: int | None = None
     """Bytes of the rows from `offset` to `to` that were there; None: not known."""
 
-    start: int = 0
-    """First row that was there before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A commit over rows that may have been gone by then."""
-
-    to: int
-    at: Seconds
-    """A look at the queue after this moment tells which rows were there."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Marks and counters of a position. Each older version is a valid state: later events follow from its marks."""
+    """Marks and counters of a position. Each older version is a valid state: what came later follows from it."""
 
     reading: Reading
     """The last."""
 
     accounted: int
-    """Rows below are settled: read, lost, possibly lost or skipped. Never less while the tablet is the same."""
-
-    confirmed: int
-    """Rows below are settled for good. What is from here to `accounted` counts as read until a trim tells better."""
+    """Rows below are settled: committed while they were there, or counted. Never less while the tablet is the same."""
 
     reach: float | None = None
     """Largest number of rows that one poll has shown read; halves every day; None before the first commit."""
@@ -104,12 +93,18 @@ class Ledger:
     missed_before_start: int = 0
     """Rows trimmed before the consumer had an offset."""
 
+    settled_at: Seconds = 0.0
+    """A poll at which no row was left to settle: what is not settled now was there after it."""
+
     loss: Loss | None = None
-    claim: Claim | None = None
-    """The oldest commit above `confirmed`; None: there is none."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known what became of all rows that are gone."""
+        return self.accounted >= self.reading.start
 
     def reach_now(self, now: Seconds) -> float | None:
-        return None if self.reach is None else self.reach * 0.5 ** ((now - self.reach_at) / _DAY)
+        return None if self.reach is None else self.reach * 0.5 ** (max(0.0, now - self.reach_at) / _DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,37 +124,38 @@ class Step:
     is_skip: bool = False
     """Passed rows on purpose, or probably so."""
 
-    def then(self, later: Step) -> Step:
-        """What both changed, one after the other."""
-        return Step(
-            later.ledger,
-            self.read + later.read,
-            self.lost + later.lost,
-            self.possibly_lost + later.possibly_lost,
-            self.is_commit or later.is_commit,
-            self.is_advance or later.is_advance,
-            self.is_rewind or later.is_rewind,
-            self.is_recreation or later.is_recreation,
-            self.is_skip or later.is_skip,
-        )
 
-
-def is_unclear(ledger: Ledger, reading: Reading, trims: Sequence[Trim]) -> bool:
-    """Whether rows went of which neither the marks nor the known trims tell what became of them."""
-    old = ledger.reading
-    if old.committed_at is None or reading.tablet_id != old.tablet_id:
-        return False
-    known = max(old.start, ledger.accounted)
+def covers(trims: Sequence[Trim], rows: range) -> bool:
+    """Whether each of the rows is one that some trim was to remove."""
+    rest = [rows] if rows else []
     for trim in trims:
-        if trim.start <= known:  # else there was another trim between, of which nothing is known yet
-            known = max(known, trim.to)
-    return reading.start > known
+        rest = [part for rows in rest for part in _parts_outside(rows, trim)]
+    return not rest
 
 
-def open_ledger(reading: Reading) -> Ledger:
-    """The ledger of a position seen for the first time: nothing is lost before."""
-    first = max(reading.offset, reading.start)
-    return Ledger(reading, accounted=first, confirmed=first)
+def _parts_outside(rows: range, trim: Trim) -> Iterator[range]:
+    """What a trim does not touch."""
+    taken = range(max(rows.start, trim.start), min(rows.stop, trim.to))
+    if not taken:
+        yield rows
+        return
+    yield from (part for part in (range(rows.start, taken.start), range(taken.stop, rows.stop)) if part)
+
+
+def open_ledger(reading: Reading, now: Seconds, trims: Sequence[Trim] = ()) -> Ledger:
+    """The ledger of a position seen for the first time: nothing is lost before.
+
+    Args:
+        reading: of this poll.
+        now: of this poll.
+        trims: in order of time; those that name the consumer were seen by a judge who could not keep what it saw.
+    """
+    first = max(reading.start, reading.committed)
+    named = [max(one.start, one.offset) for one in trims if one.offset is not None and one.offset < one.to]
+    if reading.committed_at is None:
+        first = reading.start
+    accounted = min([first, *named])
+    return Ledger(reading, accounted, settled_at=now if accounted == first else now - LOOKED_BACK)
 
 
 def account(
@@ -168,8 +164,9 @@ def account(
     trims: Sequence[Trim],
     now: Seconds,
     *,
+    known_to: int | None = None,
     is_blind: bool,
-    is_stopped: bool,
+    is_silent: bool,
     blame: Blame = NOBODY,
 ) -> Step:
     """Settle what happened between two polls.
@@ -177,78 +174,37 @@ def account(
     Args:
         ledger: as of the last poll.
         reading: of this poll.
-        trims: by agents of this stage since the last poll, in order of rows.
+        trims: by agents of this stage, in order of time. If two of them were to remove the same row, the later one did:
+            when it was decided the row was still there.
         now: of this poll.
+        known_to: trims of rows below are all known; None: of all rows. The others are settled later.
         is_blind: much time has passed since the last poll; what was read meanwhile says nothing about one read.
-        is_stopped: the reader is silent, so it has no rows in flight.
+        is_silent: the reader has no rows in flight.
         blame: for what was trimmed beyond `trims`.
     """
     old = ledger.reading
     if reading.tablet_id != old.tablet_id and not _is_continued(old, reading):
         return _recreated(ledger, reading, now)
-    if old.committed_at is None:
-        return _before_start(ledger, reading)
-    reach = 0.0 if is_stopped else ledger.reach_now(now)
+    settled_to = reading.start if known_to is None else min(known_to, reading.start)
+    reach = 0.0 if is_silent else ledger.reach_now(now)
     blame = blame_age(blame, old.next_row_time, ledger.loss, now)
-    # A queue may be polled less often than its consumer: then the rows of a commit come to sight after it.
-    ledger = replace(ledger, accounted=max(ledger.accounted, min(old.offset, reading.end)))
-    step, gaps = Step(ledger), list[_Gap]()
-    starts = [old.start]
-    for trim in trims:
-        is_new = trim.to > old.start  # else its record has come late, and the reader may have stepped back since
-        if is_new and trim.offset is not None and trim.offset > step.ledger.reading.offset:
-            known = replace(reading, offset=trim.offset, was_reset=False)
-            step = step.then(_committed(step.ledger, known, starts))
-            step = replace(step, ledger=replace(step.ledger, reading=replace(step.ledger.reading, offset=trim.offset)))
-        gaps.append(_find_gap(step.ledger, trim, reading.offset, reach))
-        step = replace(step, ledger=_settled(step.ledger, trim.to))
-        starts.append(max(starts[-1], trim.to))
-    if reading.start > starts[-1]:
-        accounted = max(step.ledger.accounted, starts[-1])
-        passed = max(0, min(reading.offset, reading.start) - max(accounted, step.ledger.reading.offset))
-        lost, doubtful = _split(max(accounted, reading.offset), reading.start, reading.offset, reach)
-        gaps.append(_Gap(lost, passed + doubtful, blame))
-        if reading.start > accounted:  # else a record may come that tells more of them
-            step = replace(step, ledger=_settled(step.ledger, reading.start))
-        starts.append(reading.start)
-    newest = step.ledger.reading.offset
-    if old.offset <= reading.offset < newest:
-        # The offsets of a poll are read first, so the last trim may have seen a later one.
-        reading = replace(reading, offset=newest)
-    else:
-        step = step.then(_committed(step.ledger, reading, starts))
-    if step.is_advance and not (is_blind or reading.was_reset):
-        step = _learned(step, old.offset, reading, starts, now)
-    return _charged(replace(step, ledger=_confirmed(step.ledger, reading)), gaps, reading, now)
-
-
-def _settled(ledger: Ledger, to: int) -> Ledger:
-    return replace(ledger, accounted=max(ledger.accounted, to), confirmed=max(ledger.confirmed, to))
-
-
-def _confirmed(ledger: Ledger, reading: Reading) -> Ledger:
-    """The ledger after a look at the queue: rows that are still there were there when they were committed.
-
-    Of those that are not there any more, a record may come late that tells whether they went before.
-    """
-    confirmed, claim = ledger.confirmed, ledger.claim
-    is_doubtful = reading.start > confirmed and reading.looked_at != inf
-    if claim is not None:
-        is_over = reading.read_at - claim.at > RECORDS_COME_WITHIN
-        if is_over or (reading.looked_at > claim.at and not is_doubtful):
-            confirmed, claim = max(confirmed, claim.to), None
-    if ledger.accounted <= confirmed:
-        claim = None
-    elif reading.looked_at > reading.read_at and not is_doubtful:
-        confirmed, claim = ledger.accounted, None
-    elif claim is None:
-        claim = Claim(ledger.accounted, reading.read_at)
-    return replace(ledger, confirmed=confirmed, claim=claim)
+    gaps = list(_find_gaps(ledger, reading, trims, settled_to, reach, blame))
+    accounted = max(ledger.accounted, settled_to)
+    if settled_to == reading.start and reading.committed_at is not None:
+        accounted = max(accounted, reading.committed)
+    step = _charged(ledger, gaps, now)
+    fresh = accounted - ledger.accounted - step.lost - step.possibly_lost
+    settled_at = now if accounted >= reading.start else ledger.settled_at
+    known = replace(step.ledger, reading=reading, accounted=accounted, settled_at=settled_at)
+    step = replace(step, ledger=known)
+    if old.committed_at is None:
+        return _begun(step, old)
+    return _committed(step, ledger, fresh, now, is_blind=is_blind)
 
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """What one trim took from the consumer."""
+    """Rows that one trim took from the consumer."""
 
     lost: int
     possibly_lost: int
@@ -257,42 +213,66 @@ class _Gap:
     """Bytes of the lost rows; None: not known."""
 
 
-def _find_gap(ledger: Ledger, trim: Trim, newest: int, reach: float | None) -> _Gap:
-    """What a trim by agents of this stage took.
-
-    Args:
-        ledger: right before the trim, as far as that is known.
-        trim: in question.
-        newest: offset of this poll.
-        reach: see `Ledger.reach_now`.
-    """
-    offset = ledger.reading.offset if trim.offset is None else trim.offset
-    # Who is where it was at the trim, and had committed more, has most likely stepped back before it.
-    mark = ledger.accounted if trim.offset == newest else ledger.confirmed
-    low = max(mark, trim.start, offset)
-    lost, doubtful = _split(low, trim.to, offset, None if trim.offset is None else reach)
-    data_weight = 0 if not lost else None
-    if lost and trim.data_weight is not None:
-        # What is known is the weight of all rows that it had not committed.
-        data_weight = trim.data_weight * lost // (trim.to - max(trim.start, offset))
-    return _Gap(lost, doubtful, Blame(trim.cause, trim.subject), data_weight)
+def _find_gaps(
+    ledger: Ledger, reading: Reading, trims: Sequence[Trim], to: int, reach: float | None, blame: Blame
+) -> Iterator[_Gap]:
+    """What was taken of the rows that are not settled, by each trim and by others."""
+    rest = [range(ledger.accounted, to)] if ledger.accounted < to else []
+    for trim in reversed(trims):
+        for rows in rest:
+            taken = range(max(rows.start, trim.start), min(rows.stop, trim.to))
+            if taken:
+                yield _gap_of(trim, taken, reach)
+        rest = [part for rows in rest for part in _parts_outside(rows, trim)]
+    for rows in rest:
+        yield _gap_of_others(ledger.reading, reading, rows, reach, blame)
 
 
-def _charged(step: Step, gaps: Sequence[_Gap], reading: Reading, now: Seconds) -> Step:
+def _gap_of(trim: Trim, rows: range, reach: float | None) -> _Gap:
+    blame = Blame(trim.cause, trim.subject)
+    if trim.offset is None:
+        return _Gap(0, len(rows), blame)
+    lost, doubtful = _split(max(rows.start, trim.offset), rows.stop, trim.offset, reach)
+    if not lost or trim.data_weight is None:
+        return _Gap(lost, doubtful, blame, None if lost else 0)
+    # What is known is the weight of all rows that it had not committed.
+    return _Gap(lost, doubtful, blame, trim.data_weight * lost // (trim.to - max(trim.start, trim.offset)))
+
+
+def _gap_of_others(old: Reading, new: Reading, rows: range, reach: float | None, blame: Blame) -> _Gap:
+    """Nobody knows whether what was committed meanwhile was still there: it is possibly lost."""
+    if new.committed_at is None:
+        return _Gap(0, 0, blame)
+    offset = max(new.offset, new.later_offset)
+    passed = range(rows.start, max(rows.start, min(rows.stop, offset)))
+    lost, doubtful = _split(passed.stop, rows.stop, offset, reach)
+    # Who has just begun may have begun anywhere up to its offset.
+    return _Gap(lost, doubtful + (0 if old.committed_at is None else len(passed)), blame, None if lost else 0)
+
+
+def _split(low: int, high: int, offset: int, reach: float | None) -> tuple[int, int]:
+    """Lost and possibly lost rows: the reader may have what is near its offset in flight."""
+    trimmed = max(0, high - low)
+    if reach is None:
+        return 0, trimmed
+    lost = max(0, high - max(low, offset + ceil(2 * reach)))
+    return lost, trimmed - lost
+
+
+def _charged(ledger: Ledger, gaps: Sequence[_Gap], now: Seconds) -> Step:
     """A poll with what trims took from the consumer; the largest of them names the cause."""
     lost = sum(one.lost for one in gaps)
     possibly_lost = sum(one.possibly_lost for one in gaps)
+    if not lost + possibly_lost:
+        return Step(ledger)
     weights = [one.data_weight for one in gaps if one.lost]
     known = [weight for weight in weights if weight is not None]
-    ledger = step.ledger
-    loss = ledger.loss
     weight = min(sum(known), MOST_COUNTED - ledger.counts.lost_data_weight)
-    if lost:
-        worst = max(gaps, key=lambda one: one.lost).blame
-        loss = extend_loss(loss, lost, worst, now, weight if len(known) == len(weights) else None)
+    worst = max(gaps, key=lambda one: (one.lost, one.possibly_lost)).blame
+    is_weighed = len(known) == len(weights)
+    loss = extend_loss(ledger.loss, lost, possibly_lost, worst, now, weight if is_weighed else None)
     counts = ledger.counts + Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=weight)
-    ledger = replace(ledger, counts=counts, loss=loss, reading=reading)
-    return replace(step, ledger=ledger, lost=lost, possibly_lost=possibly_lost)
+    return Step(replace(ledger, counts=counts, loss=loss), lost=lost, possibly_lost=possibly_lost)
 
 
 def _is_continued(old: Reading, new: Reading) -> bool:
@@ -304,81 +284,61 @@ def _is_continued(old: Reading, new: Reading) -> bool:
 def _recreated(ledger: Ledger, reading: Reading, now: Seconds) -> Step:
     old = ledger.reading
     lost = 0 if old.committed_at is None else max(0, old.end - max(ledger.accounted, old.offset))
-    loss = extend_loss(ledger.loss, lost, Blame(LossCause.RECREATION), now) if lost else ledger.loss
+    loss = extend_loss(ledger.loss, lost, 0, Blame(LossCause.RECREATION), now) if lost else ledger.loss
     opened = replace(
-        open_ledger(reading), counts=ledger.counts + Counts(lost=lost), loss=loss, reach=ledger.reach, reach_at=now
+        open_ledger(reading, now), counts=ledger.counts + Counts(lost=lost), loss=loss, reach=ledger.reach, reach_at=now
     )
     return Step(opened, lost=lost, is_recreation=True)
 
 
-def _before_start(ledger: Ledger, reading: Reading) -> Step:
+def _begun(step: Step, old: Reading) -> Step:
     """A consumer without an offset loses nothing; its first commit only opens the account."""
-    missed = max(0, reading.start - ledger.reading.start)
-    accounted = max(ledger.accounted, reading.start, min(reading.offset, reading.end))
-    new = replace(
-        ledger,
-        reading=reading,
-        accounted=accounted,
-        confirmed=accounted,
-        missed_before_start=ledger.missed_before_start + missed,
-    )
+    reading = step.ledger.reading
+    missed = max(0, reading.start - old.start - step.lost - step.possibly_lost)
+    ledger = replace(step.ledger, missed_before_start=step.ledger.missed_before_start + missed)
     has_begun = reading.committed_at is not None
-    return Step(new, is_commit=has_begun, is_advance=has_begun and reading.offset > ledger.reading.offset)
+    return replace(step, ledger=ledger, is_commit=has_begun, is_advance=has_begun and reading.offset > old.offset)
 
 
-def _split(low: int, high: int, offset: int, reach: float | None) -> tuple[int, int]:
-    """Lost and possibly lost rows of those trimmed: the reader may have what is near its offset in flight."""
-    trimmed = max(0, high - low)
-    if reach is None:
-        return 0, trimmed
-    lost = max(0, high - max(low, offset + ceil(2 * reach)))
-    return lost, trimmed - lost
-
-
-def _committed(ledger: Ledger, reading: Reading, starts: Sequence[int]) -> Step:
-    """Settle the offset; trims are settled already.
+def _committed(step: Step, before: Ledger, fresh: int, now: Seconds, *, is_blind: bool) -> Step:
+    """A poll with what its offset tells.
 
     Args:
-        ledger: as of the last commit.
-        reading: of the commit.
-        starts: first available rows known since the last poll; what is below the last of them was not read.
-    """
-    old = ledger.reading
-    is_commit = reading.committed_at != old.committed_at or reading.offset != old.offset
-    if reading.offset < old.offset:
-        counts = ledger.counts + Counts(rewinds=1)
-        return Step(replace(ledger, counts=counts), is_commit=True, is_rewind=True)
-    if reading.offset == old.offset:
-        return Step(ledger, is_commit=is_commit)
-    first = max(old.offset, _last_start(starts, reading.offset, old.offset))
-    rows = max(0, min(reading.offset, reading.end) - first)
-    accounted = max(ledger.accounted, min(reading.offset, reading.end))
-    if reading.was_reset:
-        counts = ledger.counts + Counts(skipped=rows)
-        return Step(replace(ledger, accounted=accounted, counts=counts), is_commit=True, is_advance=True, is_skip=True)
-    replayed = max(0, min(reading.offset, ledger.accounted, reading.end) - first)
-    counts = ledger.counts + Counts(read=rows, replayed=replayed)
-    known = replace(ledger, accounted=accounted, counts=counts)
-    return Step(known, read=rows, is_commit=True, is_advance=True)
-
-
-def _learned(step: Step, offset: int, reading: Reading, starts: Sequence[int], now: Seconds) -> Step:
-    """A poll with what it tells of the reader: how far it gets at once, or that it has probably jumped.
-
-    Args:
-        step: with all trims and commits settled.
-        offset: of the poll before.
-        reading: of this poll.
-        starts: see `_committed`; only what was read after the last trim is certain to be one read.
+        step: with all rows settled that can be.
+        before: as of the last poll.
+        fresh: rows that were found committed for the first time.
         now: of this poll.
+        is_blind: see `account`.
     """
-    rows = max(0, min(reading.offset, reading.end) - max(offset, _last_start(starts, reading.offset, offset)))
+    old, ledger = before.reading, step.ledger
+    reading = ledger.reading
+    first = max(old.offset, old.start)
+    again = max(0, min(reading.committed, before.accounted) - first) if reading.offset > old.offset else 0
+    is_rewind, is_advance = reading.offset < old.offset, reading.offset > old.offset
+    is_skip = reading.was_reset and is_advance
+    counts = Counts(read=fresh + again, replayed=again, rewinds=int(is_rewind))
+    if is_skip:
+        counts = Counts(skipped=fresh + again)
+    step = replace(
+        step,
+        ledger=replace(ledger, counts=ledger.counts + counts),
+        read=counts.read,
+        is_commit=reading.offset != old.offset or reading.committed_at != old.committed_at,
+        is_advance=is_advance,
+        is_rewind=is_rewind,
+        is_skip=is_skip,
+    )
+    # A commit over rows that were trimmed before it, or may have been, says nothing of one read.
+    is_whole = old.start <= old.offset and before.accounted >= old.committed and ledger.accounted >= reading.committed
+    is_cut = step.lost + step.possibly_lost > 0 or not is_whole
+    return step if is_blind or is_skip or is_cut or not is_advance else _learned(step, now)
+
+
+def _learned(step: Step, now: Seconds) -> Step:
+    """A poll with what it tells of the reader: how far it gets at once, or that it has probably jumped."""
+    reading = step.ledger.reading
     reach = step.ledger.reach_now(now)
-    is_far = reach is not None and rows > _PROBABLY_SKIPPED * max(reach, 1.0)
+    is_far = reach is not None and step.read > _PROBABLY_SKIPPED * max(reach, 1.0)
     if is_far and reading.offset == reading.end:
         return replace(step, read=0, is_skip=True)
-    return replace(step, ledger=replace(step.ledger, reach=max(reach or 0.0, float(rows)), reach_at=now))
-
-
-def _last_start(starts: Sequence[int], offset: int, default: int) -> int:
-    return max((one for one in starts if one < offset), default=default)
+    return replace(step, ledger=replace(step.ledger, reach=max(reach or 0.0, float(step.read)), reach_at=now))

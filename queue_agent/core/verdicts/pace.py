@@ -10,9 +10,12 @@ from typing import Final
 from queue_agent.core.verdicts.values import Confidence, PaceView, Seconds
 
 LEAST_PATIENCE: Final = 120.0
-_FIRST_PATIENCE: Final = 600.0
+FIRST_PATIENCE: Final = 600.0
 _KNOWN_GAPS: Final = 5
 _HALF_LIFE: Final = 7 * 86400.0
+_MOST_HALF_LIVES: Final = 1000.0
+"""Of an old row that somebody has edited there may be more."""
+
 _USUAL_SHARE: Final = 0.95
 _LARGEST_WEIGHT: Final = 2.0**40
 _TRUSTED_AFTER: Final = 86400.0
@@ -80,7 +83,7 @@ class Pace:
         if self.gaps == 0:
             return None
         if self.gaps < _KNOWN_GAPS:
-            return max(_FIRST_PATIENCE, 5 * self.longest)
+            return max(FIRST_PATIENCE, 5 * self.longest)
         habit = max((one.length for one in self.habits if _is_remembered(one.last_at, one.length, now)), default=0.0)
         return max(LEAST_PATIENCE, 2 * (self.usual or 0.0), 2 * habit)
 
@@ -89,7 +92,7 @@ class Pace:
         gap = max(gap, 1.0)
         bucket = max(0, ceil(4 * log2(gap) - 1e-9))
         seconds, origin = self.seconds, self.origin
-        weight = 2.0 ** ((now - origin) / _HALF_LIFE) if seconds else 1.0
+        weight = 2.0 ** min((now - origin) / _HALF_LIFE, _MOST_HALF_LIVES) if seconds else 1.0
         if not seconds:
             origin = now
         elif weight > _LARGEST_WEIGHT:

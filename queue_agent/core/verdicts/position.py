@@ -9,6 +9,7 @@ from typing import Final
 from queue_agent.core.verdicts.incidents import INCIDENT_ENDS_AFTER, NOBODY, Blame
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, open_ledger
 from queue_agent.core.verdicts.pace import Pace
+from queue_agent.core.verdicts.race import RACE_SECONDS, Race, go_on
 from queue_agent.core.verdicts.recent import NOTHING_RECENT, Recent
 from queue_agent.core.verdicts.values import Seconds, Verdict
 
@@ -16,6 +17,8 @@ AHEAD_AFTER: Final = 60.0
 WAITING_AFTER: Final = 120.0
 IDLE_AFTER: Final = 3600.0
 LOST_FOR: Final = 86400.0
+_SILENT_FOR: Final = 10.0
+"""Seconds; a shorter silence proves nothing, however often a consumer usually commits."""
 
 _NEED_TWO_POLLS: Final = frozenset({Verdict.LOSING, Verdict.STOPPED, Verdict.STALLED, Verdict.LAGGING})
 _FINAL_WHILE_SILENT: Final = frozenset({Verdict.STOPPED, Verdict.STALLED})
@@ -65,15 +68,22 @@ class Position:
     trimmed_at: Seconds | None = None
     """When rows were last seen to be gone; None: never since this agent looks."""
 
+    race: Race | None = None
+    """None: no rows were trimmed lately that were not committed."""
+
     @property
     def reading(self) -> Reading:
         return self.ledger.reading
 
 
-def open_position(reading: Reading, now: Seconds, written_at: Seconds | None = None) -> Position:
-    """A position seen for the first time."""
+def open_position(
+    reading: Reading, now: Seconds, written_at: Seconds | None = None, trims: Sequence[Trim] = ()
+) -> Position:
+    """A position seen for the first time; `trims`: see `open_ledger`."""
     written_at = now if written_at is None else written_at
-    return Position(open_ledger(reading), now, written_at=written_at, since=now, recent=Recent(known_since=now))
+    return Position(
+        open_ledger(reading, now, trims), now, written_at=written_at, since=now, recent=Recent(known_since=now)
+    )
 
 
 def observe(
@@ -83,20 +93,32 @@ def observe(
     pace: Pace,
     poll: Poll,
     blame: Blame = NOBODY,
+    known_to: int | None = None,
 ) -> tuple[Position, Pace, Step]:
-    """The position and the pace after a poll, and what the poll has changed."""
+    """The position and the pace after a poll, and what the poll has changed; arguments as for `account`."""
     now = poll.now
     position = _rolled(position, poll.last)
     old = position.reading
     was_stopped = position.activity in _FINAL_WHILE_SILENT
-    step = account(position.ledger, reading, trims, now, is_blind=poll.is_blind, is_stopped=was_stopped, blame=blame)
+    step = account(
+        position.ledger,
+        reading,
+        trims,
+        now,
+        known_to=known_to,
+        is_blind=poll.is_blind,
+        is_silent=was_stopped or _is_silent(position, pace),
+        blame=blame,
+    )
     if step.is_recreation:
         kept = replace(open_position(reading, now), verdict=position.verdict, since=position.since)
         return replace(kept, ledger=step.ledger), pace, step
     if step.is_advance and old.committed_at is not None and not (poll.is_blind or reading.was_reset):
-        pace = pace.interrupted(position.still, now) if was_stopped else pace.learned(position.still, now)
+        is_outage = was_stopped and pace.gaps > 0  # of whose pace nothing is known, this is what is usual
+        pace = pace.interrupted(position.still, now) if is_outage else pace.learned(position.still, now)
     had_rows = bool(old.drainable) and not step.is_commit
-    exposed = _exposure(reading, poll.last, now, had_rows=had_rows)
+    # Who has committed while nobody polled may have done so all the time.
+    exposed = 0.0 if poll.is_blind and step.is_commit else _exposure(reading, poll.last, now, had_rows=had_rows)
     written = max(0, reading.end - old.end)
     window = pace.window
     recent = position.recent
@@ -121,21 +143,24 @@ def observe(
         activity=Verdict.OK if ended else position.activity,
         recent=recent,
         trimmed_at=now if reading.start > old.start else position.trimmed_at,
+        race=go_on(position.race, step.lost + step.possibly_lost, reading.end, now),
     )
     return position, pace, step
 
 
-def judge(position: Position, patience: Seconds | None, window: Seconds, now: Seconds) -> Position:
-    """The position with the verdict that holds now; some need to hold for two polls."""
-    active = _find_activity(position, patience, window, now)
+def judge(position: Position, patience: Seconds | None, window: Seconds, now: Seconds, *, is_known: bool) -> Position:
+    """The position with the verdict that holds now; some need to hold for two polls.
+
+    Args:
+        position: after the poll.
+        patience: a longer silence is a stop; None: no silence is.
+        window: to judge rates by.
+        now: of the poll.
+        is_known: the usual pace is.
+    """
+    active = _find_activity(position, patience, window, now, is_known=is_known)
     activity, nearly_active = _calm(position.activity, position.nearly_active, active)
-    loss = position.ledger.loss
-    whole = activity
-    if loss is not None:
-        if now - loss.until <= INCIDENT_ENDS_AFTER:
-            whole = min(activity, Verdict.LOSING, key=_severity)
-        elif now - loss.until <= LOST_FOR:
-            whole = min(activity, Verdict.LOST, key=_severity)
+    whole = min(activity, _find_loss(position, now), key=_severity)
     verdict, nearly = (activity, None) if whole is activity else _calm(position.verdict, position.nearly, whole)
     if (verdict, activity, nearly, nearly_active) == (
         position.verdict,
@@ -150,6 +175,18 @@ def judge(position: Position, patience: Seconds | None, window: Seconds, now: Se
     )
 
 
+def _find_loss(position: Position, now: Seconds) -> Verdict:
+    """The verdict by losses alone."""
+    loss, race = position.ledger.loss, position.race
+    if loss is not None and loss.proved and now - loss.until <= INCIDENT_ENDS_AFTER:
+        return Verdict.LOSING
+    if race is not None and race.is_lasting:
+        return Verdict.RACING
+    if loss is not None and loss.proved and now - loss.until <= LOST_FOR:
+        return Verdict.LOST
+    return Verdict.OK
+
+
 def next_deadline(position: Position, patience: Seconds | None, now: Seconds) -> Seconds:
     """When time alone may change the verdict; infinity: never."""
     if position.nearly is not None or position.nearly_active is not None:
@@ -157,14 +194,22 @@ def next_deadline(position: Position, patience: Seconds | None, now: Seconds) ->
     due: list[Seconds] = []
     if position.ahead_since is not None:
         due.append(position.ahead_since + AHEAD_AFTER)
+    if position.race is not None:
+        due.append(position.race.since + RACE_SECONDS)
     if position.ledger.loss is not None:
         due += [position.ledger.loss.until + INCIDENT_ENDS_AFTER, position.ledger.loss.until + LOST_FOR]
     if position.reading.drainable and position.reading.committed_at is not None:
-        limit = WAITING_AFTER if patience is None else patience
-        due += [position.seen_at + limit - position.silent, position.seen_at + limit - position.still]
+        due.append(position.seen_at + WAITING_AFTER - position.silent)
+        if patience is not None:
+            due += [position.seen_at + patience - position.silent, position.seen_at + patience - position.still]
     if not position.reading.drainable:
         due.append(position.written_at + IDLE_AFTER)
     return min((one for one in due if one >= now), default=float("inf"))
+
+
+def _is_silent(position: Position, pace: Pace) -> bool:
+    """Whether a reader that has rows in flight would have committed them already."""
+    return pace.usual is not None and position.silent > max(_SILENT_FOR, 2 * pace.usual)
 
 
 def _severity(verdict: Verdict) -> int:
@@ -204,7 +249,9 @@ def _calm(current: Verdict, nearly: Verdict | None, found: Verdict) -> tuple[Ver
     return (found, None) if nearly is found else (current, found)
 
 
-def _find_activity(position: Position, patience: Seconds | None, window: Seconds, now: Seconds) -> Verdict:
+def _find_activity(
+    position: Position, patience: Seconds | None, window: Seconds, now: Seconds, *, is_known: bool
+) -> Verdict:
     reading = position.reading
     if position.ahead_since is not None and now - position.ahead_since >= AHEAD_AFTER:
         return Verdict.AHEAD
@@ -221,7 +268,7 @@ def _find_activity(position: Position, patience: Seconds | None, window: Seconds
         falls = trend.falls if trend.is_certain else was is not Verdict.LAGGING
         if not falls:
             return Verdict.LAGGING
-    if patience is None and position.silent >= WAITING_AFTER:
+    if not is_known and position.silent >= WAITING_AFTER:
         return Verdict.WAITING
     if reading.drainable and reading.committed_at is None:
         return Verdict.NOT_STARTED

@@ -12,7 +12,7 @@ from queue_agent.core.verdicts.incidents import NOBODY, Blame
 from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.objective_seconds import COUNTING_PERIOD, count_poll, count_without_poll
 from queue_agent.core.verdicts.objectives import NO_SECONDS, Objective, ObjectiveSeconds
-from queue_agent.core.verdicts.pace import UNKNOWN_PACE, Pace
+from queue_agent.core.verdicts.pace import FIRST_PATIENCE, UNKNOWN_PACE, Pace
 from queue_agent.core.verdicts.position import Poll, Position, judge, next_deadline, observe, open_position
 from queue_agent.core.verdicts.recent import Rates
 from queue_agent.core.verdicts.sentences import Facts, make_action, make_sentence
@@ -64,8 +64,14 @@ class PartitionReading:
     written_at: Seconds | None = None
     """When the last row was written; None: not known."""
 
+    chosen: Collection[int] = ()
+    """Partitions that the consumer is registered for; empty: all."""
+
     trims: Sequence[Trim] = ()
-    """By agents of this stage since the poll before, in order of rows."""
+    """By agents of this stage, in order of time: those of rows that are not settled."""
+
+    known_to: int | None = None
+    """See `ledger.account`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,7 @@ class QueueState:
 def observe_queue(
     state: QueueState,
     seen: Mapping[int, PartitionReading],
-    partition_count: int,
+    partitions: Collection[int],
     now: Seconds,
     period: Seconds,
     objective: Objective | None = None,
@@ -109,7 +115,7 @@ def observe_queue(
     Args:
         state: after the poll before.
         seen: by index, of the partitions that could be read.
-        partition_count: how many the queue has.
+        partitions: indexes of those that the consumer is registered for.
         now: of the poll; one that is not later than the last changes nothing.
         period: usual time between polls.
         objective: of the consumer's owner for this queue; None: there is none.
@@ -119,17 +125,20 @@ def observe_queue(
         return state
     poll = Poll(now if last is None else last, now, last is None or now - last > _BLIND_PERIODS * period)
     pace = state.pace if state.pace.polled_since is not None else replace(state.pace, polled_since=now)
-    positions = {index: one for index, one in state.positions.items() if index < partition_count}
+    positions = {index: one for index, one in state.positions.items() if index in partitions}
     for index, one in seen.items():
         old = positions.get(index)
         if old is None:
-            positions[index] = open_position(one.reading, now, one.written_at)
+            positions[index] = open_position(one.reading, now, one.written_at, one.trims)
         else:
-            positions[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame)
+            positions[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to)
     max_gap = None if objective is None else objective.max_gap
     patience = pace.patience(now, max_gap)
+    is_known = patience is not None
+    if not is_known and any(one.retention.is_vital for one in seen.values()):
+        patience = FIRST_PATIENCE  # it holds rows, so it is not waited for without end
     for index in seen:
-        positions[index] = judge(positions[index], patience, pace.window, now)
+        positions[index] = judge(positions[index], patience, pace.window, now, is_known=is_known)
     readable = {index: positions[index] for index in seen}
     seconds = count_poll(
         state.seconds,
@@ -138,12 +147,8 @@ def observe_queue(
         poll.last,
         now,
         is_blind=poll.is_blind,
-        is_complete=len(seen) == partition_count,
-        has_lost=any(
-            one.ledger.counts.lost > state.positions[index].ledger.counts.lost
-            for index, one in readable.items()
-            if index in state.positions
-        ),
+        is_complete=len(seen) == len(partitions),
+        has_lost=any(_has_lost(state.positions.get(index), one) for index, one in readable.items()),
     )
     state = replace(
         state,
@@ -153,7 +158,11 @@ def observe_queue(
         last_poll=now,
         deadline=_deadline(readable.values(), patience, now, is_counted=seconds.until is not None),
     )
-    return replace(state, verdict=_verdict(state, seen, partition_count, now, max_gap))
+    return replace(state, verdict=_verdict(state, seen, len(partitions), now, max_gap))
+
+
+def _has_lost(old: Position | None, new: Position) -> bool:
+    return old is not None and new.ledger.counts.lost > old.ledger.counts.lost
 
 
 def _deadline(positions: Collection[Position], patience: Seconds | None, now: Seconds, *, is_counted: bool) -> Seconds:
@@ -281,6 +290,8 @@ def _facts(
         read=None if read is None else read.mean,
         written=None if written is None else written.mean,
         held_rows=seen.held_rows,
+        is_vital=seen.retention.is_vital,
+        chosen=seen.chosen,
     )
 
 

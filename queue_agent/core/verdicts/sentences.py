@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from queue_agent.core.values.refs import CrossClusterRef
@@ -39,6 +40,10 @@ class Facts:
     held_rows: int = 0
     """Rows that the queue could do without if it were not for this consumer."""
 
+    is_vital: bool = False
+    chosen: Collection[int] = ()
+    """Partitions that the consumer is registered for; empty: all."""
+
 
 def make_sentence(facts: Facts) -> str | None:
     """One sentence that states what was measured; None where nothing is to be said."""
@@ -50,7 +55,7 @@ def make_sentence(facts: Facts) -> str | None:
             sentence = f"Offset is {facts.offset - facts.end:,} past the end of partition {partition}"
             if facts.loss is not None and facts.loss.cause.value == "recreation":
                 sentence += f"; the queue was re-created at {_clock(facts.loss.since)}"
-        case Verdict.LOSING | Verdict.LOST:
+        case Verdict.LOSING | Verdict.RACING | Verdict.LOST:
             return _loss_sentence(facts, where)
         case Verdict.STOPPED:
             usual = "" if facts.usual is None else f"; usually commits every {duration(facts.usual)}"
@@ -82,12 +87,8 @@ def make_action(facts: Facts) -> tuple[Turn, str | None]:
     match facts.verdict:
         case Verdict.AHEAD:
             return Turn.OWNER, f"queue-agent consumer reset '{queue}' '{consumer}' --to earliest"
-        case Verdict.LOSING:
-            if facts.loss is not None and facts.loss.cause.value == "ttl":  # it removes rows of vital consumers as well
-                keep = f"yt --proxy {queue.cluster} set {queue.path}/@min_data_versions 1"
-                return Turn.OWNER, f"{keep} && yt --proxy {queue.cluster} remount-table {queue.path}"
-            registration = f"yt --proxy {queue.cluster} register-queue-consumer {queue.path} '{consumer}' --vital"
-            return Turn.OPERATOR, registration
+        case Verdict.LOSING | Verdict.RACING:
+            return _keep_rows(facts)
         case Verdict.STOPPED:
             return Turn.OWNER, "restart the reader"
         case Verdict.STALLED:
@@ -102,6 +103,20 @@ def make_action(facts: Facts) -> tuple[Turn, str | None]:
             return Turn.NONE, None
 
 
+def _keep_rows(facts: Facts) -> tuple[Turn, str | None]:
+    """What keeps rows until the consumer has read them."""
+    assert facts.loss is not None, "a verdict about losses comes with a loss"
+    queue, cause = facts.queue, facts.loss.cause.value
+    if cause == "ttl":  # it removes rows of vital consumers as well
+        keep = f"yt --proxy {queue.cluster} set {queue.path}/@min_data_versions 1"
+        return Turn.OWNER, f"{keep} && yt --proxy {queue.cluster} remount-table {queue.path}"
+    if facts.is_vital or cause not in ("vital_trimming", "export_trimming"):
+        return Turn.NONE, None  # it holds its rows now, or somebody else trims whom that would not stop
+    chosen = f" --partitions {' '.join(map(str, sorted(facts.chosen)))}" if facts.chosen else ""
+    register = f"yt --proxy {queue.cluster} register-queue-consumer {queue.path} '{facts.consumer}' --vital{chosen}"
+    return Turn.OPERATOR, register
+
+
 def _loss_sentence(facts: Facts, where: str) -> str:
     loss = facts.loss
     assert loss is not None, "a verdict about losses comes with a loss"
@@ -112,12 +127,19 @@ def _loss_sentence(facts: Facts, where: str) -> str:
         "export_trimming": f"export {loss.subject or ''} trims ahead of it".replace("  ", " "),
         "ttl": "max_data_ttl of the queue removes them unread",
     }.get(loss.cause.value, "trimmed by hand, by TTL or by another agent")
+    possibly = "" if loss.proved == loss.rows else f"{loss.rows - loss.proved:,} of them possibly"
     if facts.verdict is Verdict.LOST:
         until = f"from {_clock(loss.since)} to {_clock(loss.until)}"
         who = who.replace("trims", "trimmed").replace("removes", "removed")
-        return f"Lost {count(loss.rows, 'row')}{where} {until}; {who}"
+        possibly = f" ({possibly})" if possibly else ""
+        return f"Lost {count(loss.rows, 'row')}{possibly}{where} {until}; {who}"
     rate = f"{loss.rows_per_second:,.0f} rows/s" if loss.rows_per_second >= 1 else "rows"
-    return f"Loses {rate}{where} since {_clock(loss.since)} ({count(loss.rows, 'row')}); {who}"
+    if facts.verdict is Verdict.RACING:
+        begun = f"{count(loss.rows, 'row')} since {_clock(loss.since)}"
+        rate = rate.capitalize()
+        return f"{rate}{where} are trimmed before it commits them, {begun}; it may not have read them; {who}"
+    rows = f"{count(loss.rows, 'row')}, {possibly}" if possibly else count(loss.rows, "row")
+    return f"Loses {rate}{where} since {_clock(loss.since)} ({rows}); {who}"
 
 
 def _rates(facts: Facts) -> str:

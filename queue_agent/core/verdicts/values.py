@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ class Verdict(enum.Enum):
     LOSING = "losing"
     STOPPED = "stopped"
     STALLED = "stalled"
+    RACING = "racing"
     LAGGING = "lagging"
     LOST = "lost"
     WAITING = "waiting"
@@ -56,6 +57,7 @@ _COLORS: Final = {
     Verdict.LOSING: "red",
     Verdict.STOPPED: "red",
     Verdict.STALLED: "red",
+    Verdict.RACING: "amber",
     Verdict.LAGGING: "amber",
     Verdict.LOST: "amber",
     Verdict.WAITING: "amber",
@@ -104,7 +106,7 @@ class LossCause(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An incident: rows lost without a pause of ten minutes."""
+    """An incident: rows trimmed before they were committed, without a pause of ten minutes."""
 
     since: Seconds
     until: Seconds
@@ -113,8 +115,11 @@ class Loss:
     """Who made the trimming possible, such as the vital consumer; None: not known."""
 
     rows: int
+    proved: int
+    """How many of them the reader cannot have had in flight."""
+
     data_weight: int | None = None
-    """Bytes of these rows; None: not known of all of them."""
+    """Bytes of the proved rows; None: not known of all of them."""
 
     @property
     def rows_per_second(self) -> float:
@@ -128,6 +133,8 @@ class Loss:
             "cause": self.cause.value,
             "subject": self.subject,
             "row_count": self.rows,
+            "lost_row_count": self.proved,
+            "possibly_lost_row_count": self.rows - self.proved,
             "data_weight": self.data_weight,
         }
 
@@ -188,10 +195,10 @@ class Counts:
     """Rows, counted since the first poll of a position; they only grow."""
 
     lost: int = 0
-    """Trimmed before they were read."""
+    """Trimmed before they were committed, and the reader cannot have had them in flight."""
 
     possibly_lost: int = 0
-    """Trimmed while the consumer may have had them in flight."""
+    """All others that were trimmed before they were committed."""
 
     read: int = 0
     """Really read; trimmed rows that a commit passed are not."""
@@ -206,6 +213,15 @@ class Counts:
     lost_data_weight: int = 0
     """Bytes of lost rows, as far as they are known: of trims by agents of this stage."""
 
+    @property
+    def trimmed_uncommitted(self) -> int:
+        """Trimmed before they were committed."""
+        return self.lost + self.possibly_lost
+
+    def told_as(self, kept: Counts) -> Counts:
+        """The counts as they are published: of losses only what is kept, for whoever draws rates would count twice."""
+        return replace(self, lost=kept.lost, possibly_lost=kept.possibly_lost, lost_data_weight=kept.lost_data_weight)
+
     def __add__(self, other: Counts) -> Counts:
         return Counts(
             self.lost + other.lost,
@@ -219,6 +235,7 @@ class Counts:
 
     def to_map(self) -> dict[str, int]:
         return {
+            "trimmed_uncommitted_row_count": self.trimmed_uncommitted,
             "lost_row_count": self.lost,
             "possibly_lost_row_count": self.possibly_lost,
             "really_read_row_count": self.read,
@@ -306,6 +323,19 @@ class QueueVerdict:
     @property
     def color(self) -> str:
         return self.verdict.color
+
+    def told_as(self, kept: Mapping[int, Counts]) -> QueueVerdict:
+        """The verdict with counts as they are published; see `Counts.told_as`.
+
+        Args:
+            kept: what outlives this agent, by partition index.
+        """
+        partitions = {
+            index: replace(one, counts=one.counts.told_as(kept.get(index, NO_COUNTS)))
+            for index, one in self.partitions.items()
+        }
+        whole = replace(self.whole, counts=self.whole.counts.told_as(sum(kept.values(), NO_COUNTS)))
+        return replace(self, whole=whole, partitions=partitions)
 
     @property
     def loses(self) -> bool:

@@ -51,7 +51,7 @@ def failed() -> FailedQueuePartition:
 
 
 def queue(*partitions: QueuePartition | FailedQueuePartition, ref: CrossClusterRef = QUEUE) -> QueueSnapshot:
-    view = QueueView(partitions, True, True, NOW, NOW)
+    view = QueueView(partitions, True, True, NOW, 1)
     return QueueSnapshot(QueueRow(ref), Role.LEADING, 1, NOW, view, registrations=[REGISTRATION])
 
 

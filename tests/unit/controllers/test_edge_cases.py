@@ -12,7 +12,7 @@ from queue_agent.controllers.consumers.multi_consumer_controller import MultiCon
 from queue_agent.controllers.rounds.agent import Agent, Fleets
 from queue_agent.controllers.status.board import Board
 from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
-from queue_agent.core.queues.snapshots import ConsumerPartition, QueuePartition, QueueView, Role
+from queue_agent.core.queues.snapshots import ConsumerPartition, OffsetsRead, QueuePartition, QueueView, Role
 from queue_agent.core.state.rows import ConsumerNameRow, ConsumerRow, Registration, StateRows
 from queue_agent.core.values.observed import ConsumerOffset, ObjectRevisions
 from queue_agent.core.values.rates import Counters
@@ -188,8 +188,10 @@ async def test_rates_of_a_consumer_start_anew_after_a_pass_that_could_not_tell(w
     await queue.do_pass(0)
 
     async def read_up_to(offset: int) -> float:
-        world.clock.time += MINUTE
         world.hume.offsets[CONSUMER.path, QUEUE] = {0: offset}
+        await consumer.do_pass(0)
+        await queue.do_pass(0)
+        world.clock.time += MINUTE
         await consumer.do_pass(0)
         rate: float = world.position()["read_row_count_rate"]["current"]
         return rate
@@ -205,10 +207,10 @@ async def test_rates_of_a_consumer_start_anew_after_a_pass_that_could_not_tell(w
 def test_weights_that_disagree_give_a_negative_one() -> None:
     partition = QueuePartition("t", "mounted", None, None, 0, 5, START, Counters(), 100, 20)
     view = QueueView(
-        [partition], has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=START, asked_at=START
+        [partition], has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=START, asked=1
     )
     offsets = {0: ConsumerOffset(0, 3, 0, {"cumulative_data_weight": 500})}
-    [position] = build_sub_snapshot(None, view, offsets, QueueRowAnswers(), START).partitions
+    [position] = build_sub_snapshot(None, view, [OffsetsRead(offsets, 0)], QueueRowAnswers(), START).partitions
     assert isinstance(position, ConsumerPartition)
     assert position.unread_data_weight == -400
 

@@ -8,6 +8,7 @@ import { consumerAddress, queueAddress } from "./router.js";
 const COLORS = {
   ok: "green",
   catching_up: "blue",
+  racing: "amber",
   lagging: "amber",
   lost: "amber",
   waiting: "amber",
@@ -19,7 +20,7 @@ const COLORS = {
   stalled: "red",
 };
 const SEVERITY = [
-  "unreadable", "unknown", "ahead", "losing", "stopped", "stalled", "lagging", "lost", "waiting", "alerts", "not_started",
+  "unreadable", "unknown", "ahead", "losing", "stopped", "stalled", "racing", "lagging", "lost", "waiting", "alerts", "not_started",
   "catching_up", "idle", "ok",
 ];
 

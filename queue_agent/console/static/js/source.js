@@ -163,7 +163,7 @@ export class OverviewSource {
         read_rows_rate: entry.read_row_count_rate ?? null,
         time_to_catch_up: entry.time_to_catch_up ?? null,
         time_to_loss: entry.time_to_loss ?? null,
-        rows_lost: entry.lost_row_count ?? null,
+        rows_trimmed_uncommitted: entry.trimmed_uncommitted_row_count ?? null,
         spark: this.spark(consumerKey(row), entry.unread_row_count ?? null),
       };
     });

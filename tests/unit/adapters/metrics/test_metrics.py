@@ -30,7 +30,7 @@ ENDS = ("bucket", "count", "sum")
 
 
 def put_queue(board: Board, alerts: Mapping[str, ErrorInfo] | None = None) -> None:
-    view = QueueView([], False, False, START, START)
+    view = QueueView([], False, False, START, 1)
     row = QueueRow(CrossClusterRef("pythia", "//tmp/q"))
     board.put_queue(QueueSnapshot(row, Role.LEADING, 1, START, view, alerts=alerts or {}))
 
@@ -91,7 +91,7 @@ def test_the_last_success_is_absent_until_there_was_one_and_outlives_failures(bo
 def test_series_of_objects_come_and_go_with_the_board(board: Board) -> None:
     metrics = Metrics(board)
     ref = CrossClusterRef("pythia", "//tmp/q")
-    view = QueueView([], False, False, START, START)
+    view = QueueView([], False, False, START, 1)
     board.put_queue(QueueSnapshot(QueueRow(ref), Role.LEADING, 1, START, view))
     series = 'yt_queue_agent_queue_partitions{queue_cluster="pythia",queue_path="//tmp/q",queue_tag="none"} 0'
     assert series in lines(metrics)

@@ -60,7 +60,7 @@ def test_what_is_not_known_has_no_series() -> None:
 def test_an_empty_queue_weighs_nothing_if_it_would_tell_what_it_weighs() -> None:
     empty = queue(partition(5, 5), partition(0, 0))
     assert collect(ObjectMetrics(), [empty]).own("queue_bytes", QUEUE_LABELS) == 0
-    silent = replace(empty, content=QueueView([partition(5, 5)], True, False, NOW, NOW))
+    silent = replace(empty, content=QueueView([partition(5, 5)], True, False, NOW, 1))
     assert collect(ObjectMetrics(), [silent]).own("queue_bytes", QUEUE_LABELS) is None
     assert collect(ObjectMetrics(), [queue(partition(0, 1))]).own("queue_bytes", QUEUE_LABELS) is None
 

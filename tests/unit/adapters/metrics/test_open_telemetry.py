@@ -65,7 +65,7 @@ async def test_a_collector_gets_counters_gauges_and_histograms(
     metrics = Metrics(board)
     metrics.pass_finished("agent", 0, 0.03, None)
     metrics.pass_finished("agent", 1, 3, None)
-    view = QueueView([], False, False, START, START)
+    view = QueueView([], False, False, START, 1)
     board.put_queue(QueueSnapshot(QueueRow(CrossClusterRef("pythia", "//tmp/q")), Role.LEADING, 1, START, view))
     export = OpenTelemetryExport(
         metrics, OtlpConfig(endpoint=collector.url), {"service.instance.id": "agent-1"}, StoppedClock()

@@ -32,12 +32,12 @@ def _judged(starts: list[int]) -> QueueVerdict:
     for second in range(10):
         rows = 10 * (second + 1)
         one = PartitionReading(Reading(0, rows, rows, START + second, "t"))
-        state = observe_queue(state, {0: one}, 1, START + second, 1.0)
+        state = observe_queue(state, {0: one}, range(1), START + second, 1.0)
     for second, start in enumerate(starts, 10):
         one = PartitionReading(
             Reading(start, 1000, 100, START + 9, "t", None, START + 9), Blame(LossCause.VITAL_TRIMMING, "a://v")
         )
-        state = observe_queue(state, {0: one}, 1, START + second, 1.0)
+        state = observe_queue(state, {0: one}, range(1), START + second, 1.0)
     assert state.verdict is not None
     return state.verdict
 
@@ -47,9 +47,10 @@ def test_losses_are_told_with_their_cause_and_the_culprit() -> None:
     page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
     assert page.own("consumer_verdict", CONSUMER_LABELS, verdict="losing") == 1
     assert page.own("consumer_rows_read_total", CONSUMER_LABELS) == 90
+    assert page.own("consumer_trimmed_uncommitted_rows_total", CONSUMER_LABELS) == 500
     assert page.own("consumer_lost_rows_total", CONSUMER_LABELS) == 480
     assert page.own("consumer_possibly_lost_rows_total", CONSUMER_LABELS) == 20
-    assert page.own("consumer_lost_rows_per_second", CONSUMER_LABELS, cause="vital_trimming", subject="a://v") == 480
+    assert page.own("consumer_lost_rows_per_second", CONSUMER_LABELS, cause="vital_trimming", subject="a://v") == 500
     assert page.own("consumer_last_loss_timestamp_seconds", CONSUMER_LABELS) == START + 11
     assert page.own("consumer_drainable_rows", CONSUMER_LABELS) == 400
     assert page.own("consumer_pace_seconds", CONSUMER_LABELS) == 1

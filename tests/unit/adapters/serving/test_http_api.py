@@ -101,7 +101,7 @@ async def client(board: Board, clock: FixedClock, hung: list[str]) -> AsyncItera
 def put_objects(board: Board) -> None:
     board.put_assignment(Assignment({QUEUE: Role.LEADING}, {CONSUMER: Role.LEADING}))
     board.put_placement(Placement("a:1", {QUEUE: "a:1", CONSUMER: "a:1"}, [QUEUE], [CONSUMER]))
-    view = QueueView([], True, False, START, START)
+    view = QueueView([], True, False, START, 1)
     board.put_queue(QueueSnapshot(QueueRow(QUEUE), Role.LEADING, 7, START, view))
     error = ErrorInfo("no", 5, {"path": yson.loads(b'"\\xff"')})
     board.put_consumer(ConsumerSnapshot(ConsumerRow(CONSUMER), Role.LEADING, 3, START, error))
@@ -223,7 +223,7 @@ async def test_an_object_that_is_not_served_is_not_found(client: Client, board: 
 
 
 async def test_objects_are_listed_page_by_page(client: Client, board: Board) -> None:
-    view = QueueView([], True, False, START, START)
+    view = QueueView([], True, False, START, 1)
     for index in range(5):
         row = QueueRow(CrossClusterRef("pythia", f"//tmp/q{index}"))
         board.put_queue(QueueSnapshot(row, Role.LEADING, 7, START, view))

@@ -1,24 +1,43 @@
-"""Rows that went: whether the journal of trims is waited for, and how long."""
+"""Rows that went: what is known of the trims that took them, and when."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from queue_agent.controllers.consumers.consumer_controller import ConsumerController
+from queue_agent.controllers.status.trim_book import TrimBook
+from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.rows import Registration
-from queue_agent.core.state.trim_journal import Loser, TrimRecord
+from queue_agent.core.state.trim_journal import JournalSpan, Loser, TrimRecord
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
 from queue_agent.core.verdicts.ledger import Ledger
 from queue_agent.core.verdicts.objective_config import UNREAD_OBJECTIVES
 from queue_agent.core.verdicts.objectives import ObjectiveSeconds
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import Verdict
+from queue_agent.errors import ClusterError
 from tests.unguarded import KeepNoLedger
 from tests.unit.controllers.agent_world import CONSUMER, QUEUE, FakeQueue, World
+
+
+class Journal:
+    """`ports.TrimJournalReader` of what other agents have announced."""
+
+    def __init__(self) -> None:
+        self.records: list[TrimRecord] = []
+        self.asked: list[JournalSpan] = []
+        self.error: ClusterError | None = None
+
+    async def read(self, wanted: Mapping[CrossClusterRef, JournalSpan]) -> Sequence[TrimRecord]:
+        self.asked += wanted.values()
+        if self.error is not None:
+            raise self.error
+        return self.records
 
 
 class Story:
@@ -26,22 +45,28 @@ class Story:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.journal = Journal()
+        world.context.trims = TrimBook(self.journal, world.clock)
         self.queue = world.queue_controller()
         self.consumer: ConsumerController = world.consumer_controller()
 
     async def poll(self, seconds: float = 1.0) -> None:
+        """Of the queue, the consumer, and what the journal has been asked."""
         self.world.clock.time += timedelta(seconds=seconds)
         await self.queue.do_pass(1)
         await self.consumer.do_pass(1)
+        await self.world.context.trims.do_pass(1)
 
-    def trim(self) -> None:
+    def trim(self, *losers: Loser, is_told: bool = True) -> None:
+        """By another agent, which tells in the journal who loses rows."""
+        if is_told:
+            self.journal.records.append(told(self.world.clock.time, losers))
         self.world.pythia.queues[QUEUE.path] = FakeQueue(["mounted"], {0: (60, 100)})
 
     def unread(self) -> int:
         """Rows that went unread, as they are counted."""
         snapshot = self.world.board.all_consumers[CONSUMER]
-        counts = snapshot.verdicts[QUEUE].whole.counts
-        return counts.lost + counts.possibly_lost
+        return snapshot.verdicts[QUEUE].whole.counts.trimmed_uncommitted
 
     async def jump(self) -> None:
         """The consumer commits, and is polled before the queue is."""
@@ -83,91 +108,89 @@ async def begun(world: World) -> Story:
     return story
 
 
-async def test_what_nobody_tells_of_counts_as_done_by_others_after_five_seconds(story: Story) -> None:
-    story.trim()
-    for _ in range(5):
-        await story.poll()
-        assert story.unread() == 0
+async def test_what_nobody_tells_of_counts_as_done_by_others_once_the_journal_was_read(story: Story) -> None:
+    story.trim(is_told=False)
+    await story.poll()
+    assert story.unread() == 0
     await story.poll()
     assert story.unread() == 18
+    assert len(story.journal.asked) == 1
+
+
+async def test_as_long_as_the_journal_cannot_be_read_counting_waits(story: Story) -> None:
+    story.journal.error = ClusterError("no answer")
+    story.trim(Loser(CONSUMER, 45))
+    for _ in range(30):
+        await story.poll()
+    assert story.unread() == 0
+    story.journal.error = None
+    await story.poll()
+    await story.poll()
+    assert story.unread() == 15
 
 
 async def test_what_the_journal_tells_counts_as_soon_as_it_is_read(story: Story) -> None:
-    story.trim()
+    story.trim(Loser(CONSUMER, 45))
     await story.poll()
-    story.world.context.trims.note(QUEUE, "1-2-3-4", told(story.world.clock.time, [Loser(CONSUMER, 45)]))
     await story.poll()
     assert story.unread() == 15, "three of them were read right before"
 
 
+async def test_what_this_agent_trims_counts_at_once(story: Story) -> None:
+    story.trim(is_told=False)
+    story.world.context.trims.note(QUEUE, "1-2-3-4", told(story.world.clock.time, [Loser(CONSUMER, 45)]))
+    await story.poll()
+    assert story.unread() == 15
+    assert story.journal.asked == []
+
+
 async def test_a_commit_that_is_seen_before_the_trim_it_jumped_over_is_no_reading(other: Story) -> None:
-    """The consumer is polled, the queue is not yet: 18 rows that it has passed were gone. The record is late."""
+    """The consumer is polled, the queue is not yet: 18 rows that it has passed were gone."""
     await other.jump()
     assert other.unread() == 0
-    other.trim()
+    other.trim(Loser(CONSUMER, 42))
     await other.poll()
-    assert other.unread() == 0
-    other.world.context.trims.note(QUEUE, "1-2-3-4", told(other.world.clock.time, [Loser(CONSUMER, 42)]))
     await other.poll()
     assert other.unread() == 18
+    assert other.ledger().counts.read == 90 - 60
 
 
-async def test_the_journal_is_asked_now_and_then_while_a_record_may_tell_of_a_jump(other: Story) -> None:
-    asked: list[float] = []
-    other.world.context.trims.want = lambda *wanted: asked.append(wanted[-1].timestamp())  # type: ignore[method-assign] # to hear of it
+async def test_offsets_are_settled_only_against_rows_that_were_seen_after_them(other: Story) -> None:
     await other.jump()
-    jumped = other.world.clock.time.timestamp()
-    other.trim()
-    for _ in range(20):
-        await other.poll()
-    assert asked == [jumped] * 2
-    assert other.ledger().claim is None
-
-
-async def test_a_vital_consumer_has_read_what_it_has_committed(story: Story) -> None:
-    await story.jump()
-    assert story.ledger().claim is None
-
-
-async def test_what_was_there_after_it_was_committed_has_been_read_whoever_trims_it(other: Story) -> None:
-    await other.jump()
-    assert other.ledger().claim is not None, "as far as is known, the queue was looked at before the commit"
+    assert other.ledger().accounted == 42, "as far as is known, the queue was looked at before the commit"
     await other.poll()
-    assert (other.ledger().confirmed, other.ledger().claim) == (90, None)
+    assert other.ledger().accounted == 90
+    other.trim(Loser(CONSUMER, 42))
+    await other.poll()
+    await other.poll()
+    assert other.unread() == 0, "they were there after it had committed them"
+
+
+async def test_a_trim_that_was_not_carried_out_takes_nothing(other: Story) -> None:
+    """Its agent was killed; the one that came after it has trimmed the same rows when the consumer had read them."""
+    other.journal.records.append(told(other.world.clock.time, [Loser(CONSUMER, 42)]))
+    other.world.clock.time += timedelta(seconds=1)
     other.trim()
-    other.world.context.trims.note(QUEUE, "1-2-3-4", told(other.world.clock.time, [Loser(CONSUMER, 42)]))
+    await other.poll()
     await other.poll()
     assert other.unread() == 0
 
 
 async def test_without_a_journal_nobody_waits(story: Story) -> None:
     story.world.context.config = story.world.context.config.model_copy(update={"trim_journal": False})
-    story.trim()
+    story.trim(is_told=False)
     await story.poll()
     assert story.unread() == 18
 
 
-async def test_a_ledger_that_waits_is_no_verdict_that_is_missing(story: Story) -> None:
-    """After a restart the first poll may have to wait for what the agent before has trimmed."""
-    old = story.consumer._judge._kept[QUEUE].state  # as the table of ledgers would give it
-    kept = QueueState(old.pair, old.positions, old.pace, old.last_poll, is_kept=True)
-
-    class Kept(KeepNoLedger):
-        async def open(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
-            return kept
-
-        def note(self, state: QueueState, *, urgent: bool) -> None:
-            return
-
-    story.world.context.ledger = Kept()
-    story.trim()
-    restarted = Story(story.world)
-    await restarted.poll()
-    assert restarted.verdict() is Verdict.UNKNOWN
-    restarted.world.context.trims.note(QUEUE, "1-2-3-4", told(story.world.clock.time, [Loser(CONSUMER, 42)]))
-    await restarted.poll()
-    assert restarted.verdict() is not Verdict.UNKNOWN
-    assert restarted.unread() == 18
+async def test_an_agent_that_does_not_lead_the_consumer_asks_nothing_and_counts_nothing(other: Story) -> None:
+    other.trim(Loser(CONSUMER, 42))
+    snapshot = other.world.board.all_consumers[CONSUMER]
+    await other.queue.do_pass(1)
+    other.consumer._judge.judge(replace(snapshot, role=Role.FOLLOWING))
+    await other.world.context.trims.do_pass(1)
+    assert other.journal.asked == []
+    assert other.ledger().counts.trimmed_uncommitted == 0
 
 
 class Written(KeepNoLedger):
@@ -188,6 +211,69 @@ class Written(KeepNoLedger):
 
     def find_written(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
         return self.written
+
+
+async def test_an_agent_that_takes_over_asks_for_all_that_is_not_settled(story: Story) -> None:
+    old = story.consumer._judge._kept[QUEUE].state  # as the table of ledgers would give it
+    ledger = Written(QueueState(old.pair, old.positions, old.pace, old.last_poll, is_kept=True))
+    story.world.context.ledger = ledger
+    story.world.clock.time += timedelta(seconds=40)
+    restarted = Story(story.world)
+    restarted.trim(Loser(CONSUMER, 42))
+    for _ in range(3):
+        await restarted.poll()
+    assert old.last_poll is not None
+    assert [one.since.timestamp() for one in restarted.journal.asked] == [old.last_poll - 60]
+    assert restarted.ledger().counts.trimmed_uncommitted == 18
+    assert restarted.unread() == 0, "or the next agent would have to take it back"
+    ledger.written = ledger.noted
+    await restarted.poll()
+    assert restarted.unread() == 18
+
+
+def positions(story: Story) -> Mapping[int, object]:
+    return story.consumer._judge._kept[QUEUE].state.positions
+
+
+async def test_a_ledger_begins_with_rows_that_were_seen_after_its_offsets() -> None:
+    world = World()
+    await world.synchronize()
+    story = Story(world)
+    await story.poll()
+    assert story.verdict() is Verdict.UNKNOWN
+    assert positions(story) == {}
+    await story.poll()
+    assert story.ledger().accounted == 42
+
+
+async def newly_kept(error: ClusterError | None) -> Story:
+    """Another agent has trimmed for this consumer, and nobody has written what it has lost."""
+    world = World()
+    world.context.ledger = Written(QueueState(Pair(QUEUE, CONSUMER), is_kept=True))
+    await world.synchronize()
+    story = Story(world)
+    story.trim(Loser(CONSUMER, 42))
+    world.hume.offsets[CONSUMER.path, QUEUE] = {0: 90}
+    story.journal.error = error
+    for _ in range(2):
+        await story.poll()
+    return story
+
+
+async def test_a_new_ledger_waits_for_what_the_journal_has_of_its_consumer() -> None:
+    story = await newly_kept(None)
+    assert positions(story) == {}
+    for _ in range(3):
+        await story.poll()
+    assert story.ledger().counts.trimmed_uncommitted == 18
+
+
+async def test_a_new_ledger_does_not_wait_for_a_journal_that_cannot_be_read() -> None:
+    story = await newly_kept(ClusterError("no answer"))
+    await story.poll(seconds=9)
+    assert positions(story) == {}
+    await story.poll()
+    assert story.ledger().counts.trimmed_uncommitted == 0
 
 
 def published(story: Story) -> ObjectiveSeconds | None:
@@ -223,6 +309,7 @@ async def test_seconds_are_not_published_while_a_ledger_that_is_there_cannot_be_
 
 async def test_seconds_are_counted_in_memory_where_there_is_no_ledger() -> None:
     story = await with_objective(KeepNoLedger())
+    await story.poll()
     await story.poll()
     seconds = published(story)
     assert seconds is not None

@@ -44,8 +44,9 @@ async def test_what_is_decided_follows_what_has_changed(world: World) -> None:
     await queue.do_pass(0)
     assert world.pythia.trims == []
     world.hume.offsets[CONSUMER.path, QUEUE] = {0: 50}
-    await consumer.do_pass(0)
-    await queue.do_pass(0)
+    for index in range(2):
+        await consumer.do_pass(index)
+        await queue.do_pass(index)
     assert world.pythia.trims == [("1-2-3-4", 0, 50)]
     snapshot = world.board.find_queue(QUEUE)
     assert snapshot is not None

@@ -50,7 +50,7 @@ async def test_a_consumer_that_does_not_answer_delays_a_trim_by_a_moment_only(
 
     monkeypatch.setattr(witness, "PATIENCE_SECONDS", 0.01)
     world.hume.read_next_row_indexes = hang  # type: ignore[method-assign] # it never answers
-    assert await look(world) == Witnessed()
+    assert await look(world) == Witnessed({CONSUMER: None})
 
 
 async def test_a_consumer_that_cannot_be_read_is_told_as_such(world: World) -> None:

@@ -19,6 +19,7 @@ from queue_agent.core.queues.snapshots import (
     ConsumerSnapshot,
     ConsumerView,
     FailedQueuePartition,
+    OffsetsRead,
     QueueMissing,
     QueuePartition,
     QueueSnapshot,
@@ -49,7 +50,7 @@ def rows(lower: int, upper: int, *, written: datetime = NOW, weight: int | None 
 
 
 def queue(*partitions: QueuePartition | FailedQueuePartition, columns: bool = True, now: datetime = NOW) -> QueueView:
-    return QueueView(partitions, columns, columns, now, now)
+    return QueueView(partitions, columns, columns, now, 1)
 
 
 def stand(
@@ -64,7 +65,7 @@ def stand(
     found = {index: ConsumerOffset(index, offset, timestamp_of(consumed)) for index, offset in offsets.items()}
     asked = rows_to_read(previous, view, found).timestamps
     stamps = {} if committed is None else dict.fromkeys(asked, timestamp_of(committed))
-    return build_sub_snapshot(previous, view, found, QueueRowAnswers(timestamps=stamps), view.seen_at)
+    return build_sub_snapshot(previous, view, [OffsetsRead(found, 0)], QueueRowAnswers(timestamps=stamps), view.seen_at)
 
 
 def consumer(position: SubSnapshot | ErrorInfo, *, pass_index: int = 1, whole: bool = False) -> ConsumerSnapshot:

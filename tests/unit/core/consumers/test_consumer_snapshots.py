@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +15,9 @@ from queue_agent.core.consumers.consumer_snapshots import (
     banned_consumer_snapshot,
     build_consumer_snapshot,
     build_sub_snapshot,
+    find_readings,
     find_view_of_queue,
     idle_sub_snapshot,
-    known_offsets,
     rows_to_read,
     unprocessed_consumer_snapshot,
 )
@@ -28,6 +28,7 @@ from queue_agent.core.queues.snapshots import (
     Disposition,
     FailedConsumerPartition,
     FailedQueuePartition,
+    OffsetsRead,
     QueueMissing,
     QueuePartition,
     QueueSnapshot,
@@ -60,11 +61,15 @@ def readable(lower: int, upper: int, weight: int | None = None, tablet_id: str =
 
 
 def view(*partitions: QueuePartition | FailedQueuePartition, columns: bool = True) -> QueueView:
-    return QueueView(partitions, columns, columns, NOW, NOW)
+    return QueueView(partitions, columns, columns, NOW, 1)
 
 
 def offset(index: int, value: int, **meta: int) -> Mapping[int, ConsumerOffset]:
     return {index: ConsumerOffset(index, value, stamp(5), meta)}
+
+
+def read(offsets: Mapping[int, ConsumerOffset], moment: int = 0) -> Sequence[OffsetsRead]:
+    return [OffsetsRead(offsets, moment)]
 
 
 def look(
@@ -74,7 +79,7 @@ def look(
     now: datetime = NOW,
     **answers: Mapping[tuple[int, int], int],
 ) -> ConsumerQueueView:
-    return build_sub_snapshot(previous, queue, offsets, QueueRowAnswers(**answers), now)
+    return build_sub_snapshot(previous, queue, [OffsetsRead(offsets, 0)], QueueRowAnswers(**answers), now)
 
 
 def only(position: ConsumerQueueView) -> ConsumerPartition:
@@ -272,7 +277,7 @@ def settled_view(offset_value: int = 20) -> tuple[QueueView, ConsumerQueueView]:
 
 def test_what_has_not_changed_is_not_built_anew_and_equals_what_would_be() -> None:
     queue, seen = settled_view()
-    idle = idle_sub_snapshot(seen, queue, offset(0, 20), NOW + SECOND)
+    idle = idle_sub_snapshot(seen, queue, read(offset(0, 20)), NOW + SECOND)
     assert idle == look(queue, offset(0, 20), seen, NOW + SECOND)
     assert idle is not None
     assert idle.partitions is seen.partitions
@@ -280,8 +285,8 @@ def test_what_has_not_changed_is_not_built_anew_and_equals_what_would_be() -> No
 
 def test_an_idle_position_knows_the_latest_look_at_its_queue() -> None:
     queue, seen = settled_view()
-    later = replace(queue, asked_at=NOW + SECOND)
-    idle = idle_sub_snapshot(seen, later, offset(0, 20), NOW + SECOND)
+    later = replace(queue, asked=2)
+    idle = idle_sub_snapshot(seen, later, read(offset(0, 20)), NOW + SECOND)
     assert idle is not None
     assert idle.compared is not None
     assert idle.compared.queue is later
@@ -289,12 +294,12 @@ def test_an_idle_position_knows_the_latest_look_at_its_queue() -> None:
 
 def test_whatever_changes_is_built_anew() -> None:
     queue, seen = settled_view()
-    assert idle_sub_snapshot(None, queue, offset(0, 20), NOW) is None
-    assert idle_sub_snapshot(seen, queue, offset(0, 19), NOW) is None
-    assert idle_sub_snapshot(seen, view(readable(0, 21)), offset(0, 20), NOW) is None
-    assert idle_sub_snapshot(seen, replace(queue, has_timestamp_column=False), offset(0, 20), NOW) is None
-    assert idle_sub_snapshot(seen, queue, offset(0, 20), NOW - SECOND) is None
-    assert idle_sub_snapshot(replace(seen, settled=False), queue, offset(0, 20), NOW) is None
+    assert idle_sub_snapshot(None, queue, read(offset(0, 20)), NOW) is None
+    assert idle_sub_snapshot(seen, queue, read(offset(0, 19)), NOW) is None
+    assert idle_sub_snapshot(seen, view(readable(0, 21)), read(offset(0, 20)), NOW) is None
+    assert idle_sub_snapshot(seen, replace(queue, has_timestamp_column=False), read(offset(0, 20)), NOW) is None
+    assert idle_sub_snapshot(seen, queue, read(offset(0, 20)), NOW - SECOND) is None
+    assert idle_sub_snapshot(replace(seen, settled=False), queue, read(offset(0, 20)), NOW) is None
 
 
 def test_a_partition_in_which_nothing_changed_stays_as_it_is_beside_one_that_did() -> None:
@@ -315,8 +320,32 @@ def test_a_partition_is_looked_at_again_when_the_queue_gets_a_column_or_the_cloc
 
 def test_offsets_are_known_as_long_as_the_queue_has_no_more_partitions() -> None:
     queue, seen = settled_view()
-    assert known_offsets(seen, queue) == offset(0, 20)
-    assert known_offsets(seen, view(readable(0, 20), readable(0, 20))) is None
-    assert known_offsets(seen, view()) == {}
+    assert find_readings(seen, queue) == read(offset(0, 20))
+    assert find_readings(seen, view(readable(0, 20), readable(0, 20))) == []
     for failed in (None, QueueMissing(UNMOUNTED), UNMOUNTED, replace(seen, compared=None)):
-        assert known_offsets(failed, queue) is None
+        assert find_readings(failed, queue) == []
+
+
+def test_the_newest_offsets_that_were_read_before_the_queue_was_asked_are_compared() -> None:
+    """What they commit and is there then was there when it was committed."""
+    early, late, latest = (OffsetsRead(offset(0, value), moment) for value, moment in ((5, 1), (9, 3), (12, 5)))
+    queue = replace(view(readable(0, 20)), asked=2)
+    first = build_sub_snapshot(None, queue, find_readings(None, queue, late), QueueRowAnswers(), NOW)
+    assert first.compared is not None
+    assert not first.compared.is_in_order
+    seen = build_sub_snapshot(None, queue, find_readings(None, queue, early), QueueRowAnswers(), NOW)
+    assert seen.compared is not None
+    assert seen.compared.is_in_order
+    assert find_readings(seen, queue, late) == [early, late]
+    waiting = build_sub_snapshot(seen, queue, [early, late], QueueRowAnswers(), NOW)
+    assert find_readings(waiting, replace(queue, asked=4), latest) == [late, latest]
+    assert find_readings(waiting, replace(queue, asked=6), latest) == [latest]
+
+
+def test_offsets_that_wait_for_a_queue_that_cannot_be_read_do_not_pile_up() -> None:
+    queue = replace(view(readable(0, 20)), asked=2)
+    seen = build_sub_snapshot(None, queue, read(offset(0, 1), 1), QueueRowAnswers(), NOW)
+    for moment in range(3, 50):
+        readings = find_readings(seen, queue, OffsetsRead(offset(0, moment), moment))
+        seen = build_sub_snapshot(seen, queue, readings, QueueRowAnswers(), NOW)
+    assert [one.moment for one in readings] == [1, 3, 49]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from queue_agent.core.consumers.own_trims import trims_of
 from queue_agent.core.state.trim_journal import Loser, TrimRecord
@@ -17,21 +17,27 @@ QUEUE = CrossClusterRef("pythia", "//q")
 ALICE, BOB = CrossClusterRef("hume", "//alice"), CrossClusterRef("hume", "//bob")
 
 
-def record(to: int, losers: Sequence[Loser] | None) -> TrimRecord:
-    return TrimRecord(NOW, "host:1", QUEUE, "1-2", 0, 0, to, TrimConstraint(ConstraintKind.END_OF_PARTITION), losers)
+def record(to: int, losers: Sequence[Loser] | None, *, start: int = 0, seconds: float = 0.0) -> TrimRecord:
+    constraint = TrimConstraint(ConstraintKind.END_OF_PARTITION)
+    return TrimRecord(NOW + timedelta(seconds=seconds), "host:1", QUEUE, "1-2", 0, start, to, constraint, losers)
 
 
 def test_a_loser_had_committed_as_far_as_was_read() -> None:
     records = [
+        record(20, [Loser(ALICE, None, None, False, "daily")], start=10),
         record(10, [Loser(ALICE, 4, 60, True, "v"), Loser(BOB, 9)]),
-        record(20, [Loser(ALICE, None, None, False, "daily")]),
     ]
     assert trims_of(records, ALICE) == [
-        Trim(10, 4, LossCause.VITAL_TRIMMING, "v", 60),
-        Trim(20, None, LossCause.EXPORT_TRIMMING, "daily"),
+        Trim(0, 10, 4, LossCause.VITAL_TRIMMING, "v", 60),
+        Trim(10, 20, None, LossCause.EXPORT_TRIMMING, "daily"),
     ]
-    assert trims_of(records, BOB) == [Trim(10, 9), Trim(20, 20)], "who lost nothing had committed all rows"
+    assert trims_of(records, BOB) == [Trim(0, 10, 9), Trim(10, 20, 20)], "who lost nothing had committed all rows"
+
+
+def test_of_two_trims_from_one_row_the_later_one_comes_last_whatever_the_clocks_of_others_say() -> None:
+    records = [record(9, [], start=5, seconds=-7), record(7, [], seconds=2), record(5, [], seconds=1)]
+    assert [one.to for one in trims_of(records, ALICE)] == [5, 7, 9]
 
 
 def test_of_trims_by_agents_of_earlier_versions_nothing_is_known() -> None:
-    assert trims_of([record(10, None)], ALICE) == [Trim(10, None)]
+    assert trims_of([record(10, None)], ALICE) == [Trim(0, 10, None)]

@@ -12,7 +12,7 @@ import pytest
 from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
 from queue_agent.core.consumers.readings import explain_unreadable, read_positions
 from queue_agent.core.consumers.retention import VitalConsumer, VitalConsumers
-from queue_agent.core.queues.snapshots import ConsumerQueueView, QueuePartition, QueueSnapshot
+from queue_agent.core.queues.snapshots import ConsumerQueueView, OffsetsRead, QueuePartition, QueueSnapshot
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.observed import ConsumerOffset
@@ -33,7 +33,7 @@ def _view(queue: QueueSnapshot, offsets: Mapping[int, int]) -> ConsumerQueueView
     found = {
         index: ConsumerOffset(index, offset, stamp, {"offset_timestamp": stamp}) for index, offset in offsets.items()
     }
-    return build_sub_snapshot(None, queue.view, found, QueueRowAnswers(), NOW)
+    return build_sub_snapshot(None, queue.view, [OffsetsRead(found, 0)], QueueRowAnswers(), NOW)
 
 
 def _read(

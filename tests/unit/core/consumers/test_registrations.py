@@ -23,14 +23,14 @@ def _ahead() -> QueueVerdict:
     state = QueueState(Pair(QUEUE, ALICE))
     for second in range(62):
         reading = Reading(0, 10, 14, 0.0, "t")
-        state = observe_queue(state, {0: PartitionReading(reading)}, 1, float(second), 1.0)
+        state = observe_queue(state, {0: PartitionReading(reading)}, range(1), float(second), 1.0)
     assert state.verdict is not None
     return state.verdict
 
 
 def _fine() -> QueueVerdict:
     reading = PartitionReading(Reading(0, 10, 10, 0.0, "t"))
-    state = observe_queue(QueueState(Pair(QUEUE, ALICE)), {0: reading}, 1, 0.0, 1.0)
+    state = observe_queue(QueueState(Pair(QUEUE, ALICE)), {0: reading}, range(1), 0.0, 1.0)
     assert state.verdict is not None
     return state.verdict
 

@@ -15,7 +15,7 @@ from queue_agent.core.exports.config import InvalidSchedule
 from queue_agent.core.exports.progress import StoredProgress, TabletProgress
 from queue_agent.core.exports.queue_exports import ExportState
 from queue_agent.core.queues.exports import find_exports
-from queue_agent.core.queues.snapshots import ConsumerPartition, ConsumerQueueView, QueueSnapshot, Role
+from queue_agent.core.queues.snapshots import ConsumerPartition, ConsumerQueueView, OffsetsRead, QueueSnapshot, Role
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.timestamps import timestamp_of
@@ -51,7 +51,7 @@ def _view(offset: int, queue: QueueSnapshot | None = None) -> ConsumerQueueView:
     assert view is not None
     stamp = timestamp_of(NOW)
     found = {0: ConsumerOffset(0, offset, stamp, {"offset_timestamp": stamp})}
-    return build_sub_snapshot(None, view, found, QueueRowAnswers(), NOW)
+    return build_sub_snapshot(None, view, [OffsetsRead(found, 0)], QueueRowAnswers(), NOW)
 
 
 def _find(

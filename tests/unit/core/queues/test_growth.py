@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from queue_agent.core.queues.growth import NO_CONSUMER_GROWTH, Growth, QueueGrowth, registered_count
+from queue_agent.core.queues.growth import NO_CONSUMER_GROWTH, Growth, QueueGrowth, registered_indexes
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -27,7 +27,7 @@ def view(*tablets: tuple[str, int]) -> QueueView:
     partitions = [
         QueuePartition(name, "mounted", None, None, rows, 2 * rows, NOW, Counters()) for name, rows in tablets
     ]
-    return QueueView(partitions, True, True, NOW, NOW)
+    return QueueView(partitions, True, True, NOW, 1)
 
 
 def test_rows_that_came_since_the_last_time_are_counted() -> None:
@@ -79,5 +79,5 @@ def test_a_consumer_grows_in_the_readable_partitions_it_is_registered_for() -> N
 def test_partitions_that_a_queue_does_not_have_are_not_registered() -> None:
     failed = FailedConsumerPartition(ErrorInfo("broken"), 99, NOW, Counters())
     position = ConsumerQueueView([failed, failed], NOW)
-    assert registered_count(position, Registration(QUEUE, QUEUE, True)) == 2
-    assert registered_count(position, Registration(QUEUE, QUEUE, True, (1, 1, 7))) == 1
+    assert list(registered_indexes(position, Registration(QUEUE, QUEUE, True))) == [0, 1]
+    assert registered_indexes(position, Registration(QUEUE, QUEUE, True, (1, 1, 7))) == {1}

@@ -64,7 +64,7 @@ def build(
     now: datetime = NOW,
 ) -> QueueSnapshot:
     observation = QueueObservation(described, {} if infos is None else infos, {} if weights is None else weights)
-    return build_queue_snapshot(previous, previous.row, [REGISTRATION], now, now, ORIGIN, observation)
+    return build_queue_snapshot(previous, previous.row, [REGISTRATION], now, 1, now, ORIGIN, observation)
 
 
 def partition(snapshot: QueueSnapshot, index: int) -> QueuePartition:
@@ -276,7 +276,7 @@ def test_a_queue_without_controller_publishes_row_and_error_alone() -> None:
 
 
 def idle(previous: QueueSnapshot, now: datetime) -> QueueSnapshot | None:
-    return idle_queue_snapshot(previous, previous.row, [REGISTRATION], now, now, previous.exports)
+    return idle_queue_snapshot(previous, previous.row, [REGISTRATION], now, 2, now, previous.exports)
 
 
 def test_what_has_not_changed_is_not_built_anew_and_equals_what_would_be() -> None:

@@ -12,6 +12,7 @@ from queue_agent.core.exports.queue_exports import ExportState, QueueExports
 from queue_agent.core.exports.schedule import EveryPeriod
 from queue_agent.core.queues.config_keys import UNKNOWN_CONFIG_KEYS
 from queue_agent.core.queues.snapshots import (
+    Compared,
     ConsumerPartition,
     ConsumerQueueView,
     ConsumerSnapshot,
@@ -19,6 +20,7 @@ from queue_agent.core.queues.snapshots import (
     Disposition,
     FailedConsumerPartition,
     FailedQueuePartition,
+    OffsetsRead,
     QueuePartition,
     QueueRowValues,
     QueueSnapshot,
@@ -27,6 +29,7 @@ from queue_agent.core.queues.snapshots import (
 )
 from queue_agent.core.state.rows import ConsumerRow, QueueRow
 from queue_agent.core.values.error_info import ErrorInfo
+from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.rates import Counters, EmaCounter
 from queue_agent.core.values.refs import CrossClusterRef
 
@@ -45,7 +48,7 @@ STUCK = FailedConsumerPartition(BROKEN, 4, NOW, COUNTERS)
 
 
 def view(*partitions: QueuePartition | FailedQueuePartition, seen_at: datetime = NOW) -> QueueView:
-    return QueueView(partitions, True, True, seen_at, seen_at)
+    return QueueView(partitions, True, True, seen_at, 1)
 
 
 def snapshot(content: QueueView | ErrorInfo, exports: QueueExports, **alerts: ErrorInfo) -> QueueSnapshot:
@@ -120,3 +123,10 @@ def test_alerts_of_passes_exports_and_configuration_are_told_together() -> None:
     assert set(misspelt.all_alerts) == {"export", UNKNOWN_CONFIG_KEYS}
     assert snapshot(view(), exported({}), trim=BROKEN).all_alerts == {"trim": BROKEN, "export": BROKEN}
     assert snapshot(view(), QueueExports(), trim=BROKEN).all_alerts == {"trim": BROKEN}
+
+
+def test_an_offset_that_was_read_after_the_queue_is_known_beside_the_one_compared() -> None:
+    early, later = (OffsetsRead({0: ConsumerOffset(0, row, 0)}, row) for row in (4, 9))
+    assert Compared(view(PARTITION), early).later_offset(0) == 0
+    assert Compared(view(PARTITION), early, [early, later]).later_offset(0) == 9
+    assert Compared(view(PARTITION), early, [early, later]).later_offset(1) == 0

@@ -19,7 +19,7 @@ BROKEN = ErrorInfo("broken")
 def queue(path: str, seconds_ago: int = 0, role: Role = Role.LEADING, cluster: str = "pythia") -> QueueSnapshot:
     instant = NOW - timedelta(seconds=seconds_ago)
     row = QueueRow(CrossClusterRef(cluster, path))
-    return QueueSnapshot(row, role, 1, instant, QueueView([], True, True, instant, instant))
+    return QueueSnapshot(row, role, 1, instant, QueueView([], True, True, instant, 1))
 
 
 def broken_queue(path: str, role: Role = Role.LEADING) -> QueueSnapshot:

@@ -16,6 +16,7 @@ from queue_agent.core.queues.snapshots import (
     Disposition,
     FailedConsumerPartition,
     FailedQueuePartition,
+    OffsetsRead,
     QueueMissing,
     QueuePartition,
     QueueRowValues,
@@ -83,7 +84,7 @@ def position(content: SubSnapshot) -> ConsumerView:
 def test_each_partition_of_a_queue_is_a_row_with_what_holds_it_back() -> None:
     constraint = TrimConstraint(ConstraintKind.VITAL_CONSUMER, 8, 12, "hume://tmp/c")
     rows = queue(
-        QueueView([PARTITION, FailedQueuePartition("t", "unmounted", BROKEN)], True, True, NOW, NOW),
+        QueueView([PARTITION, FailedQueuePartition("t", "unmounted", BROKEN)], True, True, NOW, 1),
         trims={0: PartitionTrim(8, constraint)},
     )
     head = {
@@ -121,9 +122,9 @@ def test_a_queue_that_can_not_be_looked_at_is_one_row_and_its_alerts_are_rows_of
 
 
 def test_each_registered_partition_of_a_consumer_is_a_row() -> None:
-    seen = QueueView([PARTITION, PARTITION, PARTITION], True, True, NOW, NOW)
+    seen = QueueView([PARTITION, PARTITION, PARTITION], True, True, NOW, 1)
     failed = FailedConsumerPartition(BROKEN, 4, NOW, Counters())
-    view = ConsumerQueueView([READING, failed, READING], NOW, Compared(seen, {}))
+    view = ConsumerQueueView([READING, failed, READING], NOW, Compared(seen, OffsetsRead({}, 0)))
     first, second = consumer(position(view), partitions=(0, 1))
     assert first == {
         "ts": MICROSECONDS,
@@ -173,12 +174,12 @@ def test_alerts_of_the_agent_have_no_queue() -> None:
 
 
 def test_every_column_is_known_and_texts_are_bounded() -> None:
-    seen = QueueView([PARTITION], True, True, NOW, NOW)
+    seen = QueueView([PARTITION], True, True, NOW, 1)
     trims = {0: PartitionTrim(8, TrimConstraint(ConstraintKind.RETAINED_ROWS, 8, 12, "x"))}
     rows = [
         *queue(ErrorInfo("x" * 5000), alerts={"a": BROKEN}),
         *queue(seen, trims=trims),
-        *consumer(position(ConsumerQueueView([READING], NOW, Compared(seen, {})))),
+        *consumer(position(ConsumerQueueView([READING], NOW, Compared(seen, OffsetsRead({}, 0))))),
     ]
     assert len(rows[0]["error"]) == MAX_TEXT_LENGTH
     used: set[str] = set()
@@ -224,8 +225,8 @@ def test_values_that_fit_no_column_are_left_out() -> None:
 def test_a_lag_that_is_not_known_is_none_and_no_lag_is_zero() -> None:
     def lag(unread: int) -> object:
         reading = replace(READING, next_row_commit_time=None, unread_row_count=unread)
-        seen = QueueView([PARTITION], False, True, NOW, NOW)
-        [row] = consumer(position(ConsumerQueueView([reading], NOW, Compared(seen, {}))))
+        seen = QueueView([PARTITION], False, True, NOW, 1)
+        [row] = consumer(position(ConsumerQueueView([reading], NOW, Compared(seen, OffsetsRead({}, 0)))))
         return row.get("lag_ms")
 
     assert (lag(12), lag(0), lag(-1)) == (None, 0, 0)
@@ -245,8 +246,8 @@ def test_rows_of_the_history_go_by_age_and_sooner_only_if_somebody_asks_for_it()
 
 
 def test_a_consumer_has_a_row_for_a_partition_whose_ends_are_not_known() -> None:
-    seen = QueueView([FailedQueuePartition("t", "unmounted", BROKEN)], True, True, NOW, NOW)
+    seen = QueueView([FailedQueuePartition("t", "unmounted", BROKEN)], True, True, NOW, 1)
     failed = FailedConsumerPartition(BROKEN, 4, NOW, Counters())
-    [row] = consumer(position(ConsumerQueueView([failed], NOW, Compared(seen, {}))))
+    [row] = consumer(position(ConsumerQueueView([failed], NOW, Compared(seen, OffsetsRead({}, 0)))))
     assert (row["partition"], row["offset"]) == (0, 4)
     assert not {"lower", "upper"} & row.keys()

@@ -10,7 +10,14 @@ import pytest
 
 from queue_agent.core.consumers.consumer_snapshots import QueueRowAnswers, build_sub_snapshot
 from queue_agent.core.consumers.registrations import RegistrationStatus
-from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, QueueMissing, Role, SubSnapshot
+from queue_agent.core.queues.snapshots import (
+    ConsumerSnapshot,
+    ConsumerView,
+    OffsetsRead,
+    QueueMissing,
+    Role,
+    SubSnapshot,
+)
 from queue_agent.core.state.rows import ConsumerRow, Registration
 from queue_agent.core.status.overview import consumer_overview, queue_overview
 from queue_agent.core.values.encoding import EPOCH
@@ -107,7 +114,7 @@ def test_the_position_of_a_consumer_is_told_in_figures() -> None:
     queue = snapshot_of(mounted(0, 10), unmounted())
     assert queue.view is not None
     offsets = {0: ConsumerOffset(0, 4, timestamp_of(READ_AT), {"offset_timestamp": timestamp_of(READ_AT)})}
-    assert overview_of(build_sub_snapshot(None, queue.view, offsets, QueueRowAnswers(), NOW)) == {
+    assert overview_of(build_sub_snapshot(None, queue.view, [OffsetsRead(offsets, 0)], QueueRowAnswers(), NOW)) == {
         "verdict": "unknown",
         "reason": None,
         "error": None,
@@ -134,7 +141,7 @@ def test_the_verdict_is_the_one_of_the_consumers_pass() -> None:
 def test_a_lag_or_a_time_that_is_not_known_is_null() -> None:
     queue = snapshot_of(mounted(0, 10))
     assert queue.view is not None
-    overview = overview_of(build_sub_snapshot(None, queue.view, {}, QueueRowAnswers(), NOW))
+    overview = overview_of(build_sub_snapshot(None, queue.view, [OffsetsRead({}, 0)], QueueRowAnswers(), NOW))
     assert (overview["processing_lag"], overview["last_consume_time"]) == (None, None)
 
 

@@ -35,7 +35,7 @@ ENTRY = {
     "reason": "Loses rows",
     "turn": "operator",
     "action": None,
-    "lost_row_count": 7,
+    "trimmed_uncommitted_row_count": 7,
     "unread_row_count": 12,
     "unread_data_weight": 340,
     "processing_lag": 1999,
@@ -90,14 +90,15 @@ def test_a_consumer_is_a_row_for_each_queue() -> None:
         "read_rows_rate": 0.123,
         "time_to_catch_up": None,
         "time_to_loss": 12.3,
-        "rows_lost": 7,
+        "rows_trimmed_uncommitted": 7,
     }
 
 
 def test_a_consumer_of_which_little_is_known_is_a_row_too() -> None:
     row = consumer_row(CONSUMER._replace(name="reader"), {"queue": str(QUEUE), "vital": False, "verdict": "ok"}, "gone")
     assert (row["name"], row["verdict"], row["sentence"]) == ("reader", "unreadable", "gone")
-    assert {row[key] for key in ("lag_rows", "lag_time", "read_rows_rate", "time_to_loss", "rows_lost")} == {None}
+    unknown = ("lag_rows", "lag_time", "read_rows_rate", "time_to_loss", "rows_trimmed_uncommitted")
+    assert {row[key] for key in unknown} == {None}
 
 
 def test_problems_are_what_alerts_say() -> None:

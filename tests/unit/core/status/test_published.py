@@ -73,7 +73,9 @@ def test_a_verdict_adds_to_what_is_published_and_changes_none_of_it() -> None:
     snapshot = consumer(position(snapshot_of(mounted(0, 10)), 4))
     plain_status, plain_partitions = consumer_status(snapshot, HOST, NOW), consumer_partitions(snapshot, NOW)
     reading = Reading(0, 10, 4, NOW.timestamp(), "t")
-    state = observe_queue(QueueState(Pair(QUEUE, ALICE)), {0: PartitionReading(reading)}, 1, NOW.timestamp(), 1.0)
+    state = observe_queue(
+        QueueState(Pair(QUEUE, ALICE)), {0: PartitionReading(reading)}, range(1), NOW.timestamp(), 1.0
+    )
     assert state.verdict is not None
     judged = replace(snapshot, verdicts={QUEUE: state.verdict})
     [name] = plain_status["queues"]

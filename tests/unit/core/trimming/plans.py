@@ -14,6 +14,7 @@ from queue_agent.core.queues.snapshots import (
     ConsumerSnapshot,
     ConsumerView,
     FailedQueuePartition,
+    OffsetsRead,
     QueuePartition,
     QueueSnapshot,
     QueueView,
@@ -61,7 +62,7 @@ def snapshot_of(
 ) -> QueueSnapshot:
     row = row or QueueRow(QUEUE, object_id="1-2-3-4", auto_trim_config={"enable": True, **config})
     view = QueueView(
-        partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW, asked_at=NOW
+        partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW, asked=1
     )
     return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports=find_exports(row, Role.LEADING, NO_STATES, ORIGIN))
 
@@ -69,7 +70,7 @@ def snapshot_of(
 def position(queue: QueueSnapshot, *offsets: int) -> SubSnapshot:
     assert queue.view is not None
     rows = {index: ConsumerOffset(index, offset, 0) for index, offset in enumerate(offsets)}
-    return build_sub_snapshot(None, queue.view, rows, QueueRowAnswers(), NOW)
+    return build_sub_snapshot(None, queue.view, [OffsetsRead(rows, 0)], QueueRowAnswers(), NOW)
 
 
 def consumer(ref: CrossClusterRef, content: SubSnapshot | ErrorInfo | None) -> ConsumerSnapshot:

@@ -55,6 +55,7 @@ def confirmed(
     look = FreshLook(
         [row],
         dict.fromkeys(range(5), upper),
+        {},
         offsets,
         exports=exports or {},
         mapping=None,
@@ -213,6 +214,7 @@ def test_an_export_to_another_directory_makes_a_plan_void(before: str, after: st
     look = FreshLook(
         [new],
         {0: 20},
+        {0: 3},
         {ALICE: {0: 8}},
         exports={},
         mapping=None,
@@ -246,6 +248,7 @@ def test_a_change_of_the_queue_counts_as_one_of_its_replica_does(changed: str) -
     look = FreshLook(
         [rows["queue"]],
         {0: 20},
+        {0: 3},
         {ALICE: {0: 8}},
         exports={},
         mapping=None,
@@ -271,6 +274,7 @@ def confirmed_replica(modes: Mapping[CrossClusterRef, str], *aligned_with: Cross
     look = FreshLook(
         [REPLICATED],
         {0: 20},
+        {0: 3},
         {ALICE: {0: 8}},
         exports={},
         mapping=MappingRow(QUEUE, None, REPLICATED.object_type, {"replicated_table_meta": {"replicas": replicas}}),

@@ -35,7 +35,7 @@ ROW = QueueRow(QUEUE, object_id="1-2-3-4", auto_trim_config={"enable": True})
 
 def queue(row: QueueRow = ROW, partitions: Sequence[Any] = QUEUE_PARTITIONS) -> QueueSnapshot:
     view = QueueView(
-        partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW, asked_at=NOW
+        partitions, has_timestamp_column=True, has_cumulative_data_weight_column=True, seen_at=NOW, asked=1
     )
     return QueueSnapshot(row, Role.LEADING, 1, NOW, view)
 

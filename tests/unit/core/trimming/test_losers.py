@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.queues.snapshots import ConsumerQueueView, FailedConsumerPartition
@@ -58,17 +57,13 @@ def test_vital_consumers_and_other_partitions_lose_nothing() -> None:
     assert suspects_of(7, 7, registration=replace(LISTENING, partitions=())).indexes == {BOB: [0, 1]}
 
 
-def test_a_consumer_that_has_not_begun_loses_nothing() -> None:
+def test_a_consumer_without_an_offset_is_asked_for_it_may_have_begun_since() -> None:
     queue = snapshot_of(mounted(3, 20), mounted(3, 20))
     silent = {BOB: consumer(BOB, position(queue))}
-    assert find_suspects(planned(8, 9), [LISTENING], silent).indexes == {}
-    stepped_back = position(queue, 0, 9)
-    assert isinstance(stepped_back, ConsumerQueueView)
-    first = stepped_back.partitions[0]
-    assert not isinstance(first, FailedConsumerPartition)
-    began = replace(first, last_consume_time=datetime(2025, 1, 1, tzinfo=UTC))
-    known = {BOB: consumer(BOB, replace(stepped_back, partitions=[began, stepped_back.partitions[1]]))}
-    assert find_suspects(planned(8, 9), [LISTENING], known).indexes == {BOB: [0]}
+    suspects = find_suspects(planned(8, 9), [LISTENING], silent)
+    assert suspects.indexes == {BOB: [0, 1]}
+    assert find_losers(one(8), 0, suspects, Witnessed({BOB: {}})) == [], "whoever has not begun loses nothing"
+    assert find_losers(one(8), 0, suspects, Witnessed({BOB: {0: 0}})) == [Loser(BOB, 0, None, True, str(ALICE))]
 
 
 def test_who_could_not_be_read_is_suspected_and_not_asked() -> None:
@@ -88,7 +83,7 @@ def test_partitions_that_could_not_be_read_or_came_just_now() -> None:
     short = position(queue, 5)
     assert isinstance(short, ConsumerQueueView)
     known = {BOB: consumer(BOB, short)}
-    assert find_suspects(planned(8, 9), [LISTENING], known).indexes == {BOB: [0]}
+    assert find_suspects(planned(8, 9), [LISTENING], known).indexes == {BOB: [0, 1]}
     failed = replace(short, partitions=[FailedConsumerPartition(BROKEN, 0, NOW, Counters())])
     assert find_suspects(planned(8), [LISTENING], {BOB: consumer(BOB, failed)}).indexes == {BOB: [0]}
 
@@ -106,9 +101,6 @@ def test_a_loser_is_who_had_not_committed_all_rows_right_before() -> None:
     assert losers(8) == []
     assert losers(7) == [Loser(BOB, 7, None, True, str(ALICE))]
     assert losers(None) == [Loser(BOB, None, None, True, str(ALICE))]
-    assert list(find_losers(one(8), 0, Suspects({BOB: [0]}), Witnessed({BOB: {}}))) == [
-        Loser(BOB, 0, None, True, str(ALICE))
-    ]
 
 
 def test_weights_are_those_of_the_unread_rows() -> None:

@@ -89,3 +89,12 @@ def test_only_old_rows_go() -> None:
 def test_a_plan_for_a_replica_is_about_its_rows() -> None:
     replica = CrossClusterRef("hume", "//tmp/r")
     assert (PLAN.table, replace(PLAN, replica=replica).table) == (QUEUE, replica)
+
+
+def test_rows_that_others_trimmed_since_are_not_trimmed_again() -> None:
+    assert target(ONE) == 15
+    begun = ONE.begun_at(10)
+    assert begun.trim.target == 15
+    assert begun.partition == mounted(10, 20)
+    assert ONE.begun_at(16).trim.target is None
+    assert ONE.begun_at(3) is ONE

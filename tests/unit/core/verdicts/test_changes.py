@@ -48,7 +48,7 @@ class Story:
         return {0: PartitionReading(reading)}
 
     def observe(self, seen: dict[int, PartitionReading]) -> None:
-        self.state = observe_queue(self.state, seen, 1, self.now, 1.0)
+        self.state = observe_queue(self.state, seen, range(1), self.now, 1.0)
         self.tell()
 
     def tell(self) -> None:
@@ -208,5 +208,5 @@ def test_an_error_is_neither_death_nor_its_end() -> None:
         state = replace(story.state, is_told_dead=is_told_dead)
         unreadable = without_poll(state, Verdict.UNREADABLE, "broken", story.now + 1)
         assert find_death(unreadable, DEAD) is None
-        partial = observe_queue(state, story.seen(), 2, story.now + 1, 1.0)
+        partial = observe_queue(state, story.seen(), range(2), story.now + 1, 1.0)
         assert find_death(partial, DEAD) is None, "of one partition nothing is known"

@@ -32,7 +32,7 @@ def _after(
     partitions: int | None = None,
 ) -> QueueState:
     count = len(seen) if partitions is None else partitions
-    return observe_queue(state, dict(enumerate(seen)), count, now, 1.0, objective)
+    return observe_queue(state, dict(enumerate(seen)), range(count), now, 1.0, objective)
 
 
 def _shares(state: QueueState) -> tuple[float, float, float]:
@@ -116,7 +116,7 @@ def test_a_consumer_that_could_never_be_polled_is_unknown() -> None:
     state = without_poll(state, Verdict.UNREADABLE, "no", NOW + 5, objective=OBJECTIVE)
     assert _shares(state) == (0, 0, 5)
     [row] = changed_rows(state, None)
-    again = restore(PAIR, [(row.partition_index, row.state)], NOW + 6)
+    again = restore(PAIR, [(row.partition_index, row.state)], NOW + 6).state
     assert again is not None
     assert _shares(again) == (0, 0, 5)
 
@@ -134,7 +134,7 @@ def test_without_an_objective_no_second_is_counted_and_none_later() -> None:
 
 def test_an_idle_consumer_is_counted_once_a_minute() -> None:
     assert _begun(_reading(10, 10)).deadline <= NOW + 60
-    quiet = observe_queue(QueueState(PAIR), {0: _reading(10, 10)}, 1, NOW, 1.0)
+    quiet = observe_queue(QueueState(PAIR), {0: _reading(10, 10)}, range(1), NOW, 1.0)
     assert quiet.deadline > NOW + 60
 
 
@@ -179,7 +179,7 @@ def test_the_three_parts_are_all_of_the_time_whatever_happens(seed: int) -> None
                 kept = state
                 published = state.seconds
             case 3 if kept is not None:
-                found = restore(PAIR, rows.items(), clock)
+                found = restore(PAIR, rows.items(), clock).state
                 assert found is not None
                 state, kept = found, None
                 assert state.seconds == replace(published, late_at=state.seconds.late_at, is_known=False)

@@ -10,7 +10,7 @@ from queue_agent.core.verdicts.incidents import Blame
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.time_to_loss import Retention, VitalOffset
-from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Turn, Verdict
+from queue_agent.core.verdicts.values import Confidence, LossCause, QueueVerdict, Turn, Verdict
 
 NOW = 1_750_000_000.0
 PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
@@ -21,7 +21,7 @@ def _reading(offset: int, end: int, at: float, *, start: int = 0, tablet: str = 
 
 
 def _after(state: QueueState, seen: Mapping[int, PartitionReading], now: float, partitions: int = 2) -> QueueState:
-    return observe_queue(state, seen, partitions, now, 1.0)
+    return observe_queue(state, seen, range(partitions), now, 1.0)
 
 
 def _verdict(state: QueueState) -> QueueVerdict:
@@ -129,3 +129,52 @@ def test_somebody_else_who_has_trimmed_is_expected_to_do_so_again_for_a_day() ->
     state = _after(state, {0: seen}, NOW + 600, 1)
     assert cause(state, 5000, NOW + 601) == "vital_trimming"
     assert cause(state, 5000, NOW + 600 + 86_401) == "none"
+
+
+def _once_read(second: int, offset: int = 10, *, is_vital: bool = True) -> PartitionReading:
+    """Of a consumer that has committed ten rows at the beginning."""
+    reading = Reading(0, 10 * second, offset, NOW + 1, "1", "o", NOW + 1)
+    return PartitionReading(reading, retention=Retention(is_vital=is_vital))
+
+
+def test_a_vital_consumer_that_committed_once_is_not_waited_for_without_end() -> None:
+    for is_vital, expected in ((True, Verdict.STOPPED), (False, Verdict.WAITING)):
+        state = QueueState(PAIR)
+        for second in range(1, 700):
+            seen = {0: _once_read(second, is_vital=is_vital)}
+            state = _after(state, seen, NOW + second, 1)
+            if second == 300:
+                assert _verdict(state).verdict is Verdict.WAITING
+        assert _verdict(state).verdict is expected
+        assert _verdict(state).whole.confidence is Confidence.LOW
+
+
+def test_the_first_pause_of_a_vital_consumer_is_what_is_usual_for_it() -> None:
+    """It was called stopped, for nothing was known of it; its next pauses are not."""
+    state = QueueState(PAIR)
+    offset, stopped = 10, []
+    for minute in range(1, 6 * 60):
+        offset = 10 * minute if minute % 60 == 0 else offset
+        now = NOW + 60 * minute
+        reading = Reading(0, 10 * minute, offset, NOW + 3600 * (minute // 60), "1", "o", now - 60)
+        seen = {0: PartitionReading(reading, retention=Retention(is_vital=True))}
+        state = observe_queue(state, seen, range(1), now, 60.0)
+        if _verdict(state).verdict is Verdict.STOPPED:
+            stopped.append(minute)
+    assert stopped
+    assert max(stopped) < 61
+
+
+def test_time_in_which_nobody_polled_is_no_pause_of_the_reader() -> None:
+    """The agent is away for 141 s, and the reader commits each second; then it dies."""
+    state = _warm()
+    for second in [*range(741, 800)]:
+        rows = 10 * second
+        state = _after(state, {index: _reading(rows, rows + 5, NOW + second) for index in (0, 1)}, NOW + second)
+    usual = _verdict(state).pace.usual
+    assert usual is not None
+    assert usual <= 2
+    dead = Reading(0, 9000, 7990, NOW + 799, "1", "o", NOW + 799)
+    for second in range(800, 930):
+        state = _after(state, {0: PartitionReading(dead), 1: PartitionReading(dead)}, NOW + second)
+    assert _verdict(state).verdict is Verdict.STOPPED

@@ -11,7 +11,7 @@ from queue_agent.core.verdicts.sentences import Facts, count, duration, make_act
 from queue_agent.core.verdicts.values import Loss, LossCause, Turn, Verdict
 
 NOW = 1_750_000_000.0
-LOSS = Loss(NOW - 400, NOW - 1, LossCause.VITAL_TRIMMING, "a://x", 40_000)
+LOSS = Loss(NOW - 400, NOW - 1, LossCause.VITAL_TRIMMING, "a://x", 40_000, 40_000)
 FACTS = Facts(
     verdict=Verdict.OK,
     queue=CrossClusterRef("a", "//q"),
@@ -44,6 +44,11 @@ FACTS = Facts(
         (
             Verdict.LOST,
             "Lost 40,000 rows from 2025-06-15T15:00:00Z to 2025-06-15T15:06:39Z; a://x trimmed ahead of it",
+        ),
+        (
+            Verdict.RACING,
+            "100 rows/s are trimmed before it commits them, 40,000 rows since 2025-06-15T15:00:00Z; "
+            "it may not have read them; a://x trims ahead of it",
         ),
         (Verdict.STOPPED, "Silent for 2 min 4 s with 1,240 unread rows; usually commits every 1 s"),
         (Verdict.STALLED, "Commits row 36,000 of partition 0 again and again"),
@@ -94,9 +99,33 @@ def test_a_vital_consumer_is_told_what_it_holds() -> None:
     ],
 )
 def test_a_loss_names_its_cause(cause: LossCause, subject: str | None, who: str) -> None:
-    loss = Loss(NOW - 400, NOW, cause, subject, 100)
+    loss = Loss(NOW - 400, NOW, cause, subject, 100, 100)
     sentence = make_sentence(replace(FACTS, verdict=Verdict.LOSING, loss=loss))
     assert sentence == f"Loses rows since 2025-06-15T15:00:00Z (100 rows); {who}"
+
+
+def test_how_many_rows_of_a_loss_are_certain_is_said() -> None:
+    loss = replace(LOSS, proved=30_000)
+    losing = make_sentence(replace(FACTS, verdict=Verdict.LOSING, loss=loss))
+    assert losing is not None
+    assert "(40,000 rows, 10,000 of them possibly)" in losing
+    lost = make_sentence(replace(FACTS, verdict=Verdict.LOST, loss=loss))
+    assert lost is not None
+    assert lost.startswith("Lost 40,000 rows (10,000 of them possibly) from")
+
+
+@pytest.mark.parametrize("verdict", [Verdict.LOSING, Verdict.RACING])
+def test_what_keeps_rows_keeps_the_choice_of_partitions(verdict: Verdict) -> None:
+    chosen = replace(FACTS, verdict=verdict, chosen=(3, 1))
+    register = "yt --proxy a register-queue-consumer //q 'a://c' --vital --partitions 1 3"
+    assert make_action(chosen) == (Turn.OPERATOR, register)
+
+
+@pytest.mark.parametrize("cause", [LossCause.FOREIGN, LossCause.RECREATION])
+def test_what_would_not_help_is_not_advised(cause: LossCause) -> None:
+    facts = replace(FACTS, verdict=Verdict.LOSING, loss=replace(LOSS, cause=cause))
+    assert make_action(facts) == (Turn.NONE, None)
+    assert make_action(replace(FACTS, verdict=Verdict.LOSING, is_vital=True)) == (Turn.NONE, None), "it is vital now"
 
 
 def test_what_the_ttl_removes_is_not_kept_by_making_the_consumer_vital() -> None:
@@ -122,6 +151,7 @@ def test_a_queue_made_again_is_told() -> None:
         (Verdict.OK, Turn.NONE, None),
         (Verdict.AHEAD, Turn.OWNER, "queue-agent consumer reset 'a://q' 'a://c' --to earliest"),
         (Verdict.LOSING, Turn.OPERATOR, "yt --proxy a register-queue-consumer //q 'a://c' --vital"),
+        (Verdict.RACING, Turn.OPERATOR, "yt --proxy a register-queue-consumer //q 'a://c' --vital"),
         (Verdict.STOPPED, Turn.OWNER, "restart the reader"),
         (Verdict.STALLED, Turn.OWNER, "yt --proxy a pull-queue //q --offset 36000 --partition-index 0"),
         (Verdict.LAGGING, Turn.OWNER, "start more readers, up to one for each partition"),

@@ -19,7 +19,7 @@ def reading(offset: int, end: int, at: float | None, object_id: str = "o") -> Pa
 
 def polled(state: QueueState, seen: dict[int, PartitionReading], seconds: int, step: int, first: float) -> QueueState:
     for second in range(0, seconds, step):
-        state = observe_queue(state, seen, 2, first + second, float(step))
+        state = observe_queue(state, seen, range(2), first + second, float(step))
     return state
 
 
@@ -29,7 +29,7 @@ def warm() -> QueueState:
     for second in range(600):
         rows = 10 * second
         seen = {index: reading(rows, rows, NOW + second) for index in (0, 1)}
-        state = observe_queue(state, seen, 2, NOW + second, 1.0)
+        state = observe_queue(state, seen, range(2), NOW + second, 1.0)
     return state
 
 
@@ -56,7 +56,7 @@ def test_one_that_reads_somewhere_is_alive() -> None:
             0: reading(5990, 7000, NOW + 599),
             1: reading(5990 + minute, 5991 + minute, NOW + 600 + 60 * minute),
         }
-        state = observe_queue(state, seen, 2, NOW + 600 + 60 * minute, 60.0)
+        state = observe_queue(state, seen, range(2), NOW + 600 + 60 * minute, 60.0)
     assert state.positions[0].activity is Verdict.STOPPED
     assert find_silence(state) is None
 

@@ -41,7 +41,7 @@ def test_counts_add_up() -> None:
 
 
 def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
-    loss = Loss(NOW, NOW + 1, LossCause.VITAL_TRIMMING, "a://v", 7, 70)
+    loss = Loss(NOW, NOW + 1, LossCause.VITAL_TRIMMING, "a://v", 9, 7, 70)
     worst = _partition(Verdict.LOSING, loss)
     pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
     fine = _partition(Verdict.OK, None)
@@ -56,7 +56,9 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
         "until": "2025-06-15T15:06:41.000000Z",
         "cause": "vital_trimming",
         "subject": "a://v",
-        "row_count": 7,
+        "row_count": 9,
+        "lost_row_count": 7,
+        "possibly_lost_row_count": 2,
         "data_weight": 70,
     }
     assert published["pace"] == {"usual": 1.0, "patience": 120.0, "known_gaps": 5, "max_gap": None}
@@ -71,3 +73,16 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
     assert (published["color"], published["turn"], published["action"]) == ("red", "operator", "do it")
     assert (published["worst_partition_index"], published["unreadable_partition_count"]) == (1, 4)
     assert fine.to_map()["loss"] is None
+
+
+def test_losses_are_told_as_far_as_they_outlive_the_agent() -> None:
+    seen = replace(
+        _partition(Verdict.LOSING, None), counts=Counts(lost=7, possibly_lost=5, read=9, lost_data_weight=70)
+    )
+    pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
+    verdict = QueueVerdict(seen, Turn.OPERATOR, "do it", pace, {0: seen, 1: seen}, 0, 0)
+    kept = Counts(lost=4, possibly_lost=3, lost_data_weight=40)
+    told = verdict.told_as({0: kept})
+    assert told.partitions[0].counts == replace(kept, read=9)
+    assert told.partitions[1].counts == Counts(read=9)
+    assert told.whole.counts == replace(kept, read=9)

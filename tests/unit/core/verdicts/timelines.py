@@ -80,7 +80,7 @@ class Timeline:
             return
         read_offset = self.offset if offset is None else offset
         if own:
-            self.trims.append(Trim(to, read_offset, LossCause.VITAL_TRIMMING, "//vital"))
+            self.trims.append(Trim(self.start, to, read_offset, LossCause.VITAL_TRIMMING, "//vital"))
             self.journal.append(self.trims[-1])
         self.truly_lost += max(0, to - max(self.start, self.offset))
         self.start = to
@@ -109,10 +109,10 @@ class Timeline:
         position, pace, last_poll = self.stored
         state = QueueState(_PAIR, {0: position}, pace, last_poll)
         rows = [(row.partition_index, row.state) for row in changed_rows(state, None)]
-        kept = restore(_PAIR, json.loads(json.dumps(rows)), self.now)
+        kept = restore(_PAIR, json.loads(json.dumps(rows)), self.now).state
         assert kept is not None
         self.position, self.pace, self.last_poll = kept.positions[0], kept.pace, kept.last_poll
-        self.trims = [one for one in self.journal if one.to > self.position.reading.start]
+        self.trims = [one for one in self.journal if one.to > self.position.ledger.accounted]
 
     def poll(self) -> None:
         if not self.is_readable:
@@ -132,9 +132,10 @@ class Timeline:
             self.position, self.pace, step = observe(
                 self.position, reading, self.trims, self.pace, Poll(self.last_poll, now, blind)
             )
-            if step.lost:
+            if step.lost or step.possibly_lost:
                 self.stored = self.position, self.pace, now
-        self.position = judge(self.position, self.pace.patience(now), self.pace.window, now)
+        patience = self.pace.patience(now)
+        self.position = judge(self.position, patience, self.pace.window, now, is_known=patience is not None)
         self.last_poll = now
         if self.stored is None or now - self.stored[2] >= 60:
             self.stored = self.position, self.pace, now

@@ -161,10 +161,11 @@ function Losses({ verdict, about, events }) {
   const history = useAnswer(
     async (signal) => ((await offers(EVENTS)) ? get(`${EVENTS}?${query({ ...about, kind: LOSSES, limit: MOST_LOSSES, since: since(LOSSES_SECONDS) })}`, signal) : null),
     [about.queue, about.consumer], EVERY_EVENTS_MILLISECONDS);
-  const { loss, lost_row_count: lost = 0, possibly_lost_row_count: possibly = 0 } = verdict;
+  const { loss, trimmed_uncommitted_row_count: trimmed = 0, possibly_lost_row_count: possibly = 0 } = verdict;
   return html`<section aria-labelledby="losses"><h2 id="losses">Lost rows</h2>
-    ${lost + possibly === 0 ? html`<p>None, as far as this agent has seen.</p>` : html`<${Facts} facts=${[
-      ["Lost", `${exact(lost)} to ${exact(lost + possibly)} rows`],
+    ${trimmed === 0 ? html`<p>None, as far as this agent has seen.</p>` : html`<${Facts} facts=${[
+      ["Trimmed before it had committed them", plural(trimmed, "row")],
+      possibly > 0 && ["Of these it may have read", plural(possibly, "row")],
       loss && ["Since", clock(loss.since)],
       loss && ["Until", clock(loss.until)],
       loss && ["Cause", words(loss.cause)],
@@ -182,7 +183,7 @@ const COLUMNS = [
   { key: "behind", label: "Behind", numeric: true, value: (row) => row.processing_lag ?? null, show: (row) => duration(row.processing_lag == null ? null : row.processing_lag / 1000) },
   { key: "offset", label: "Offset", numeric: true, wide: true, value: (row) => row.next_row_index ?? null, show: (row) => exact(row.next_row_index) },
   { key: "read", label: "Read", numeric: true, wide: true, value: (row) => row.read_row_count_rate?.current ?? null, show: (row) => rate(row.read_row_count_rate?.current) },
-  { key: "lost", label: "Lost", numeric: true, wide: true, value: (row) => row.lost_row_count ?? null, show: (row) => count(row.lost_row_count) },
+  { key: "lost", label: "Trimmed uncommitted", numeric: true, wide: true, value: (row) => row.trimmed_uncommitted_row_count ?? null, show: (row) => count(row.trimmed_uncommitted_row_count) },
   { key: "why", label: "Why", wide: true, value: (row) => row.reason || null, show: (row) => html`<bdi class="cut">${shorten(visible(row.reason || row.error?.message || ""), 160)}</bdi>` },
 ];
 
