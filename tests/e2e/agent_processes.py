@@ -212,9 +212,9 @@ async def _all_of(questions: list[Any]) -> list[Any]:
 
 @asynccontextmanager
 async def running_stage(
-    directory: Path, agent_count: int, queue_count: int, lease: float = LEASE
+    directory: Path, agent_count: int, queue_count: int, lease: float = LEASE, **sections: Mapping[str, Any]
 ) -> AsyncIterator[Stage]:
-    """Agents that have been started, and lead all queues between them."""
+    """Agents that have been started, and lead all queues between them; `sections` as for `AgentProcess`."""
     async with AsyncExitStack() as stack:
         clusters = await stack.enter_async_context(LocalClusters({CLUSTER: 0}, test_controls=True))
         session = await stack.enter_async_context(aiohttp.ClientSession())
@@ -229,7 +229,7 @@ async def running_stage(
             await stage.user.run("add_member", member=user, group="superusers")
             token = await stage.user.run("issue_token", user=user)
             wire = await stack.enter_async_context(CutWire(clusters.addresses[CLUSTER]))
-            agent = AgentProcess(number, directory, wire, str(_value(token)), lease)
+            agent = AgentProcess(number, directory, wire, str(_value(token)), lease, **sections)
             stack.callback(agent.kill)
             stage.agents.append(agent)
         addresses = [agent.address for agent in stage.agents]

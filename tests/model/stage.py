@@ -1,0 +1,167 @@
+"""A stage in virtual time that counts every row: agents with their real controllers, killed at any await."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Collection
+from typing import Any
+
+from queue_agent.core.state.trim_journal import TrimRecord
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.queue_state import Pair
+from queue_agent.core.verdicts.values import Counts
+from tests.model.stage_agents import Agent
+from tests.model.stage_rows import (
+    CONSUMERS,
+    PARTITIONS,
+    PARTLY,
+    QUEUE,
+    READER,
+    TABLES,
+    VITAL,
+    Partition,
+    Perils,
+    VirtualClock,
+)
+
+
+class World:
+    """Clusters, state tables and agents.
+
+    Args:
+        seed: of everything that is left to chance.
+        perils: what goes wrong.
+    """
+
+    def __init__(self, seed: int, perils: Perils) -> None:
+        self.dice = random.Random(seed)
+        self.perils = perils
+        self.clock = VirtualClock()
+        self.partitions = [Partition() for _ in range(PARTITIONS)]
+        self.journal: dict[tuple[Any, ...], TrimRecord] = {}
+        self.ledger: dict[tuple[Pair, int], Any] = {}
+        self.agents: list[Agent] = []
+        self.homes: dict[CrossClusterRef, Agent] = {}
+        self.kills = 0
+        self.is_calm = False
+        self.published: dict[CrossClusterRef, int] = {}
+        self.falls: list[str] = []
+
+    async def delay(self) -> None:
+        """Any request takes a moment."""
+        await asyncio.sleep(self.dice.uniform(0.0005, 0.02))  # a request takes a while
+
+    def happens(self, probability: float) -> bool:
+        return not self.is_calm and self.dice.random() < probability
+
+    def commit(self, ref: CrossClusterRef, index: int, offset: int) -> None:
+        reader = self.partitions[index].readers[ref]
+        reader.offset, reader.has_begun = offset, True
+        reader.committed = max(reader.committed, offset)
+
+    async def run(self) -> None:
+        """All that happens, and then time in which nothing goes wrong any more."""
+        for partition in self.partitions:
+            for ref in CONSUMERS:
+                if not self.perils.are_new:
+                    self.commit(ref, self.partitions.index(partition), 1)
+        for number in range(self.perils.agents):
+            await self.start_agent(number)
+        for ref in TABLES:
+            self.homes[ref] = self.dice.choice(self.agents)
+        self.place()
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self.perils.seconds
+        while loop.time() < ends:
+            self.act()
+            await asyncio.sleep(0.25)  # virtual time, in which agents act
+        self.is_calm = True
+        await asyncio.sleep(self.perils.lease + 40)  # virtual time, for all that is late
+        self.watch()
+        for agent in list(self.agents):
+            agent.die()
+
+    def act(self) -> None:
+        """A quarter of a second."""
+        dice, perils = self.dice, self.perils
+        for index, partition in enumerate(self.partitions):
+            if dice.random() < 0.3:
+                partition.end += dice.randrange(1, 60)
+            if not perils.haste and self._is_trimming():
+                continue
+            if dice.random() < 0.08:
+                self.commit(VITAL, index, dice.randrange(partition.readers[VITAL].offset, partition.end + 1))
+            for ref in (READER, PARTLY):
+                reader = partition.readers[ref]
+                if dice.random() < 0.13:
+                    first = max(reader.offset, partition.start)
+                    self.commit(ref, index, min(partition.end, first + dice.randrange(80)))
+                elif reader.has_begun and dice.random() < perils.rewind / 4:
+                    self.commit(ref, index, dice.randrange(reader.offset + 1))
+            if dice.random() < perils.foreign / 4:
+                partition.trim(dice.randrange(partition.start, partition.end + 1), {})
+        if self.agents and dice.random() < perils.kill / 4:
+            self.kill(dice.choice(self.agents))
+        if self.agents and dice.random() < perils.cancel / 4:
+            dice.choice(self.agents).cancel_passes()
+        self.watch()
+
+    def _is_trimming(self) -> bool:
+        """Whether an agent may be between its last look and its trim."""
+        return any(agent.passes_queue for agent in self.agents)
+
+    def watch(self) -> None:
+        """Numbers that are published only grow, as long as they are said to outlive an agent."""
+        for ref in CONSUMERS:
+            told = self.told(ref)
+            if told is None:
+                continue
+            if told < self.published.get(ref, 0):
+                self.falls.append(f"{ref}: {self.published[ref]} -> {told}")
+            self.published[ref] = told
+
+    def told(self, ref: CrossClusterRef) -> int | None:
+        """What the leader says; None: it does not know, or will forget it."""
+        home = self.homes.get(ref)
+        snapshot = None if home is None else home.board.all_consumers.get(ref)
+        verdict = None if snapshot is None else snapshot.verdicts.get(QUEUE)
+        if verdict is None or not verdict.is_kept or not verdict.partitions:
+            return None
+        return verdict.whole.counts.trimmed_uncommitted
+
+    def counts(self, ref: CrossClusterRef) -> Counts:
+        snapshot = self.homes[ref].board.all_consumers[ref]
+        return snapshot.verdicts[QUEUE].whole.counts
+
+    def truth(self, ref: CrossClusterRef) -> tuple[int, int]:
+        """Least and most that may be told."""
+        readers = [one.readers[ref] for one in self.partitions[PARTITIONS - 1 if ref == PARTLY else 0 :]]
+        return sum(one.least for one in readers), sum(one.most for one in readers)
+
+    async def start_agent(self, number: int) -> None:
+        agent = Agent(self, number)
+        await agent.boot()
+        self.agents.append(agent)
+
+    def kill(self, agent: Agent) -> None:
+        """kill -9: others take over after the lease, and another process starts."""
+        self.kills += 1
+        agent.die()
+        self.agents.remove(agent)
+        lost = [ref for ref, home in self.homes.items() if home is agent]
+        for ref in lost:
+            del self.homes[ref]
+        loop = asyncio.get_running_loop()
+        agent.keep(loop.create_task(self._replace(agent.number, lost)))
+
+    async def _replace(self, number: int, lost: Collection[CrossClusterRef]) -> None:
+        await asyncio.sleep(self.dice.choice([0.3, 2.0, 5.0]))  # how long it is away
+        await self.start_agent(number)
+        for ref in lost:
+            self.homes[ref] = self.dice.choice(self.agents)
+        self.place()
+
+    def place(self) -> None:
+        for agent in self.agents:
+            agent.lead([ref for ref in TABLES if self.homes.get(ref) is agent])
