@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from queue_agent.core.verdicts.incidents import NOBODY, Blame, blame_age, extend_loss
 from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds
@@ -186,20 +186,35 @@ def account(
     if reading.tablet_id != old.tablet_id and not _is_continued(old, reading):
         return _recreated(ledger, reading, now)
     settled_to = reading.start if known_to is None else min(known_to, reading.start)
-    reach = 0.0 if is_silent else ledger.reach_now(now)
     blame = blame_age(blame, old.next_row_time, ledger.loss, now)
-    gaps = list(_find_gaps(ledger, reading, trims, settled_to, reach, blame))
+    reach = 0.0 if is_silent else ledger.reach_now(now)
+    charge = _charged(ledger, list(_find_gaps(ledger, reading, trims, settled_to, reach, blame)), now)
     accounted = max(ledger.accounted, settled_to)
     if settled_to == reading.start and reading.committed_at is not None:
         accounted = max(accounted, reading.committed)
-    step = _charged(ledger, gaps, now)
-    fresh = accounted - ledger.accounted - step.lost - step.possibly_lost
-    settled_at = now if accounted >= reading.start else ledger.settled_at
-    known = replace(step.ledger, reading=reading, accounted=accounted, settled_at=settled_at)
-    step = replace(step, ledger=known)
     if old.committed_at is None:
-        return _begun(step, old)
-    return _committed(step, ledger, fresh, now, is_blind=is_blind)
+        move, missed = _begun(reading), max(0, reading.start - old.start - charge.rows)
+    else:
+        move, missed = _moved(ledger, reading, accounted, charge.rows, now, is_blind=is_blind), 0
+    return Step(
+        Ledger(
+            reading,
+            accounted,
+            reach=ledger.reach if move.reach is None else move.reach,
+            reach_at=ledger.reach_at if move.reach is None else now,
+            counts=ledger.counts + charge.counts + move.counts,
+            missed_before_start=ledger.missed_before_start + missed,
+            settled_at=now if accounted >= reading.start else ledger.settled_at,
+            loss=charge.loss,
+        ),
+        move.read,
+        charge.counts.lost,
+        charge.counts.possibly_lost,
+        is_commit=move.is_commit,
+        is_advance=reading.offset > old.offset and move.is_commit,
+        is_rewind=bool(move.counts.rewinds),
+        is_skip=move.is_skip,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,20 +274,30 @@ def _split(low: int, high: int, offset: int, reach: float | None) -> tuple[int, 
     return lost, trimmed - lost
 
 
-def _charged(ledger: Ledger, gaps: Sequence[_Gap], now: Seconds) -> Step:
-    """A poll with what trims took from the consumer; the largest of them names the cause."""
+class _Charge(NamedTuple):
+    """What trims took from the consumer."""
+
+    counts: Counts
+    loss: Loss | None
+
+    @property
+    def rows(self) -> int:
+        return self.counts.trimmed_uncommitted
+
+
+def _charged(ledger: Ledger, gaps: Sequence[_Gap], now: Seconds) -> _Charge:
+    """All gaps of a poll; the largest of them names the cause."""
     lost = sum(one.lost for one in gaps)
     possibly_lost = sum(one.possibly_lost for one in gaps)
     if not lost + possibly_lost:
-        return Step(ledger)
+        return _Charge(NO_COUNTS, ledger.loss)
     weights = [one.data_weight for one in gaps if one.lost]
     known = [weight for weight in weights if weight is not None]
     weight = min(sum(known), MOST_COUNTED - ledger.counts.lost_data_weight)
     worst = max(gaps, key=lambda one: (one.lost, one.possibly_lost)).blame
     is_weighed = len(known) == len(weights)
     loss = extend_loss(ledger.loss, lost, possibly_lost, worst, now, weight if is_weighed else None)
-    counts = ledger.counts + Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=weight)
-    return Step(replace(ledger, counts=counts, loss=loss), lost=lost, possibly_lost=possibly_lost)
+    return _Charge(Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=weight), loss)
 
 
 def _is_continued(old: Reading, new: Reading) -> bool:
@@ -291,54 +316,49 @@ def _recreated(ledger: Ledger, reading: Reading, now: Seconds) -> Step:
     return Step(opened, lost=lost, is_recreation=True)
 
 
-def _begun(step: Step, old: Reading) -> Step:
+class _Move(NamedTuple):
+    """What the offset tells of the reader."""
+
+    is_commit: bool
+    counts: Counts = NO_COUNTS
+    read: int = 0
+    is_skip: bool = False
+    reach: float | None = None
+    """None: nothing new."""
+
+
+def _begun(reading: Reading) -> _Move:
     """A consumer without an offset loses nothing; its first commit only opens the account."""
-    reading = step.ledger.reading
-    missed = max(0, reading.start - old.start - step.lost - step.possibly_lost)
-    ledger = replace(step.ledger, missed_before_start=step.ledger.missed_before_start + missed)
-    has_begun = reading.committed_at is not None
-    return replace(step, ledger=ledger, is_commit=has_begun, is_advance=has_begun and reading.offset > old.offset)
+    return _Move(reading.committed_at is not None)
 
 
-def _committed(step: Step, before: Ledger, fresh: int, now: Seconds, *, is_blind: bool) -> Step:
-    """A poll with what its offset tells.
+def _moved(before: Ledger, reading: Reading, accounted: int, charged: int, now: Seconds, *, is_blind: bool) -> _Move:
+    """What became of the offset.
 
     Args:
-        step: with all rows settled that can be.
         before: as of the last poll.
-        fresh: rows that were found committed for the first time.
+        reading: of this poll.
+        accounted: of this poll.
+        charged: rows of this poll that were trimmed before they were committed.
         now: of this poll.
         is_blind: see `account`.
     """
-    old, ledger = before.reading, step.ledger
-    reading = ledger.reading
-    first = max(old.offset, old.start)
-    again = max(0, min(reading.committed, before.accounted) - first) if reading.offset > old.offset else 0
-    is_rewind, is_advance = reading.offset < old.offset, reading.offset > old.offset
-    is_skip = reading.was_reset and is_advance
-    counts = Counts(read=fresh + again, replayed=again, rewinds=int(is_rewind))
-    if is_skip:
-        counts = Counts(skipped=fresh + again)
-    step = replace(
-        step,
-        ledger=replace(ledger, counts=ledger.counts + counts),
-        read=counts.read,
-        is_commit=reading.offset != old.offset or reading.committed_at != old.committed_at,
-        is_advance=is_advance,
-        is_rewind=is_rewind,
-        is_skip=is_skip,
-    )
+    old = before.reading
+    is_commit = reading.offset != old.offset or reading.committed_at != old.committed_at
+    fresh = accounted - before.accounted - charged
+    if reading.offset <= old.offset:
+        is_rewind = reading.offset < old.offset
+        return _Move(is_commit, Counts(read=fresh, rewinds=1) if is_rewind else Counts(read=fresh), fresh)
+    again = max(0, min(reading.committed, before.accounted) - max(old.offset, old.start))
+    read = fresh + again
+    if reading.was_reset:
+        return _Move(is_commit, Counts(skipped=read), is_skip=True)
+    counts = Counts(read=read, replayed=again)
     # A commit over rows that were trimmed before it, or may have been, says nothing of one read.
-    is_whole = old.start <= old.offset and before.accounted >= old.committed and ledger.accounted >= reading.committed
-    is_cut = step.lost + step.possibly_lost > 0 or not is_whole
-    return step if is_blind or is_skip or is_cut or not is_advance else _learned(step, now)
-
-
-def _learned(step: Step, now: Seconds) -> Step:
-    """A poll with what it tells of the reader: how far it gets at once, or that it has probably jumped."""
-    reading = step.ledger.reading
-    reach = step.ledger.reach_now(now)
-    is_far = reach is not None and step.read > _PROBABLY_SKIPPED * max(reach, 1.0)
-    if is_far and reading.offset == reading.end:
-        return replace(step, read=0, is_skip=True)
-    return replace(step, ledger=replace(step.ledger, reach=max(reach or 0.0, float(step.read)), reach_at=now))
+    is_whole = old.start <= old.offset and before.accounted >= old.committed and accounted >= reading.committed
+    if is_blind or charged or not is_whole:
+        return _Move(is_commit, counts, read)
+    reach = before.reach_now(now)
+    if reach is not None and read > _PROBABLY_SKIPPED * max(reach, 1.0) and reading.offset == reading.end:
+        return _Move(is_commit, counts, is_skip=True)
+    return _Move(is_commit, counts, read, reach=max(reach or 0.0, float(read)))

@@ -262,17 +262,17 @@ def _find_activity(
     if patience is not None and position.still > patience:
         return Verdict.STALLED
     was = position.activity
-    recent = position.recent.at(now, window)
-    trend = recent.trend(patience, window, was_behind=was in _BEHIND, was_falling=was is Verdict.CATCHING_UP)
-    if trend.is_behind and reading.drainable:
-        falls = trend.falls if trend.is_certain else was is not Verdict.LAGGING
-        if not falls:
-            return Verdict.LAGGING
+    trend = None
+    if reading.drainable:
+        recent = position.recent.at(now, window)
+        trend = recent.trend(patience, window, was_behind=was in _BEHIND, was_falling=was is Verdict.CATCHING_UP)
+    if trend is not None and not (trend.falls if trend.is_certain else was is not Verdict.LAGGING):
+        return Verdict.LAGGING
     if not is_known and position.silent >= WAITING_AFTER:
         return Verdict.WAITING
     if reading.drainable and reading.committed_at is None:
         return Verdict.NOT_STARTED
-    if trend.is_behind and reading.drainable:
+    if trend is not None:
         return Verdict.CATCHING_UP
     if not reading.drainable and now - position.written_at >= IDLE_AFTER:
         return Verdict.IDLE

@@ -30,13 +30,18 @@ class Part:
     age_sum: float = 0.0
     unread_sum: int = 0
 
-    def with_advance(self, age: Seconds | None, unread: int) -> Part:
-        return replace(
-            self,
-            advances=self.advances + 1,
-            ages=self.ages + (age is not None),
-            age_sum=self.age_sum + (age or 0.0),
-            unread_sum=self.unread_sum + unread,
+    def after(self, until: Seconds, read: int, written: int, advance: tuple[Seconds | None, int] | None) -> Part:
+        """The part after a poll; arguments as for `Recent.after`."""
+        age, unread = advance or (None, 0)
+        return Part(
+            self.since,
+            until,
+            self.read + read,
+            self.written + written,
+            self.advances + (advance is not None),
+            self.ages + (age is not None),
+            self.age_sum + (age or 0.0),
+            self.unread_sum + unread,
         )
 
     @property
@@ -62,9 +67,8 @@ UNKNOWN_RATES: Final = Rates(None, None)
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Whether a consumer is behind, and whether that gets better."""
+    """Whether it gets better with a consumer that is behind."""
 
-    is_behind: bool
     falls: bool
     is_certain: bool
     """There are enough advances, over enough time, to tell."""
@@ -83,9 +87,9 @@ class Recent:
 
     def at(self, now: Seconds, window: Seconds) -> Recent:
         """The parts that are not older than the window."""
-        kept = tuple(one for one in self.parts if one.until > now - window)
-        if len(kept) == len(self.parts):
+        if not self.parts or self.parts[0].until > now - window:
             return self
+        kept = tuple(one for one in self.parts if one.until > now - window)
         dropped = self.parts[len(self.parts) - len(kept) - 1].until
         return replace(self, parts=kept, known_since=max(self.known_since, dropped))
 
@@ -109,15 +113,13 @@ class Recent:
             advance: age of the next row, and number of unread rows; None: the offset did not advance.
         """
         kept = self.at(now, window)
-        parts = list(kept.parts)
-        if not parts or now - parts[-1].since > window / PARTS:
-            parts.append(Part(last, now))
-        old = parts[-1]
-        part = replace(old, until=now, read=old.read + read, written=old.written + written)
-        parts[-1] = part if advance is None else part.with_advance(*advance)
+        parts = kept.parts
+        is_new = not parts or now - parts[-1].since > window / PARTS
+        part = Part(last, now) if is_new else parts[-1]
+        parts = (*(parts if is_new else parts[:-1]), part.after(now, read, written, advance))
         if len(parts) > 2 * PARTS:
-            parts = list(_merged(parts))
-        return replace(kept, parts=tuple(parts))
+            parts = tuple(_merged(parts))
+        return Recent(parts, kept.known_since, kept.judged_since)
 
     def restarted(self, now: Seconds) -> Recent:
         """The same rates; whether the consumer is behind is judged from now on."""
@@ -136,23 +138,27 @@ class Recent:
                 written[index] += one.written * share
         return Rates(rate_of(read, length), rate_of(written, length))
 
-    def trend(self, patience: Seconds | None, window: Seconds, *, was_behind: bool, was_falling: bool) -> Trend:
-        """Judge ages and unread rows at the moments of advances; a median of the last third against the first third."""
+    def trend(self, patience: Seconds | None, window: Seconds, *, was_behind: bool, was_falling: bool) -> Trend | None:
+        """Judge ages and unread rows at the moments of advances; a median of the last third against the first third.
+
+        None: the consumer is not behind, or nobody knows.
+        """
         judged = [one for one in self.parts if one.advances and one.until > self.judged_since]
         if not judged or patience is None:
-            return Trend(is_behind=False, falls=False, is_certain=False)
+            return None
         third = max(1, len(judged) // 3)
         first, last = judged[:third], judged[-third:]
         age = _median(one.age for one in last)
         limit = patience / 2 if was_behind else patience
-        is_behind = age is not None and age > limit
+        if age is None or age <= limit:
+            return None
         enough = sum(one.advances for one in judged) >= _LEAST_ADVANCES
         is_certain = enough and judged[-1].until - judged[0].since >= window / 3
         share = 1.0 if was_falling else _FALLEN
         old_age = _median(one.age for one in first)
-        younger = age is not None and old_age is not None and age < share * old_age
+        younger = old_age is not None and age < share * old_age
         fewer = median(one.unread for one in last) < share * median(one.unread for one in first)
-        return Trend(is_behind, younger or fewer, is_certain)
+        return Trend(younger or fewer, is_certain)
 
 
 NOTHING_RECENT: Final = Recent()

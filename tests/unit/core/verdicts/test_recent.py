@@ -94,7 +94,7 @@ def test_parts_are_merged_when_the_window_has_become_longer() -> None:
 
 def test_ages_that_nobody_knows_make_no_consumer_late() -> None:
     recent = Recent().after(0.0, 1.0, 900.0, 2, 3, (None, 5))
-    assert not recent.trend(120.0, 900.0, was_behind=True, was_falling=False).is_behind
+    assert recent.trend(120.0, 900.0, was_behind=True, was_falling=False) is None
 
 
 def test_rates_are_known_after_a_third_of_the_window() -> None:
