@@ -7,8 +7,6 @@ import asyncio
 import gzip
 import re
 import statistics
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import aiohttp
@@ -26,16 +24,14 @@ SERIES: Final = re.compile(
 )
 
 _USABLE: Final = """
-const [selector] = arguments;
 return new Promise((resolve) => {
     const look = () => {
-        if (document.querySelector(selector)) resolve(performance.now() / 1000);
+        if (document.querySelector("section[aria-labelledby=queues] tbody td a")) resolve(performance.now() / 1000);
         else requestAnimationFrame(look);
     };
     look();
 });
 """
-_FIRST_ROW: Final = "section[aria-labelledby=queues] tbody td a"
 
 
 class Viewer:
@@ -128,13 +124,12 @@ async def _processor_share(agent: AgentProcess, seconds: float) -> float:
 
 
 async def _seconds_until_usable(origin: str) -> list[float]:
-    with TemporaryDirectory() as directory:
-        async with browsing(Path(directory)) as browser:
-            found = []
-            for _ in range(OPENINGS):
-                await browser.open(origin + "/")
-                found.append(float(await browser.run(_USABLE, _FIRST_ROW)))
-            return found
+    async with browsing() as browser:
+        found = []
+        for _ in range(OPENINGS):
+            await browser.open(origin + "/")
+            found.append(float(await browser.run(_USABLE)))
+        return found
 
 
 async def tell_series(origin: str) -> str:

@@ -11,13 +11,13 @@ import pytest
 from tests.console.console_browser import Console, axe_source, console_at
 from tests.console.stand_in import StandIn
 from tests.e2e.playground import Playground, running
-from tests.examples.browser import CHROMIUM, DRIVER
+from tests.examples.browser import CHROMIUM
 
 REPORT = os.environ.get("CONSOLE_REPORT")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    missing = None if REPORT and CHROMIUM and DRIVER else "`make check-console` sets CONSOLE_REPORT and gets a browser"
+    missing = None if REPORT and CHROMIUM else "`make check-console` sets CONSOLE_REPORT and gets a browser"
     for item in items:
         if missing and item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.skip(reason=missing))
@@ -44,9 +44,9 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]
 
 
 @pytest.fixture
-async def console(playground: Playground, axe: str, report: Path, tmp_path: Path) -> AsyncIterator[Console]:
+async def console(playground: Playground, axe: str, report: Path) -> AsyncIterator[Console]:
     """The console of the agent of `make run`."""
-    async with console_at(playground.console_url, axe, report, tmp_path / "profile") as console:
+    async with console_at(playground.console_url, axe, report) as console:
         yield console
 
 
@@ -57,7 +57,7 @@ async def stand_in() -> AsyncIterator[StandIn]:
 
 
 @pytest.fixture
-async def large(stand_in: StandIn, axe: str, report: Path, tmp_path: Path) -> AsyncIterator[Console]:
+async def large(stand_in: StandIn, axe: str, report: Path) -> AsyncIterator[Console]:
     """The console of an agent with 5,000 queues, which the test plays."""
-    async with console_at(stand_in.url, axe, report, tmp_path / "profile") as console:
+    async with console_at(stand_in.url, axe, report) as console:
         yield console

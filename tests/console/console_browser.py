@@ -8,14 +8,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Literal
 
 from tests.examples.browser import Browser, browsing
 
 DESKTOP: Final = (1280, 900)
 PHONE: Final = (390, 844)
 SHAPES: Final = {"desktop": DESKTOP, "phone": PHONE}
-THEMES: Final = ("light", "dark")
+Theme = Literal["light", "dark"]
+THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 TALLEST: Final = 2600
 """Screenshots end here."""
 
@@ -62,22 +63,15 @@ class Console:
 
     async def choose(self, selector: str, value: str) -> None:
         """Choose an option, as hands do."""
-        await self.browser.click(f"{selector} option[value={value!r}]")
+        await self.browser.choose(selector, value)
 
     async def shape(self, size: tuple[int, int]) -> None:
         """Look at the page as if the screen had this size."""
-        width, height = size
-        await self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
-        )
+        await self.browser.shape(*size)
 
-    async def theme(self, name: str) -> None:
+    async def theme(self, name: Theme) -> None:
         """Have the system prefer light or dark pages."""
-        await self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
-
-    async def command(self, name: str, **parameters: Any) -> Any:
-        """Something of the DevTools protocol."""
-        return await self.browser.devtools(name, parameters)
+        await self.browser.page.emulate_media(color_scheme=name)
 
     async def faults(self) -> list[str]:
         """What axe-core finds serious: the rule, and the elements."""
@@ -105,9 +99,9 @@ class Console:
 
 
 @asynccontextmanager
-async def console_at(url: str, axe: str, report: Path, profile: Path) -> AsyncIterator[Console]:
+async def console_at(url: str, axe: str, report: Path) -> AsyncIterator[Console]:
     """A window with nothing open yet."""
-    async with browsing(profile) as browser:
+    async with browsing() as browser:
         console = Console(browser, url.rstrip("/"), axe, report)
         await console.shape(DESKTOP)
         yield console

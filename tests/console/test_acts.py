@@ -107,7 +107,7 @@ async def test_people_log_in_and_out(console: Console, stage: Stage) -> None:
     await browser.run("history.back()")
     await console.wait("section[aria-labelledby=partitions] tbody tr")
     assert await browser.run("return document.querySelector('[data-act]')") is None
-    await browser.complaints()
+    browser.complaints()
 
 
 async def test_rows_are_looked_at_and_are_text(console: Console, stage: Stage) -> None:
@@ -133,7 +133,7 @@ async def test_rows_are_looked_at_and_are_text(console: Console, stage: Stage) -
     assert await browser.run("return document.images.length") == 0
     assert await browser.run("return document.title") != "broken in"
     assert stage.offsets() == [100, 100, 100]
-    await browser.complaints()
+    browser.complaints()
     await console.open(address.replace("cluster=pythia", "cluster=hume"), "#login-token")
     await log_in(console, "hume")
     await console.wait_for_text(".failure", QUEUE)
@@ -164,7 +164,7 @@ async def test_a_reset_is_carried_through(console: Console, stage: Stage) -> Non
     await browser.click("#close")
     await browser.wait_for("return document.querySelector('dialog') === null")
     await browser.wait_for_texts("section[aria-labelledby=partitions] tbody td:nth-child(5)", "0", "0", "0")
-    assert await browser.complaints() == []
+    assert browser.complaints() == []
 
 
 async def test_a_reset_whose_preview_is_old_moves_nothing(console: Console, stage: Stage) -> None:
@@ -200,4 +200,4 @@ async def test_trimming_is_paused_and_a_queue_unmounted_and_back(console: Consol
         assert bool(stage.client.get(f"{QUEUE}/@auto_trim_config/enable")) is (act != "pause-trimming")
         assert stage.client.get(f"{QUEUE}/@tablet_state") == ("unmounted" if act == "unmount" else "mounted")
     assert [row["act"] for row in stage.audit()[-4:]] == ["pause-trimming", "resume-trimming", "unmount", "mount"]
-    assert await browser.complaints() == []
+    assert browser.complaints() == []

@@ -44,7 +44,7 @@ async def test_changes_arrive_without_asking(large: Console, stand_in: StandIn) 
     queue = stand_in.queues[10]
     await stand_in.change(gone=[["queue", queue["cluster"], queue["path"]]])
     await large.browser.wait_for_texts("#queues .quiet", "4,999")
-    assert await large.browser.complaints() == []
+    assert large.browser.complaints() == []
 
 
 async def test_an_update_does_not_take_away_what_a_hand_holds(large: Console, stand_in: StandIn) -> None:
@@ -60,7 +60,7 @@ async def test_an_update_does_not_take_away_what_a_hand_holds(large: Console, st
     await large.wait_for_text(".problem.red", "Loses 102 rows/s")
     await browser.release()
     await large.wait_for_text("h1", row["path"])
-    assert await browser.complaints() == []
+    assert browser.complaints() == []
 
 
 async def test_an_agent_that_does_not_answer_is_named(large: Console, stand_in: StandIn) -> None:
@@ -88,7 +88,7 @@ async def test_forecasts_and_gaps_are_drawn(large: Console) -> None:
     await large.wait_for_text("section[aria-labelledby=losses] .facts", "7 rows")
     await large.wait_for_text("section[aria-labelledby=losses] .facts", "2 rows")
     await large.picture("forecast-desktop-light", DESKTOP)
-    assert await large.browser.complaints() == []
+    assert large.browser.complaints() == []
 
 
 async def test_events_of_strangers_are_text(large: Console) -> None:
@@ -99,7 +99,7 @@ async def test_events_of_strangers_are_text(large: Console) -> None:
     assert not await large.is_too_wide()
     await large.picture("events-found-desktop-light", DESKTOP)
     assert await large.faults() == []
-    await browser.complaints()
+    browser.complaints()
     await large.choose("#kind", "loss")
     await browser.wait_for(
         "return new Set([...document.querySelectorAll('.event .verdict')].map((one) => one.innerText)).size === 1"
@@ -107,4 +107,4 @@ async def test_events_of_strangers_are_text(large: Console) -> None:
     assert "kind=loss" in await browser.run("return location.search")
     assert await browser.run("return document.images.length") == 0
     assert await browser.run("return document.title") != "broken in"
-    assert await browser.complaints() == []
+    assert browser.complaints() == []

@@ -30,12 +30,11 @@ async def find_silent(stage: Stage, is_fit: Callable[[AgentProcess], bool]) -> t
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_pages_say_which_agent_is_silent_and_go_on(tmp_path: Path, axe: str, report: Path) -> None:
     async with running_stage(tmp_path, 3, QUEUES, LEASE) as stage:
         asked = stage.agents[0]
         silent, path = await find_silent(stage, lambda agent: agent is not asked)
-        async with console_at(asked.url, axe, report, tmp_path / "profile") as console:
+        async with console_at(asked.url, axe, report) as console:
             browser = console.browser
             await console.open("/", "section[aria-labelledby=queues] tbody td a")
             await browser.wait_for(f"return document.querySelector('{MISSING}') === null")
@@ -51,7 +50,7 @@ async def test_pages_say_which_agent_is_silent_and_go_on(tmp_path: Path, axe: st
             await browser.wait_for("return document.querySelector('.alerts') === null")
             await console.open("/", "section[aria-labelledby=queues] tbody td a")
             await browser.wait_for(f"return document.querySelector('{MISSING}') === null")
-            await browser.complaints()  # of what did not come
+            browser.complaints()  # of what did not come
             asked.send(signal.SIGSTOP)
             await console.wait_for_text("[role=status]", "The agent does not answer")
             await browser.wait_for_texts("#queues .quiet", str(QUEUES))

@@ -25,6 +25,7 @@ from tests.examples.browser import browsing
 from tests.once_more import tell
 from tests.ui.dialogs import carry_through
 from tests.ui.window import Window
+from tests.waiting import LIMIT_SECONDS
 
 CLUSTER: Final = "pythia"
 BROKEN_ELSEWHERE: Final = {
@@ -36,8 +37,7 @@ BROKEN_ELSEWHERE: Final = {
 }
 """Optional pages that fail on any cluster, or for want of something else."""
 
-_START_SECONDS: Final = 60
-_SIZE: Final = {"width": 1500, "height": 1250, "deviceScaleFactor": 1, "mobile": False}
+_SIZE: Final = (1500, 1250)
 
 
 def main() -> int:
@@ -61,7 +61,7 @@ def main() -> int:
         second = first - BROKEN_ELSEWHERE.keys()
         if second:
             code, second = _look([*command, "--only", f"^({'|'.join(sorted(second))})$"], environment)
-        dialogs = asyncio.run(_dialogs(unpacked, url, out, Path(directory) / "profile"))
+        dialogs = asyncio.run(_dialogs(unpacked, url, out))
     for page in sorted(first & BROKEN_ELSEWHERE.keys()):
         print(f"{page}: {BROKEN_ELSEWHERE[page]}")
     tell("check-ui", failed=[*second, *dialogs], flaky=first - second - BROKEN_ELSEWHERE.keys())
@@ -81,10 +81,10 @@ def _unpacked() -> Path:
     return Path(os.environ.get("UI_KIT") or Path(cache) / "yt-queue-agent" / "ui-kit")
 
 
-async def _dialogs(unpacked: Path, cluster_url: str, out: Path, profile: Path) -> list[str]:
+async def _dialogs(unpacked: Path, cluster_url: str, out: Path) -> list[str]:
     with _ui(unpacked, cluster_url.removeprefix("http://"), out) as url, connected(cluster_url) as client:
-        async with browsing(profile) as browser:
-            await browser.devtools("Emulation.setDeviceMetricsOverride", _SIZE)
+        async with browsing() as browser:
+            await browser.shape(*_SIZE)
             return await carry_through(Window(browser, url, CLUSTER), client, out)
 
 
@@ -96,7 +96,7 @@ def _ui(unpacked: Path, proxy: str, out: Path) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
-            ready, _, _ = select.select([process.stdout], [], [], _START_SECONDS)
+            ready, _, _ = select.select([process.stdout], [], [], LIMIT_SECONDS)
             parts = urlsplit(process.stdout.readline().strip() if ready else "")
             assert parts.netloc, f"the UI did not start: see {out / 'ui-of-dialogs.log'}"
             yield f"{parts.scheme}://{parts.netloc}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass
 from typing import Final
@@ -22,9 +21,6 @@ return found !== undefined;
 """Puts a mark on the last of some elements that can be seen and used; whether there is one."""
 
 _PRESSABLE: Final = "button, a, label, [role=menuitem], [role=option]"
-_MOVING: Final = ("element click intercepted", "stale element reference")
-_TRIES: Final = 20
-_PAUSE_SECONDS: Final = 0.25
 _SAID: Final = """
 const said = (selector) => [...document.querySelectorAll(selector)].map((one) => one.innerText.trim());
 return [...said('.g-toast'), ...said('[class*=error-block]'), ...said('[role=dialog]')].join(' / ').slice(0, 600);
@@ -79,17 +75,17 @@ class Window:
 
     async def switch(self, name: str) -> None:
         """Turn a switch of the dialog."""
-        await self._click_at(f'{_DIALOG} [data-qa="df-field:tumbler:{name}"]')
+        await self.browser.click(f'{_DIALOG} [data-qa="df-field:tumbler:{name}"]')
 
     async def choose(self, place: str, text: str) -> None:
         """Choose one of those that the first list of a place offers, and leave the list."""
-        await self._click_at(f"{_DIALOG} {place} button")
+        await self.browser.click(f"{_DIALOG} {place} button")
         await self._click(
             "const all = [...document.querySelectorAll('[role=option]')];"
             f"const candidates = () => all.filter((one) => one.innerText.trim() === {json.dumps(text)});",
             f"{text} in a list",
         )
-        await self._click_at(f"{_DIALOG} .g-dialog-header__caption")
+        await self.browser.click(f"{_DIALOG} .g-dialog-header__caption")
 
     async def wait_until_valid(self) -> None:
         """Until the dialog lets itself be confirmed: some ask the cluster first whether what was typed can be."""
@@ -109,17 +105,4 @@ class Window:
             await self.browser.wait_for(candidates + _MARK)
         except AssertionError:
             raise AssertionError(f"there is nothing to click at: {what}") from None
-        await self._click_at(f"[{_TARGET}]")
-
-    async def _click_at(self, selector: str) -> None:
-        """Click; what moves just now, as dialogs do that get another field, is tried again."""
-        for _ in range(_TRIES):
-            try:
-                await self.browser.click(selector)
-            except AssertionError as error:
-                if not any(moving in str(error) for moving in _MOVING):
-                    raise
-                await asyncio.sleep(_PAUSE_SECONDS)  # between two tries
-            else:
-                return
-        raise AssertionError(f"something covers {selector}")
+        await self.browser.click(f"[{_TARGET}]")
