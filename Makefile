@@ -21,7 +21,7 @@ PYTEST = $(BIN)/python -m tests.once_more $@
 # What judges deploy/ and helm/; each of these targets has its tools from deploy/install-tools.sh.
 DEPLOY_CHECKS := check-alerts check-chart check-image
 
-.PHONY: run demo-export demo-verify test test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-incidents check-kubernetes kubernetes-up check-spark check-release check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs docs-check docs-site lock release proto clean
+.PHONY: run demo-export demo-verify test test-rest test-loaded test-all test-slow coverage check check-deploy $(DEPLOY_CHECKS) check-incidents check-kubernetes kubernetes-up check-spark check-release check-browser check-console check-ui conformance-real conformance-rpc conformance-go attack mutants attack-ports bench docs docs-check docs-site lock release proto clean
 
 run: .venv/run.installed  ## two local clusters and an agent that serves both
 	@exec $(BIN)/queue-agent local --demo
@@ -37,23 +37,30 @@ demo-verify: .venv/dev.installed  ## read those files back, and prove that they 
 	@$(BIN)/python -m queue_agent.spark.export verify --proxy $(DEMO_PROXY) --queue //home/demo/queue \
 	    --consumer //home/demo/exporter --target $(DEMO_EXPORT) --deep
 
-test: .venv/dev.installed  ## the linters, the type checker, and all tests but the slow ones
-	$(MAKE) check
-	$(PYTEST) -q --numprocesses auto -m "not slow"
+test: .venv/dev.installed  ## the linters, the type checker, and all tests but the slow ones; each whatever became of the others
+	$(MAKE) --keep-going --no-print-directory check coverage test-rest
 
-test-all: test-slow coverage check-deploy check-spark  ## the slower suites, one after the other; CI runs them after make test
+test-rest: .venv/dev.installed
+	$(PYTEST) -q --numprocesses auto -m "not slow" --ignore tests/unit/core
+
+test-loaded: .venv/dev.installed  ## the same tests while every processor has other things to do, and stopped now and then
+	$(BIN)/python -m tests.loaded $(PYTEST) -q --numprocesses auto -m "not slow"
+
+test-all: test-slow check-deploy check-spark  ## the slower suites, one after the other; CI runs them after make test
 
 test-slow: .venv/dev.installed  ## attacks and fuzzing of ten seconds or more each
 	$(PYTEST) -q --numprocesses auto -m slow
 
-coverage: .venv/dev.installed  ## every branch of queue_agent/core, by its unit tests alone
-	$(BIN)/coverage run -m pytest -q tests/unit/core
+coverage: .venv/dev.installed  ## the unit tests of queue_agent/core, and whether they cover each of its branches
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m tests.once_more $@ -q --numprocesses auto tests/unit/core
+	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 check: .venv/dev.installed  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --cache-dir $(TOOLS_HOME)/mypy
 	$(BIN)/lint-imports --no-cache
 
 check-deploy: $(DEPLOY_CHECKS)  ## what is deployed, by the tools that will read it
@@ -77,7 +84,7 @@ check-image: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-image: .venv/dev.installed  ## the Dockerfile by hadolint, and its steps in a clean root, for which you have to be root
 	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) python $$(test "$$(id -u)" != 0 || echo root)
 	hadolint Dockerfile
-	shellcheck deploy/install-tools.sh deploy/operator/*
+	shellcheck .ci/run deploy/install-tools.sh deploy/operator/*
 	IMAGE_ROOT=$(TOOLS_HOME)/root $(PYTEST) -q -rs deploy/image_tests
 
 check-kubernetes: export PATH := $(TOOLS_HOME)/bin:$(PATH)
@@ -95,25 +102,19 @@ check-spark: .venv/dev.installed  ## exports, frames and streams on a standalone
 	REMOTE_EXECUTORS=1 $(PYTEST) -q -rs tests/spark/test_remote_executors.py
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
-	@command -v chromedriver >/dev/null || \
-	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
-	    { echo "install chromium and chromedriver first" >&2; exit 1; }
+	deploy/install-tools.sh $(TOOLS_HOME) chromium
 	$(PYTEST) -q -rs tests/examples/test_page.py
 
 CONSOLE_REPORT ?= console-report
 
 check-console: .venv/dev.installed  ## the agent's pages in a real browser; screenshots are in CONSOLE_REPORT (docs/console.md)
-	@command -v chromedriver >/dev/null || \
-	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends chromium chromium-driver; } || \
-	    { echo "install chromium and chromedriver first" >&2; exit 1; }
+	deploy/install-tools.sh $(TOOLS_HOME) chromium
 	CONSOLE_REPORT=$(CONSOLE_REPORT) $(PYTEST) -q -rs -s tests/console
 
 UI_KIT_DIR ?= ../shared/ui-kit
 
 check-ui: .venv/dev.installed  ## the pages of YTsaurus's own web UI on local clusters; the UI is in UI_KIT_DIR (docs/web-ui.md)
-	@for tool in node chromium chromedriver; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; test -z "$$missing" || \
-	    { test "$$(id -u)" = 0 && apt-get install --yes --no-install-recommends nodejs chromium chromium-driver; } || \
-	    { echo "install$$missing first" >&2; exit 1; }
+	deploy/install-tools.sh $(TOOLS_HOME) chromium ui
 	$(BIN)/python -m tests.ui $(UI_KIT_DIR)
 
 conformance-real: .venv/dev.installed  ## the conformance suite on the cluster at YT_PROXY (docs/conformance-real.md)

@@ -44,6 +44,23 @@ unpack() {
     done
 }
 
+# need PROGRAM:PACKAGE...: has Debian install what is missing, for which one has to be root.
+need() {
+    local missing=()
+    for program in "$@"; do
+        command -v "${program%:*}" >/dev/null || test -e "/etc/containers/${program%:*}" || missing+=("${program#*:}")
+    done
+    test ${#missing[@]} != 0 || return 0
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+        say "install ${missing[*]} first"
+        return 1
+    fi
+    apt-get install --yes --quiet --no-install-recommends "${missing[@]}" >&2 || {
+        apt-get update --quiet >&2
+        apt-get install --yes --quiet --no-install-recommends "${missing[@]}" >&2
+    }
+}
+
 install_prometheus() { unpack prometheus prometheus promtool; }
 install_alertmanager() { unpack prometheus-alertmanager prometheus-alertmanager amtool; }
 
@@ -198,26 +215,24 @@ install_kubernetes() {
     made kubernetes "${pins[@]}"
 }
 
+# A browser, for pages.
+install_chromium() { command -v google-chrome >/dev/null || need chromium:chromium; }
+
+# What YTsaurus's web UI and its checks run on.
+install_ui() { need node:nodejs chromedriver:chromium-driver; }
+
 # What a node and the making of images need of Debian. What would start as a service is unpacked only.
 install_node() {
     unpack etcd-server etcd
     unpack containerd containerd ctr containerd-shim-runc-v2
     test -x "$folder/containernetworking-plugins/usr/lib/cni/bridge" || fetch containernetworking-plugins
-    local missing=()
-    for program in buildah:buildah runc:runc catatonit:catatonit iptables:iptables conntrack:conntrack socat:socat ethtool:ethtool \
-        ip:iproute2 openssl:openssl policy.json:golang-github-containers-common; do
-        command -v "${program%:*}" >/dev/null || test -e "/etc/containers/${program%:*}" || missing+=("${program#*:}")
-    done
-    test ${#missing[@]} != 0 || return 0
-    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-        say "install ${missing[*]} first"
-        return 1
-    fi
-    apt-get install --yes --quiet --no-install-recommends "${missing[@]}" >&2 || {
-        apt-get update --quiet >&2
-        apt-get install --yes --quiet --no-install-recommends "${missing[@]}" >&2
-    }
+    need buildah:buildah runc:runc catatonit:catatonit iptables:iptables conntrack:conntrack socat:socat ethtool:ethtool \
+        ip:iproute2 openssl:openssl policy.json:golang-github-containers-common
 }
+
+# What runs beside may want the same, or apt-get.
+exec 9>"$folder/lock"
+! command -v flock >/dev/null || flock 9
 
 tools=("$@")
 if [ ${#tools[@]} = 0 ]; then
