@@ -40,7 +40,7 @@ class Together(LoadScopeScheduling):  # type: ignore[misc] # pytest-xdist has no
                 return "drivers"  # the only sessions are those of the processes that it kills
             case "spark":
                 return folder  # its session
-            case "e2e" | "fuzz":
+            case "e2e" | "fuzz" if not rest.startswith("test_console_blocks.py"):
                 return rest.partition("::")[0]  # a module's playground
             case _:
                 return nodeid
@@ -54,8 +54,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: some tests wait for what happens in time."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Two more than there are processors: some tests wait for what happens in time."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
+
+LIMIT_SECONDS: Final = 240
+"""For whatever a test waits for: on no machine does it take so long, unless it never comes."""
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds; TimeoutError after a minute."""
-    async with asyncio.timeout(60):
+    """Wait until a condition holds."""
+    async with asyncio.timeout(LIMIT_SECONDS):
         while not condition():  # noqa: ASYNC110 - conditions of all kinds, most over fakes that know no events
             await asyncio.sleep(0.001)
 

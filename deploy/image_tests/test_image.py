@@ -18,15 +18,15 @@ import pytest
 
 from deploy.image_tests.dockerfile import Copy, find_base, parse
 from deploy.image_tests.image import CHECKOUT, Image, build
-from tests.e2e.playground import Playground, eventually, free_ports, running
+from tests.e2e.playground import Playground, eventually, running
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 
 CONFIG = "/etc/queue-agent/config"
 TOKENS = "/etc/queue-agent/tokens/pythia"
 
 MOST_BYTES = 105_000_000
 """Of what the Dockerfile adds to its base."""
-
-pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +63,7 @@ def mounts(cluster: Playground, tmp_path: Path) -> dict[str, Path]:
     tokens.mkdir()
     shutil.copy(cluster.token_file, tokens / "YT_TOKEN")
     (tokens / "YT_TOKEN").chmod(0o444)
-    rpc_port, http_port = free_ports(2)
+    rpc_port, http_port = reserved_port(), reserved_port()
     document = {
         "stage": "production",
         "clusters": {"pythia": {"proxy": cluster.clusters["pythia"], "token_file": f"{TOKENS}/YT_TOKEN"}},
@@ -96,7 +96,7 @@ def ending(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
 def check_answers(address: str, process: subprocess.Popen[str]) -> None:
     assert process.poll() is None, process.stdout and process.stdout.read()
     try:
-        with urlopen(address, timeout=5) as response:
+        with urlopen(address, timeout=LIMIT_SECONDS) as response:
             assert response.status == 200
     except URLError as error:
         raise AssertionError(str(error)) from error
@@ -149,7 +149,7 @@ def test_state_is_made_and_an_agent_serves_is_healthy_and_ends(image: Image, mou
         assert "CapEff:\t0000000000000000\n" in status
         assert "NoNewPrivs:\t1\n" in status
         agent.send_signal(signal.SIGTERM)
-        assert agent.wait(20) == 0
+        assert agent.wait(LIMIT_SECONDS) == 0
 
 
 def test_nothing_but_tmp_can_be_written(image: Image) -> None:
@@ -240,7 +240,7 @@ def test_the_operators_pod_and_job_find_what_they_start(
     )
     assert code == 0, output
     assert token not in output
-    rpc_port, http_port = free_ports(2)
+    rpc_port, http_port = reserved_port(), reserved_port()
     written = tmp_path / "operator"
     written.mkdir()
     (written / "ytserver-queue-agent.yson").write_text(
@@ -252,4 +252,4 @@ def test_the_operators_pod_and_job_find_what_they_start(
     with ending(operator.start(command, {"/config": written, "/etc/queue-agent/token": mounts[TOKENS]})) as agent:
         eventually(lambda: check_answers(f"http://127.0.0.1:{http_port}/orchid/service", agent), 60)
         agent.send_signal(signal.SIGTERM)
-        assert agent.wait(20) == 0
+        assert agent.wait(LIMIT_SECONDS) == 0

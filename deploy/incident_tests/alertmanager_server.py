@@ -15,7 +15,8 @@ import aiohttp
 import yaml
 from aiohttp import web
 
-from deploy.tests.prometheus_server import DEPLOY, free_port
+from deploy.tests.prometheus_server import DEPLOY
+from tests.ports import reserved_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ async def alertmanager_server(folder: Path) -> AsyncIterator[Mailbox]:
     Args:
         folder: empty; for its files.
     """
-    mail_port = free_port()
-    mailbox = Mailbox(f"127.0.0.1:{free_port()}")
+    mail_port = reserved_port()
+    mailbox = Mailbox(f"127.0.0.1:{reserved_port()}")
     application = web.Application()
     application.add_routes([web.post("/", mailbox.receive)])
     runner = web.AppRunner(application)

@@ -18,7 +18,8 @@ import aiohttp
 from deploy.incident_tests.alertmanager_server import Mailbox, alertmanager_server
 from deploy.tests.prometheus_server import PrometheusServer, prometheus_server
 from tests.component.running_agent import User
-from tests.e2e.playground import environment, free_ports, running
+from tests.e2e.playground import environment, running
+from tests.ports import reserved_port
 
 CLUSTER: Final = "hume"
 PASS_SECONDS: Final = 1.0
@@ -201,7 +202,7 @@ async def _create_account(user: User) -> None:
 async def _start_agent(
     stack: AsyncExitStack, folder: Path, user: User, proxy: str
 ) -> tuple[asyncio.subprocess.Process, str]:
-    rpc_port, http_port = free_ports(2)
+    rpc_port, http_port = reserved_port(), reserved_port()
     period = {"pass_period": int(PASS_SECONDS * 1000)}
     config = {
         "stage": "production",

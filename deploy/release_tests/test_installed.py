@@ -13,9 +13,8 @@ from urllib.request import urlopen
 import pytest
 
 from deploy.release_tests.conftest import Installed
-from tests.e2e.playground import free_ports
-
-pytestmark = pytest.mark.timeout(600)  # installing Spark takes its time where nothing is in the cache
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 
 PLUGIN_TEST = """
 def test_rows_are_there(yt_client):
@@ -29,7 +28,7 @@ def test_rows_are_there(yt_client):
 @pytest.fixture(scope="module")
 def playground(everything: Installed) -> Iterator[dict[str, str]]:
     """Addresses of `queue-agent local --demo`, by what is there."""
-    rpc_port, http_port = free_ports(2)
+    rpc_port, http_port = reserved_port(), reserved_port()
     ports = (f"--rpc-port={rpc_port}", f"--http-port={http_port}", "--webhdfs-port=0")
     with subprocess.Popen(
         everything.command("queue-agent", "local", "--demo", "--cluster", "pythia=0", *ports),
@@ -44,7 +43,7 @@ def playground(everything: Installed) -> Iterator[dict[str, str]]:
             yield dict(re.findall(r"(\S+) (http://127\.0\.0\.1:\d+)", ready))
         finally:
             process.terminate()
-            assert process.wait(60) == 0
+            assert process.wait(LIMIT_SECONDS) == 0
 
 
 def test_the_agent_serves_the_status_of_a_queue_to_the_yt_command(

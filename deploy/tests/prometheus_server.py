@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,9 @@ from typing import Any, Final
 
 import aiohttp
 import yaml
+
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 
 DEPLOY: Final = Path(__file__).parent.parent
 
@@ -113,7 +115,7 @@ async def prometheus_server(
         (folder / "rules" / path.name).write_text(yaml.safe_dump(rules))
     program = shutil.which("prometheus")
     assert program is not None, "prometheus is not installed: make check-alerts does that"
-    address = f"127.0.0.1:{free_port()}"
+    address = f"127.0.0.1:{reserved_port()}"
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             program,
@@ -125,7 +127,7 @@ async def prometheus_server(
         )
         server = PrometheusServer(session, f"http://{address}")
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 while not await server.is_ready():
                     assert process.returncode is None, (folder / "log").read_text()
                     await asyncio.sleep(0.1)
@@ -134,10 +136,3 @@ async def prometheus_server(
             if process.returncode is None:
                 process.terminate()
             await process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

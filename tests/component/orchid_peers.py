@@ -12,7 +12,7 @@ import pytest
 
 from queue_agent.adapters.serving.orchid import OrchidServer
 from queue_agent.core.values.encoding import Unsigned
-from tests.waiting import until
+from tests.waiting import LIMIT_SECONDS, until
 from yt_wire import bus, orchid, rpc
 from yt_wire.error import ErrorCode, YtError
 from yt_wire.gate import Gate, bind
@@ -83,7 +83,7 @@ async def serving(tree: Tree, address: str = "127.0.0.1:0") -> AsyncIterator[Orc
 
 
 async def failure_of(call: Awaitable[Any]) -> YtError:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT_SECONDS):
         with pytest.raises(YtError) as caught:
             await call
     return caught.value
@@ -150,7 +150,7 @@ class RawPeer:
 
     async def receive(self) -> bus.Packet | None:
         """The next packet, None once the server has hung up."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             while (packet := self._decoder.next_packet()) is None:
                 try:
                     data = await self._reader.read(1 << 16)

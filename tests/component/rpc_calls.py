@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
+from tests.waiting import LIMIT_SECONDS
 from yt_wire import rpc
 from yt_wire.connection import Connection, ConnectionLimits, random_guid
 from yt_wire.error import YtError
@@ -53,7 +54,7 @@ class Caller:
         self._scope = scope
 
     async def call(self, request: Message, *attachments: bytes, **options: str | None) -> rpc.Response:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             return await self.connection.call(_header(request, **options), request.SerializeToString(), attachments)
 
     async def stream(self, request: Message, **options: str | None) -> StreamingCall:

@@ -16,8 +16,8 @@ from yarl import URL
 from queue_agent.app.agent import Addresses, run_agent
 from queue_agent.config.agent import AgentConfig
 from queue_agent.ports.passes import Clock
+from tests.waiting import LIMIT_SECONDS
 
-DEADLINE_SECONDS: Final = 60.0
 PERIOD_MILLISECONDS: Final = 100
 """Of all passes of an agent, unless a test says something else."""
 
@@ -130,7 +130,7 @@ async def eventually(find: Callable[[], Awaitable[Any]], good: Callable[[Any], b
     """What is found, once it is good; AssertionError with the last thing found if that takes too long."""
     found: Any = None
     try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
+        async with asyncio.timeout(LIMIT_SECONDS):
             while True:
                 found = await find()
                 if found is not None and good(found):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
+from tests.waiting import LIMIT_SECONDS
 from yt_local.base.faults import Scope
 from yt_local.proxy.http.browsers import AllowedBrowsers
 from yt_local.runner import LocalClusters
@@ -99,7 +100,7 @@ async def test_a_refused_request_ends_its_connection() -> None:
         reader, writer = await asyncio.open_connection(host, int(port))
         hidden = f"POST /api/v4/create HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(CREATE)}\r\n\r\n{CREATE}"
         writer.write(f"POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: {len(hidden)}\r\n\r\n{hidden}".encode())
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), LIMIT_SECONDS)
         assert answer.startswith(b"HTTP/1.1 403 ")
         assert answer.count(b"HTTP/1.1") == 1
         assert not has_written(clusters)
@@ -111,7 +112,7 @@ async def test_http_at_the_port_of_the_rpc_proxy_does_nothing(method: str) -> No
     async with asked() as (clusters, session):
         url = f"http://{clusters.rpc_addresses['a']}/api/v4/create"
         with pytest.raises(ClientError):  # the connection is closed without an answer
-            async with session.request(method, url, data=CREATE, timeout=ClientTimeout(10)):
+            async with session.request(method, url, data=CREATE, timeout=ClientTimeout(LIMIT_SECONDS)):
                 pass
         assert clusters.cluster("a").requests.find(Scope(frozenset(), "")) == []
         assert not has_written(clusters)

@@ -34,7 +34,7 @@ async def world() -> AsyncIterator[World]:
             yield World(clusters, adapter, requests)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 async def test_the_change_driven_pass_publishes_what_a_full_pass_would(world: World, seed: int) -> None:
     steps = Steps(world, seed)
     await world.do_passes()

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from aiohttp import web
 
-from tests.waiting import stopped_time
+from tests.waiting import LIMIT_SECONDS, stopped_time
 from yt_local.base.faults import Faults
 from yt_local.base.memory_budget import MemoryBudget
 from yt_local.calls.command import Kind
@@ -26,7 +26,6 @@ LINGERING = 1.0
 """Seconds in which the rest of a refused body may still come."""
 
 BUDGET = 2 * 2**20
-DEADLINE = 60.0
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -95,7 +94,7 @@ async def endpoint() -> AsyncIterator[Endpoint]:
 
 async def is_closed(reader: asyncio.StreamReader) -> bool:
     """Wait until the other side has closed without a word."""
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(LIMIT_SECONDS):
         try:
             return await reader.read() == b""
         except ConnectionError:
@@ -104,7 +103,7 @@ async def is_closed(reader: asyncio.StreamReader) -> bool:
 
 async def answer_of(reader: asyncio.StreamReader) -> tuple[int, str]:
     """Status and text of the next answer."""
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(LIMIT_SECONDS):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         [length] = [line.split()[1] for line in head.splitlines() if line.lower().startswith("content-length")]
         return int(head.split()[1]), (await reader.readexactly(int(length))).decode()
@@ -199,7 +198,7 @@ async def test_requests_sent_ahead_do_not_fill_the_memory(endpoint: Endpoint) ->
     await endpoint.busy.wait()
     writer.write(b"GET / HTTP/1.1\r\nX-Long: ")
     try:
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(LIMIT_SECONDS):
             for _ in range(2 * BUDGET // 2**16):
                 writer.write(b"x" * 2**16)
                 await writer.drain()

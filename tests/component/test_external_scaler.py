@@ -18,6 +18,7 @@ import pytest
 from queue_agent.keda import externalscaler_pb2 as messages
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 from tests.e2e.playground import environment
+from tests.waiting import LIMIT_SECONDS
 from yt_local.runner import LocalClusters
 
 METADATA: Final = {"consumer": "pythia://tmp/c", "queue": "pythia://tmp/q", "targetRows": "10"}
@@ -47,7 +48,7 @@ class Keda:
             response_deserializer=deserialize,
         )
         try:
-            return await method(request, timeout=20)
+            return await method(request, timeout=LIMIT_SECONDS)
         except grpc.aio.AioRpcError as error:
             return error.code()
 

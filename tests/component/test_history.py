@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -22,6 +21,7 @@ from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.errors import ClusterError
 from tests.component.faulty_proxy import FaultyProxy, Kind
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from tests.ports import reserved_port
 from yt_local.runner import LocalClusters
 
 ROOT = "//sys/queue_agents"
@@ -67,12 +67,6 @@ class World:
         )
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
@@ -87,7 +81,7 @@ async def world() -> AsyncIterator[World]:
         await user.advance(CONSUMER, QUEUE, 0, 2)
         location = HistoryLocation(ClusterConfig(proxy=address, discover_proxies=False), TABLES)
         await init_history(location, False, lambda line: None)
-        yield World(user, proxy, session, free_port())
+        yield World(user, proxy, session, reserved_port())
 
 
 async def test_rows_get_there_once_through_lost_answers_an_unmounted_queue_and_a_restart(world: World) -> None:

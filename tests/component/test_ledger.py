@@ -134,6 +134,7 @@ async def waiting(world: World, agent: RunningAgent) -> int | None:
     return next((int(float(line.removeprefix(name))) for line in lines if line.startswith(name)), None)
 
 
+@pytest.mark.slow
 async def test_beyond_its_limit_the_ledger_waits_in_memory_says_so_and_loses_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import aiohttp
 
 from tests.component.running_agent import running_agent
-from tests.e2e.playground import free_ports
+from tests.ports import reserved_port
 from yt_local.runner import LocalClusters
 
 
 async def test_an_agent_serves_its_metrics_at_their_own_port_alone() -> None:
-    [port] = free_ports(1)
+    port = reserved_port()
     metrics = {"listen": {"host": "127.0.0.1", "port": port}}
     async with (
         LocalClusters({"hume": 0}) as clusters,

@@ -18,7 +18,7 @@ from tests.component.orchid_peers import (
     make_tree,
     serving,
 )
-from tests.waiting import until
+from tests.waiting import LIMIT_SECONDS, until
 from yt_local.queues.orchid_gateway import OrchidGateway, order_addresses
 from yt_wire import orchid, yson
 from yt_wire.error import ErrorCode
@@ -197,7 +197,7 @@ async def test_another_address_answers_for_one_that_says_nothing(server: OrchidS
         writer.close()
 
     silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
-    async with silent, asyncio.timeout(30), OrchidGateway(connect_timeout=60) as gateway:
+    async with silent, asyncio.timeout(LIMIT_SECONDS), OrchidGateway(connect_timeout=2 * LIMIT_SECONDS) as gateway:
         addresses = [f"127.0.0.1:{silent.sockets[0].getsockname()[1]}", server.address]
         for _ in range(20):  # of which it is waited for once: then it is the last to be asked
             assert await gateway.get(addresses, "//numbers/1") == 1

@@ -14,6 +14,7 @@ from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.errors import ActionRefused, ClusterUnavailable
 from tests.component.running_agent import User
+from tests.waiting import LIMIT_SECONDS
 from yt_local.runner import LocalClusters
 
 
@@ -87,6 +88,6 @@ async def test_a_trim_is_given_up_in_the_time_allowed_and_the_connection_is_rese
         cluster = await stack.enter_async_context(YtCluster("pythia", config))
         with pytest.raises(ClusterUnavailable, match=r"no answer in 0\.2 s"):
             await cluster.trim_rows("1-2-3-4", 0, 1, Permit(seconds=0.2))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             await closed.wait()
     assert isinstance(endings[0], ConnectionResetError)

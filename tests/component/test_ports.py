@@ -23,7 +23,7 @@ from queue_agent.adapters.serving.http_server import HttpServer
 from queue_agent.adapters.serving.liveness import Liveness
 from queue_agent.adapters.serving.orchid import OrchidServer
 from tests.component.orchid_peers import RawPeer, Tree, header_of, raw_peer
-from tests.waiting import stopped_time, until
+from tests.waiting import LIMIT_SECONDS, stopped_time, until
 from yt_wire import bus, orchid, rpc
 from yt_wire.connection import Connection
 from yt_wire.gate import Buffers, Gate, bind
@@ -87,7 +87,7 @@ class Ports:
 
     async def get(self, request: bytes) -> bytes:
         reader, _ = await self.connect(request)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT_SECONDS):
             return await reader.readuntil(b"\r\n\r\n")
 
 
@@ -146,7 +146,7 @@ async def ports(limits: Limits) -> AsyncIterator[Ports]:
 
 async def ends(reader: asyncio.StreamReader) -> None:
     """Wait until the server has ended a connection."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(LIMIT_SECONDS):
         try:
             while await reader.read(1 << 16):
                 pass
@@ -173,7 +173,7 @@ async def test_a_request_over_http_has_to_come_in_time_head_and_body(data: bytes
 async def test_dripping_bytes_gains_no_time() -> None:
     async with ports(limits(message=1)) as world:
         connections = [await world.connect(b"", to_bus=to_bus) for to_bus in (False, True)]
-        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(LIMIT_SECONDS), asyncio.TaskGroup() as group:
             drips = [
                 group.create_task(drip(writer, data))
                 for (_, writer), data in zip(connections, (b"GET /", HANDSHAKE), strict=True)
@@ -216,7 +216,7 @@ async def test_an_answer_taken_a_little_at_a_time_has_no_more_time_than_any_othe
     async with ports(limits(answer=1)) as world:
         reader, _ = await world.connect(GET)
         with suppress(ConnectionResetError):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 while await reader.read(2048):  # noqa: ASYNC110 - slow on purpose
                     await asyncio.sleep(0.02)
         assert world.gate.connection_count == 0
@@ -239,7 +239,7 @@ async def test_frames_that_are_held_take_no_more_than_the_limit_of_all() -> None
     frame = bus.encode_message(bytes(16), [b"rpci" + bytes(900_000)])[:-1]
     async with ports(limits(held=4 << 20)) as world:
         writers = [(await world.connect(HANDSHAKE + frame, to_bus=True))[1] for _ in range(20)]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT_SECONDS):
             for writer in writers:
                 try:
                     await writer.drain()

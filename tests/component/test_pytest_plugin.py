@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import LIMIT_SECONDS
+
 pytest_plugins = ["pytester"]
 
 SOURCES = Path(__file__).parents[2]
@@ -29,7 +31,7 @@ def test_the_examples_of_the_documentation_pass(pytester: pytest.Pytester) -> No
     assert set(snippets) == {"test_mover.py", "test_session.py"}
     for name, text in snippets.items():
         pytester.path.joinpath(name).write_text(text)
-    result = pytester.runpytest_subprocess(*PLUGIN, "-W", "error", timeout=100)
+    result = pytester.runpytest_subprocess(*PLUGIN, "-W", "error", timeout=LIMIT_SECONDS)
     result.assert_outcomes(passed=sum(text.count("\ndef test_") for text in snippets.values()))
 
 
@@ -43,12 +45,12 @@ def test_a_project_that_does_not_use_the_plugin_does_not_pay_for_it(pytester: py
             assert not {"aiohttp", "yt", "pydantic", "yt_local.testing"} & set(sys.modules)
         """
     )
-    pytester.runpytest_subprocess(*PLUGIN, "-W", "error", timeout=100).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*PLUGIN, "-W", "error", timeout=LIMIT_SECONDS).assert_outcomes(passed=1)
 
 
 def test_the_plugin_can_be_turned_off(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(yt_cluster): pass")
-    result = pytester.runpytest_subprocess("-p", "no:yt_local.pytest_plugin", timeout=100)
+    result = pytester.runpytest_subprocess("-p", "no:yt_local.pytest_plugin", timeout=LIMIT_SECONDS)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'yt_cluster' not found*"])
 
@@ -66,7 +68,7 @@ def test_clusters_are_gone_after_the_test_that_failed(pytester: pytest.Pytester)
             assert threading.enumerate() == [threading.main_thread()]
         """
     )
-    pytester.runpytest_subprocess(*PLUGIN, "-W", "error", timeout=100).assert_outcomes(failed=1, passed=1)
+    pytester.runpytest_subprocess(*PLUGIN, "-W", "error", timeout=LIMIT_SECONDS).assert_outcomes(failed=1, passed=1)
 
 
 def test_clusters_can_be_used_without_pytest() -> None:
@@ -79,6 +81,10 @@ with local_clusters("a") as clusters:
     print(clusters["a"].client.get("//tmp/x"), "pytest" in sys.modules)
 """
     result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-W", "error", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
     )
     assert (result.stdout, result.stderr) == ("5 False\n", "")

@@ -16,6 +16,7 @@ from yt.wrapper import YtError as YtClientError
 from yt.yson.common import YsonError
 
 from tests.conformance.harness import wait_for
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import FaultSwitch, LocalCluster, LocalClusterSet, YtError, local_clusters
 
 SCHEMA = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}]
@@ -133,7 +134,7 @@ def test_a_dropped_connection_loses_the_request_or_its_answer(
 
 def test_a_cut_answer_has_a_beginning_and_no_end(yt_cluster: LocalCluster) -> None:
     yt_cluster.client.set("//tmp/x", "0123456789" * 10)
-    connection = HTTPConnection(yt_cluster.address, timeout=30)
+    connection = HTTPConnection(yt_cluster.address, timeout=LIMIT_SECONDS)
     try:
         with yt_cluster.faults.cut("get", path="//tmp/x"):
             connection.request("GET", "/api/v4/get?path=//tmp/x")

@@ -24,6 +24,7 @@ from queue_agent.webhdfs.command import WebHdfsOptions, run_webhdfs
 from queue_agent.webhdfs.files import PIECE_SIZE
 from queue_agent.webhdfs.paths import cypress_path
 from tests.component.webhdfs_client import ROOT, Client, serving
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster
 from yt_wire.error import ErrorCode, YtError
 
@@ -90,7 +91,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(client: Client, yt_clust
 
     with pytest.raises((ConnectionError, aiohttp.ClientError)):
         await client.create("/file", content())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while yt_cluster.client.list("//sys/transactions"):
             await client.names("/")
     assert (await client.ask("GET", "/file", "GETFILESTATUS"))[0] == 404
@@ -222,7 +223,7 @@ async def test_the_command_serves_until_it_is_told_to_stop(yt_cluster: LocalClus
         assert match[2] == str(secret)
         assert await Client(session, f"http://{match[1]}", "/0123456789abcdef").create("/file", b"1") == (201, None)
         os.kill(os.getpid(), signal.SIGTERM)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             await running
     assert yt_cluster.client.read_file("//tmp/file").read() == b"1"
     with socket.create_server(("127.0.0.1", 0)) as taken:

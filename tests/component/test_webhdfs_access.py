@@ -19,6 +19,7 @@ from queue_agent.errors import ConfigError
 from queue_agent.webhdfs.command import WebHdfsOptions, find_secret, run_webhdfs
 from queue_agent.webhdfs.server import WebHdfsServer
 from tests.component.webhdfs_client import ROOT, SECRET, Client, serving
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster
 
 
@@ -127,5 +128,5 @@ async def test_the_command_tells_a_secret_that_is_in_no_file(yt_cluster: LocalCl
         assert match
         assert await Client(session, f"http://{match[1]}", f"/{match[2]}").create("/file", b"1") == (201, None)
         os.kill(os.getpid(), signal.SIGTERM)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             await running

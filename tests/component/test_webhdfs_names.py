@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 from queue_agent.webhdfs.files import PIECE_SIZE
 from queue_agent.webhdfs.paths import MAX_NAME_BYTES, MAX_PATH_CHARACTERS, BadPath, clean_path, decode_path
 from tests.component.webhdfs_client import ROOT, SECRET, Client, serving
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster
 
 OPERATIONS = (
@@ -65,7 +66,7 @@ async def send(origin: str, method: str, target: str, host: str = "localhost") -
     try:
         head = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         writer.write(head.encode("latin-1"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT_SECONDS):
             answer = await reader.read()
     finally:
         writer.transport.abort()

@@ -16,6 +16,7 @@ from queue_agent.adapters.serving.peer_server import METHOD, SERVICE, encode_ans
 from tests.component.orchid_peers import roomy_gate
 from tests.component.raw_server import raw_server
 from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from tests.waiting import LIMIT_SECONDS
 from yt_local.runner import LocalClusters
 from yt_wire import rpc
 from yt_wire.connection import Reply
@@ -129,7 +130,7 @@ async def test_an_overview_tells_what_is_new_at_another_agent(world: World) -> N
         version = (await document(agents[0], "/api/v1/overview"))["version"]
         await world.user.insert(path, [{"data": "x"}])
         rows: dict[str, Any] = {}
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             while rows.get(path) != 1:
                 news = await document(agents[0], f"/api/v1/overview?since={version}")
                 version = news["version"]

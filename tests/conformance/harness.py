@@ -20,6 +20,7 @@ from yt.wrapper import YtError as YtClientError
 
 from tests.conformance.rpc_driver import RPC_CONFIG
 from tests.conformance.yt_command import YtCommand
+from tests.waiting import LIMIT_SECONDS
 from yt_local import thread
 from yt_local.base.clock import Clock
 from yt_local.testing import CLIENT_CONFIG
@@ -87,7 +88,7 @@ class RawHttp:
     proxy: str
 
     def request(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = {}) -> Answer:
-        connection = HTTPConnection(self.proxy, timeout=30)
+        connection = HTTPConnection(self.proxy, timeout=LIMIT_SECONDS)
         try:
             token = {} if REAL_TOKEN is None else {"Authorization": f"OAuth {REAL_TOKEN}"}
             connection.request(method, path, body, {**token, **headers})

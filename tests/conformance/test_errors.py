@@ -13,6 +13,7 @@ from yt.wrapper import YtError as YtClientError
 
 from tests.conformance.harness import Clients, RawHttp, make_queue, refused, rows_of
 from tests.conformance.scene import Scene, check_envelope
+from tests.waiting import LIMIT_SECONDS
 from yt_wire import yson
 
 METHODS = dict.fromkeys(("advance_queue_consumer", "create", "execute_batch", "remove", "trim_rows"), "POST")
@@ -170,7 +171,7 @@ def test_the_clients_own_retry_waits_for_a_mount(clients: Clients, client: YtCli
         assert writer.is_alive()
     finally:
         client.mount_table(path, sync=True)
-        writer.join(30)
+        writer.join(LIMIT_SECONDS)
     assert [row["data"] for row in rows_of(client, f"* from [{path}]")] == ["patience"]
 
 

@@ -36,7 +36,6 @@ COMPOSITE = [
 
 
 @pytest.mark.local_only
-@pytest.mark.timeout(600)
 @pytest.mark.skipif("YT_CONFORMANCE_GO" not in os.environ, reason="make conformance-go")
 def test_the_go_sdk_finds_everything_as_it_expects_it() -> None:
     with ClusterThread(["pythia"]) as thread:
@@ -44,7 +43,6 @@ def test_the_go_sdk_finds_everything_as_it_expects_it() -> None:
 
 
 @pytest.mark.local_only
-@pytest.mark.timeout(600)
 @pytest.mark.skipif("YT_CONFORMANCE_GO" not in os.environ, reason="make conformance-go")
 def test_the_go_sdk_writes_and_reads_tables_in_each_format_and_compression() -> None:
     with ClusterThread(["pythia"]) as thread:

@@ -10,6 +10,7 @@ from yt.wrapper import YtClient
 from yt.wrapper import YtError as YtClientError
 
 from tests.conformance.harness import Cli, Clients, make_queue
+from tests.waiting import LIMIT_SECONDS
 
 MEGABYTES = 50
 
@@ -48,7 +49,7 @@ def test_many_writers_leave_no_gap_and_no_double(clients: Clients, client: YtCli
     together = threading.Barrier(writers)
 
     def write(writer: int) -> None:
-        together.wait(10)
+        together.wait(LIMIT_SECONDS)
         for batch in range(batches):
             made[writer].insert_rows(path, [{"data": f"{writer}-{batch}-{row}"} for row in range(batch_size)])
 
@@ -76,7 +77,7 @@ def test_of_many_who_race_one_wins(clients: Clients, client: YtClient, proxy: st
     together = threading.Barrier(racers)
 
     def race(racer: int) -> bool:
-        together.wait(10)
+        together.wait(LIMIT_SECONDS)
         try:
             if verb == "advance":
                 made[racer].advance_queue_consumer(f"{home}/c", queue, 0, old_offset=0, new_offset=racer + 1)

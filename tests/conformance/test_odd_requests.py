@@ -9,6 +9,7 @@ import pytest
 
 from tests.conformance.harness import ClusterThread, RawHttp, wait_for
 from tests.conformance.scene import Scene, check_envelope
+from tests.waiting import LIMIT_SECONDS
 from yt_wire import http
 
 METHODS = dict.fromkeys(("advance_queue_consumer", "create", "execute_batch", "remove", "trim_rows"), "POST")
@@ -80,7 +81,7 @@ def test_split_parameters_that_are_not_base64(raw: RawHttp, scene: Scene) -> Non
 
 def test_a_header_that_is_too_long(proxy: str, scene: Scene) -> None:
     host, port = proxy.split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
+    with socket.create_connection((host, int(port)), timeout=LIMIT_SECONDS) as connection:
         connection.sendall(b"GET /api/v4/get HTTP/1.1\r\nHost: x\r\nX-YT-Parameters: ")
         chunk = b"x" * 2**20
         try:
@@ -108,7 +109,7 @@ def test_numbers_no_node_can_hold(raw: RawHttp, scene: Scene) -> None:
 
 def test_http_that_is_none_is_answered_with_an_error(proxy: str, scene: Scene) -> None:
     host, port = proxy.split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
+    with socket.create_connection((host, int(port)), timeout=LIMIT_SECONDS) as connection:
         connection.sendall(b"this is no HTTP\r\n\r\n")
         answer = connection.makefile("rb").read(2**16)
     head, _, body = answer.partition(b"\r\n\r\n")
@@ -120,7 +121,7 @@ def test_http_that_is_none_is_answered_with_an_error(proxy: str, scene: Scene) -
 def test_a_client_that_hangs_up_leaves_nothing_half_done(proxy: str, scene: Scene, local: ClusterThread) -> None:
     host, port = proxy.split(":")
     parameters = http.encode_parameters({"path": scene.queue, "input_format": "yson"})
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
+    with socket.create_connection((host, int(port)), timeout=LIMIT_SECONDS) as connection:
         head = f"PUT /api/v4/insert_rows HTTP/1.1\r\nHost: x\r\n{http.HEADER_FORMAT}: <format=text>yson\r\n"
         connection.sendall(f"{head}{http.PARAMETERS}: {parameters}\r\nContent-Length: 100\r\n\r\n{{data=a}};".encode())
     wait_for(lambda: local.ask(lambda cluster: cluster.name) == "pythia")

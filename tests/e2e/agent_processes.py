@@ -20,7 +20,9 @@ from yarl import URL
 
 from tests.component.running_agent import User, eventually
 from tests.e2e.cut_wire import CutWire
-from tests.e2e.playground import environment, free_ports
+from tests.e2e.playground import environment
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 from yt_local.base.request_log import LoggedRequest
 from yt_local.runner import LocalClusters
 
@@ -29,9 +31,6 @@ LEASE: Final = 6.0
 CONSUMER: Final = "//tmp/consumer"
 PASS_MILLISECONDS: Final = 2000
 """The period of all queues' passes; what agents ask in them is most of what such tests cost."""
-
-END_SECONDS: Final = 60.0
-"""For an agent that was told to leave."""
 
 _ASK_SECONDS: Final = 3.0
 _ASK_PERIOD: Final = 1.0
@@ -57,7 +56,7 @@ class AgentProcess:
     ) -> None:
         self.user = f"agent-{number}"
         self.wire = wire
-        rpc_port, http_port = free_ports(2)
+        rpc_port, http_port = reserved_port(), reserved_port()
         self.address = f"127.0.0.1:{rpc_port}"
         self.url = f"http://127.0.0.1:{http_port}"
         token_file = directory / f"{self.user}.token"
@@ -105,10 +104,10 @@ class AgentProcess:
         assert self.process is not None
         os.kill(self.process.pid, number)
 
-    async def ended(self, seconds: float) -> int:
+    async def ended(self) -> int:
         """Exit code; AssertionError if it does not end in time."""
         assert self.process is not None
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + LIMIT_SECONDS
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"{self.user} does not end"
             await asyncio.sleep(_POLL_SECONDS)
@@ -154,9 +153,9 @@ class Stage:
         except (aiohttp.ClientError, TimeoutError):
             return None
 
-    async def all_served(self, agent: AgentProcess, seconds: float, after: str = "start") -> None:
+    async def all_served(self, agent: AgentProcess, after: str = "start") -> None:
         """Wait until an agent answers well for every queue."""
-        started = time.monotonic()
+        deadline = time.monotonic() + LIMIT_SECONDS
         missing = list(self.queues)
         while missing:
             answers = await _all_of([self.status(agent, queue) for queue in missing])
@@ -165,10 +164,17 @@ class Stage:
                 for queue, answer in zip(missing, answers, strict=True)
                 if answer is None or "partition_count" not in answer["status"]
             ]
-            taken = time.monotonic() - started
-            assert taken < seconds, f"after {after}: {agent.user} took {taken:.1f} s, {missing[:5]} are missing"
+            assert time.monotonic() < deadline, f"after {after}: {agent.user} misses {missing[:5]}"
             if missing:
                 await asyncio.sleep(_ASK_PERIOD)
+
+    async def led_by(self, agent: AgentProcess) -> set[str]:
+        """Paths of what an agent leads."""
+        names: set[str] = set()
+        for kind in ("queues", "consumers"):
+            async with self.session.get(f"{agent.url}/orchid/queue_agent/owned_{kind}") as response:
+                names.update(await response.json())
+        return {name.removeprefix(f"{CLUSTER}:") for name in names}
 
     async def members(self) -> Any:
         """Locks of the agents, once there is anything to be locked."""
@@ -238,7 +244,7 @@ async def running_stage(
             agent.start()
         await eventually(stage.members, lambda members: len(members) == agent_count)
         for agent in stage.agents:
-            await stage.all_served(agent, 60)
+            await stage.all_served(agent)
         yield stage
 
 

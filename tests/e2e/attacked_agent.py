@@ -22,7 +22,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from tests.e2e.hostile_peers import LOOPBACK, Orders, command, split
-from tests.e2e.playground import SOURCES, environment, eventually, free_ports, running
+from tests.e2e.playground import SOURCES, environment, eventually, running
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 from yt_local.queues.orchid_gateway import OrchidGateway
 from yt_wire import orchid
 
@@ -31,8 +33,6 @@ QUEUE: Final = "//home/demo/queue"
 USUAL_FILES: Final = 1024
 """A process may open on most systems unless it asks for more."""
 
-_START_SECONDS: Final = 60.0
-_GIVE_UP_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.1
 _READ_SIZE: Final = 1 << 16
 _MEGABYTE: Final = 1 << 20
@@ -83,7 +83,7 @@ class AttackedAgent:
 def agent_to_attack(directory: Path, **options: Any) -> Iterator[AttackedAgent]:
     """A cluster with a queue, and an agent that serves it; options are sections of its configuration."""
     with running(directory, "--agents=0", "--demo", clusters=(CLUSTER,)) as playground:
-        bus_port, http_port = free_ports(2)
+        bus_port, http_port = reserved_port(), reserved_port()
         config, log = directory / "agent.yaml", directory / "agent.log"
         config.write_text(
             json.dumps(
@@ -109,10 +109,10 @@ def agent_to_attack(directory: Path, **options: Any) -> Iterator[AttackedAgent]:
             )
         try:
             agent = AttackedAgent(process, http_port, bus_port, log)
-            eventually(lambda: asyncio.run(serves(agent)), _START_SECONDS)
+            eventually(lambda: asyncio.run(serves(agent)), LIMIT_SECONDS)
             yield agent
             process.terminate()
-            assert process.wait(_START_SECONDS) == 0, agent.log()[-20:]
+            assert process.wait(LIMIT_SECONDS) == 0, agent.log()[-20:]
         finally:
             process.kill()
             process.wait()
@@ -207,7 +207,7 @@ async def _keep_asking(
     while not ended.is_set():
         started = time.monotonic()
         try:
-            async with asyncio.timeout(_GIVE_UP_SECONDS):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 await ask()
         except Exception as error:  # noqa: BLE001 - counted, with what it was
             figures.failures[f"{question}: {error!r:.200}"] += 1

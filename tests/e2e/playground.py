@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import select
 import signal
@@ -14,19 +13,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.request import urlopen
 
-import pytest
 from yt.wrapper import YtClient, http_helpers
+
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 
 SOURCES: Final = Path(__file__).parents[2]
 CLUSTERS: Final = ("pythia", "hume")
 
-START_SECONDS: Final = 60
-STOP_SECONDS: Final = 60
+
+_MORE_AGENTS: Final = 2
+"""At most, after the first."""
 
 _POLL_SECONDS: Final = 0.2
 
@@ -38,8 +40,6 @@ _WEBHDFS_SECRET: Final = re.compile(r"webhdfs secret (\S+)")
 _AGENT: Final = re.compile(r"agent (http://127\.0\.0\.1:\d+) \(rpc (127\.0\.0\.1:\d+)\)")
 _CONSOLE: Final = re.compile(r"console (http://127\.0\.0\.1:\d+/)")
 _PORT: Final = re.compile(r"127\.0\.0\.1:(\d+)")
-_PORTS: Final = range(20000, 32768)
-"""Below those that systems give to connections, so that none takes a port between its choice and its use."""
 
 
 class Playground:
@@ -65,7 +65,7 @@ class Playground:
         self.token_file: Path | None = None
         self.webhdfs = ""
         self.webhdfs_secret_file: Path | None = None
-        rpc_port, http_port = free_ports(2)
+        rpc_port, http_port = (reserved_port(following=_MORE_AGENTS) for _ in range(2))
         ports = [f"--rpc-port={rpc_port}", f"--http-port={http_port}", "--webhdfs-port=0"]
         self._ports = [rpc_port, http_port]
         with self._log.open("wb") as log:
@@ -82,10 +82,10 @@ class Playground:
     def wait_ready(self) -> None:
         """Read the ready line, and the addresses from it."""
         assert self.process.stdout is not None
-        readable, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
+        readable, _, _ = select.select([self.process.stdout], [], [], LIMIT_SECONDS)
         line = self.process.stdout.readline().decode() if readable else "nothing"
         match = _READY.fullmatch(line)
-        assert match, f"expected the ready line, got {line!r}; standard error: {self.errors()}"
+        assert match, f"expected the ready line, got {line!r}; standard error: {self._log.read_text()}"
         self.ready_line = match[1]
         for part in match[1].split(", "):
             if agent := _AGENT.fullmatch(part):
@@ -105,7 +105,7 @@ class Playground:
         self._ports += [int(port) for port in _PORT.findall(match[1])]
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Send a signal; the playground must end with code 0, without a word, and leave nothing."""
+        """Send a signal; the playground must end with code 0, without an error, and leave nothing."""
         self.process.send_signal(number)
         self.check_stopped()
         assert self.errors() == "", f"standard error: {self.errors()}"
@@ -116,7 +116,7 @@ class Playground:
 
     def check_stopped(self) -> None:
         """Wait for the end; the code must be 0, and nothing may be left."""
-        assert self.process.wait(STOP_SECONDS) == 0
+        assert self.process.wait(LIMIT_SECONDS) == 0
         assert self.output() == ""
         self.check_nothing_left()
         assert list(self._temporary.iterdir()) == []
@@ -142,8 +142,8 @@ class Playground:
         return self.process.stdout.read().decode()
 
     def errors(self) -> str:
-        """Standard error up to now."""
-        return self._log.read_text()
+        """Standard error up to now, without warnings: those may be about a machine that is busy."""
+        return "".join(line for line in self._log.read_text().splitlines(True) if "[warning  ]" not in line)
 
     def processes(self) -> list[int]:
         """Those of this playground that run, recognised by their environment."""
@@ -183,7 +183,7 @@ class Playground:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=LIMIT_SECONDS,
             check=False,
             cwd=self._home,
             env={
@@ -196,7 +196,7 @@ class Playground:
 
     def ask_agent(self, path: str) -> Any:
         """An answer of the agent's HTTP interface."""
-        with urlopen(self.agent_url + path, timeout=10) as response:
+        with urlopen(self.agent_url + path, timeout=LIMIT_SECONDS) as response:
             return json.load(response)
 
 
@@ -245,21 +245,6 @@ def command(*arguments: str) -> list[str]:
 def environment(**variables: str) -> dict[str, str]:
     """For processes that run the command, whether the package is installed or not."""
     return {**os.environ, "PYTHONPATH": str(SOURCES), **variables}
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
-    found: list[int] = []
-    with ExitStack() as stack:
-        for port in random.sample(_PORTS, 100):
-            try:
-                stack.enter_context(socket.create_server(("127.0.0.1", port)))
-            except OSError:
-                continue
-            found.append(port)
-            if len(found) == count:
-                return found
-    pytest.fail("no free ports")
 
 
 def eventually(check: Callable[[], Any], seconds: float = 60, pause: float = _POLL_SECONDS) -> Any:

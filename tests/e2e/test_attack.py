@@ -16,7 +16,6 @@ CALM_SECONDS: Final = 1.0
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 async def test_no_row_goes_that_somebody_needs_whatever_happens_to_agents_and_their_wires(tmp_path: Path) -> None:
     figures = await attack(tmp_path, SECONDS, CALM_SECONDS, SEED)
     assert figures.violations == [], str(figures)

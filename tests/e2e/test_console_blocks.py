@@ -53,7 +53,6 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_of_a_page_run(page: Path, playground: Playground, tmp_path: Path) -> None:
     script = "\n".join(block.script() for block in blocks(page) if block.verb.startswith("run"))
@@ -63,7 +62,6 @@ def test_blocks_of_a_page_run(page: Path, playground: Playground, tmp_path: Path
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=500,
         check=False,
         cwd=tmp_path,
         env=_environment(playground, tmp_path),

@@ -22,6 +22,7 @@ from yt.packages.urllib3.exceptions import HTTPError
 from yt.wrapper import YtClient, YtError
 
 from tests.e2e.playground import connected, eventually, running, started
+from tests.waiting import LIMIT_SECONDS
 
 ROUNDS: Final = int(os.environ.get("CRASH_ROUNDS", "4"))
 TABLET_COUNT: Final = 2
@@ -157,7 +158,7 @@ class Replacer:
         body = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
         url = f"{client.config['proxy']['url']}/api/v4/write_table"
         request = urllib.request.Request(url, body, {"X-YT-Parameters": json.dumps(parameters)}, method="PUT")
-        urllib.request.urlopen(request, timeout=30).close()
+        urllib.request.urlopen(request, timeout=LIMIT_SECONDS).close()
         self._written, self._pending = self._pending, None
         self.batch_count += 1
 
@@ -336,7 +337,7 @@ def assert_written(writers: Sequence[Writer], batch_counts: Sequence[int], too_e
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(100 * ROUNDS)
+@pytest.mark.timeout(600 * ROUNDS)
 def test_acknowledged_batches_survive_being_killed_and_the_others_are_whole_or_absent(tmp_path: Path) -> None:
     options = ("--agents=0", f"--data-dir={tmp_path / 'data'}")
     choices = random.Random(17)

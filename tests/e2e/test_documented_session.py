@@ -191,7 +191,7 @@ def take(step: Step, playground: Playground, comparison: Comparison) -> None:
         raise
 
 
-@pytest.mark.timeout(300)  # it takes some forty processes of a client that needs most of a second to start
+@pytest.mark.slow  # each of its commands takes two processes
 def test_every_command_of_the_documented_session_answers_as_documented(playground: Playground) -> None:
     comparison = Comparison()
     steps = read_listing(LISTING.read_text())

@@ -14,7 +14,8 @@ from typing import Final
 
 import pytest
 
-END_SECONDS: Final = 10.0
+from tests.waiting import LIMIT_SECONDS
+
 CONFIG: Final = """
 stage: production
 clusters:
@@ -50,7 +51,7 @@ async def first_process(config: Path) -> AsyncIterator[tuple[asyncio.subprocess.
 
 async def find_child(number: int) -> int:
     """Number of the only child, once it is there."""
-    async with asyncio.timeout(END_SECONDS):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while True:
             if found := read(number, f"task/{number}/children").split():
                 return int(found[0])
@@ -59,7 +60,7 @@ async def find_child(number: int) -> int:
 
 async def handles_sigterm(number: int) -> None:
     """Until the interpreter has begun with the command."""
-    async with asyncio.timeout(END_SECONDS):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while True:
             caught = next(line for line in read(number, "status").splitlines() if line.startswith("SigCgt:"))
             if int(caught.split()[1], 16) & (1 << (signal.SIGTERM - 1)):
@@ -75,7 +76,7 @@ async def test_sigterm_ends_it_whenever_it_comes(tmp_path: Path, delay: float) -
         await handles_sigterm(number)
         await asyncio.sleep(delay)  # nothing tells how far the start is, and any moment will do
         os.kill(number, signal.SIGTERM)
-        async with asyncio.timeout(END_SECONDS):
+        async with asyncio.timeout(LIMIT_SECONDS):
             code = await process.wait()
         assert code in (0, 128 + signal.SIGTERM)
 

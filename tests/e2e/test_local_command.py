@@ -23,16 +23,16 @@ from queue_agent.cli.main import application
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.playground.demo import create_demo_queue
 from tests.e2e.playground import (
-    START_SECONDS,
     Playground,
     command,
     connected,
     environment,
     eventually,
-    free_ports,
     running,
     started,
 )
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 
 QUEUE: Final = "//tmp/queue"
 CONSUMER: Final = "//tmp/consumer"
@@ -64,7 +64,7 @@ def insert(client: YtClient, path: str, row_count: int) -> None:
 
 def assert_refused(arguments: Sequence[str], *words: str) -> None:
     """A command line that cannot work is answered with words, without a process of its own."""
-    rpc, http = free_ports(2)
+    rpc, http = reserved_port(), reserved_port()
     # Options that come later win, save clusters, of which there are then two. Other tests may use the usual ports.
     usual = ["--webhdfs-port=0", f"--rpc-port={rpc}", f"--http-port={http}", "--cluster=other=0"]
     result = CliRunner().invoke(application, ["local", *usual, *arguments])
@@ -104,9 +104,9 @@ def test_files_of_every_cluster_are_served_by_webhdfs(playground: Playground) ->
             client.write_file("//tmp/file", name.encode())
         address = f"http://{playground.webhdfs}/webhdfs/v1/{{}}{name}/tmp/file?op=OPEN"
         with pytest.raises(HTTPError) as refused:
-            urlopen(address.format(""), timeout=10)
+            urlopen(address.format(""), timeout=LIMIT_SECONDS)
         refused.value.close()
-        with urlopen(address.format(f"{playground.webhdfs_secret()}/"), timeout=10) as response:
+        with urlopen(address.format(f"{playground.webhdfs_secret()}/"), timeout=LIMIT_SECONDS) as response:
             assert response.read() == name.encode()
 
 
@@ -237,7 +237,7 @@ def test_a_directory_that_is_in_use_is_named_and_not_harmed(alone: Playground) -
             command("--agents=0", "--cluster=alone=0", "--webhdfs-port=0", f"--data-dir={directory}"),
             capture_output=True,
             text=True,
-            timeout=START_SECONDS,
+            timeout=LIMIT_SECONDS,
             check=False,
             env=environment(),
         )

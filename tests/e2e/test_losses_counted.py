@@ -111,7 +111,7 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(SECONDS + 240)
+@pytest.mark.timeout(SECONDS + 600)
 async def test_every_row_trimmed_uncommitted_is_counted_whoever_is_killed(world: World) -> None:
     """The reader commits whether its rows are still there or not, and never while a trim is under way."""
     chance = random.Random(SEED)

@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
 from queue_agent.cli.main import application
-from tests.e2e.playground import START_SECONDS, Playground, connected, environment, eventually
+from tests.e2e.playground import Playground, connected, environment, eventually
+from tests.waiting import LIMIT_SECONDS
 
 QUEUE: Final = "//tmp/watched"
 READER: Final = "//tmp/reader"
@@ -37,7 +38,7 @@ def queue_agent(*arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "queue_agent", *arguments],
         capture_output=True,
         text=True,
-        timeout=START_SECONDS,
+        timeout=LIMIT_SECONDS,
         check=False,
         env=environment(),
     )
@@ -135,7 +136,7 @@ def test_watch_fills_a_terminal_with_colours_until_it_is_interrupted(agent: tupl
             screen = _read_until(master, f"hume:{READER}", times=2)
             process.send_signal(signal.SIGINT)
             _read_until(master, "\x1b[?1049l", times=1)  # it could not write that to a terminal that is full
-            assert process.wait(START_SECONDS) == 0
+            assert process.wait(LIMIT_SECONDS) == 0
         finally:
             process.kill()
             process.wait()
@@ -149,7 +150,7 @@ def test_watch_fills_a_terminal_with_colours_until_it_is_interrupted(agent: tupl
 
 def _read_until(terminal: int, words: str, times: int) -> str:
     """What appears on a terminal until some words have come up so often."""
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     seen = ""
     while seen.count(words) < times:
         readable, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))

@@ -15,6 +15,7 @@ import pytest
 
 from queue_agent.adapters.process.presence import HEADER, VARIABLE
 from tests.e2e.playground import environment
+from tests.waiting import LIMIT_SECONDS
 
 CONFIG: Final = """
 stage: production
@@ -26,7 +27,6 @@ http: {host: 127.0.0.1, port: 0}
 """
 """Of a cluster that is away: the agent still serves."""
 
-START_SECONDS: Final = 60.0
 AGENT: Final = (sys.executable, "-m", "queue_agent")
 
 
@@ -45,7 +45,7 @@ class Container:
             *AGENT, "run", "--config", str(self.config), env=self.environment, stderr=asyncio.subprocess.DEVNULL
         )
         try:
-            async with asyncio.timeout(START_SECONDS):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 while not self.file.exists():  # noqa: ASYNC110 - a file tells nobody that it is there
                     await asyncio.sleep(0.05)
             yield process
@@ -68,6 +68,7 @@ def container(tmp_path: Path) -> Container:
     return Container(tmp_path)
 
 
+@pytest.mark.slow
 async def test_commands_find_the_agent_of_their_container(container: Container) -> None:
     async with container.agent() as process:
         assert await container.run(*AGENT, "health") == (0, '{"status": "ok"}\n')

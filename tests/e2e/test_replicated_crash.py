@@ -12,6 +12,7 @@ from yt.packages.urllib3.exceptions import HTTPError
 from yt.wrapper import YtClient, YtError
 
 from tests.e2e.playground import connected, eventually, running, started
+from tests.waiting import LIMIT_SECONDS
 
 TABLE: Final = "//tmp/counted"
 REPLICAS: Final = {"hume": "sync", "pythia": "async"}
@@ -67,7 +68,7 @@ def test_additions_are_in_all_replicas_once_after_a_crash(tmp_path: Path) -> Non
 
             thread = threading.Thread(target=write, args=(meta, acknowledged + 30 + 7 * number, enough))
             thread.start()
-            assert enough.wait(60)
+            assert enough.wait(LIMIT_SECONDS)
             playground.process.kill()
             thread.join()
     with running(tmp_path, *options) as playground, ExitStack() as stack:

@@ -16,6 +16,7 @@ from yt.wrapper.errors import YtTokenError
 
 from tests.e2e.playground import Playground, connected, eventually, running
 from tests.e2e.test_local_command import assert_refused, create_queue, insert
+from tests.waiting import LIMIT_SECONDS
 
 QUEUE: Final = "//home/closed/queue"
 CONSUMER: Final = "//home/consumer"
@@ -57,16 +58,16 @@ def test_nobody_gets_in_without_a_token(guarded: Playground) -> None:
         with connected(pythia, token) as stranger, pytest.raises(YtTokenError):
             stranger.list("/")
     with pytest.raises(HTTPError) as refused:
-        urlopen(f"{pythia}/test/clock", timeout=10)
+        urlopen(f"{pythia}/test/clock", timeout=LIMIT_SECONDS)
     with refused.value as answer:
         assert answer.code == 401
     assert guarded.webhdfs_secret_file is not None
     assert stat.S_IMODE(guarded.webhdfs_secret_file.stat().st_mode) == 0o600
     served = f"http://{guarded.webhdfs}/webhdfs/v1/{{}}pythia/?op=LISTSTATUS"
     with pytest.raises(HTTPError) as missing:
-        urlopen(served.format(""), timeout=10)
+        urlopen(served.format(""), timeout=LIMIT_SECONDS)
     missing.value.close()
-    with urlopen(served.format(f"{guarded.webhdfs_secret()}/"), timeout=10) as answer:
+    with urlopen(served.format(f"{guarded.webhdfs_secret()}/"), timeout=LIMIT_SECONDS) as answer:
         assert b"tmp" in answer.read()
     listed = f"YT_PROXY={pythia} YT_TOKEN_PATH={guarded.token_file} yt list //sys/users"
     assert "root" in guarded.shell(listed).stdout.split()

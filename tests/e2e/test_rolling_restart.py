@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
-import aiohttp
 import pytest
-from yarl import URL
 
 from tests.component.running_agent import eventually
-from tests.e2e.agent_processes import CLUSTER, END_SECONDS, AgentProcess, Stage, running_stage
+from tests.e2e.agent_processes import CONSUMER, AgentProcess, Stage, running_stage
+from tests.waiting import LIMIT_SECONDS
 
-LEASE: Final = 20.0
-"""So long that a machine that is busy with something else does not look as if one had to end."""
+LEASE: Final = 2.0 * LIMIT_SECONDS
+"""Whoever waits for one to end waits in vain."""
 
 QUEUES: Final = 30
-WATCHED: Final = 10
-"""Queues whose passes are looked at."""
 
 
 class Watcher:
@@ -35,7 +28,6 @@ class Watcher:
         self.stopped = False
         self.answers = 0
         self.failures: list[object] = []
-        self.instants: dict[str, set[datetime]] = defaultdict(set)
 
     async def ask_master(self, queues: Sequence[str]) -> None:
         """As users do, by the cluster, which asks any of the agents."""
@@ -51,21 +43,6 @@ class Watcher:
                     self.answers += 1
                 await asyncio.sleep(0.05)
 
-    async def look_at_passes(self, queue: str, agents: Sequence[AgentProcess]) -> None:
-        """Collect the instants of a queue's passes, from whichever agent is there."""
-        key = quote(f"{CLUSTER}:{queue}", safe="")
-        while not self.stopped:
-            for agent in agents:
-                url = URL(f"{agent.url}/orchid/queue_agent/queues/{key}/pass_instant", encoded=True)
-                try:
-                    async with self.stage.session.get(url, timeout=aiohttp.ClientTimeout(LEASE)) as response:
-                        if response.status == 200:
-                            self.instants[queue].add(datetime.fromisoformat(await response.json()))
-                            break
-                except (aiohttp.ClientError, TimeoutError):
-                    continue
-            await asyncio.sleep(0.3)
-
     async def get_answers(self, count: int) -> None:
         """Wait until so many questions of users have been answered, from now on."""
         wanted = self.answers + count
@@ -75,13 +52,14 @@ class Watcher:
 
         await eventually(so_far, lambda answers: answers >= wanted)
 
-    def longest_gap(self) -> float:
-        """Seconds between two passes of a queue."""
-        return max(
-            (after - before).total_seconds()
-            for instants in self.instants.values()
-            for before, after in pairwise(sorted(instants))
-        )
+
+async def all_led(stage: Stage, agents: Sequence[AgentProcess]) -> None:
+    """Wait until some agents lead everything between them."""
+
+    async def led() -> set[str]:
+        return {path for agent in agents for path in await stage.led_by(agent)}
+
+    await eventually(led, lambda found: found == {*stage.queues, CONSUMER})
 
 
 @pytest.mark.slow
@@ -89,17 +67,16 @@ async def test_no_status_fails_and_no_queue_waits_for_a_lease_to_end(tmp_path: P
     async with running_stage(tmp_path, 3, QUEUES, LEASE) as stage, asyncio.TaskGroup() as group:
         watcher = Watcher(stage)
         group.create_task(watcher.ask_master(stage.queues))
-        for number, queue in enumerate(stage.queues[:WATCHED]):
-            agents = [stage.agents[(number + offset) % 3] for offset in range(3)]
-            group.create_task(watcher.look_at_passes(queue, agents))
-        for number, agent in enumerate(stage.agents):
+        for agent in stage.agents:
+            others = [one for one in stage.agents if one is not agent]
             agent.send(signal.SIGTERM)
-            assert await agent.ended(END_SECONDS) == 0
-            await stage.all_served(stage.agents[number - 1], END_SECONDS)
+            assert await agent.ended() == 0
+            await all_led(stage, others)
+            for one in others:
+                await stage.all_served(one)
             agent.start()
-            await stage.all_served(agent, END_SECONDS)
+            await stage.all_served(agent)
+            await all_led(stage, stage.agents)
             await watcher.get_answers(QUEUES)
         watcher.stopped = True
     assert not watcher.failures
-    # What an agent leaves without a word is taken over when its lease has ended; else within a pass or two.
-    assert watcher.longest_gap() < LEASE / 2

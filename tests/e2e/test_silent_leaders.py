@@ -19,15 +19,6 @@ LEASE: Final = 100.0
 """So long that nobody takes over what the silent agent leads, however busy the machine is."""
 
 
-async def led_by(stage: Stage, agent: AgentProcess) -> set[str]:
-    """Paths of what an agent leads."""
-    async with stage.session.get(f"{agent.url}/orchid/queue_agent/owned_queues") as response:
-        names = set(await response.json())
-    async with stage.session.get(f"{agent.url}/orchid/queue_agent/owned_consumers") as response:
-        names |= set(await response.json())
-    return {name.removeprefix(f"{CLUSTER}:") for name in names}
-
-
 async def shared_out(stage: Stage) -> dict[str, set[str]]:
     """What each agent leads, by its user, once all agents count and nothing moves any more."""
     rendezvous = Rendezvous(fingerprint)
@@ -36,7 +27,7 @@ async def shared_out(stage: Stage) -> dict[str, set[str]]:
     wanted = {agent.user: {path for path, host in hosts.items() if host == agent.address} for agent in stage.agents}
 
     async def led() -> dict[str, set[str]]:
-        return {agent.user: await led_by(stage, agent) for agent in stage.agents}
+        return {agent.user: await stage.led_by(agent) for agent in stage.agents}
 
     await eventually(led, lambda found: found == wanted)
     return wanted
@@ -67,7 +58,6 @@ async def check_stood_in_for(stage: Stage, paths: set[str], leader: AgentProcess
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_what_a_silent_agent_leads_is_answered_for(tmp_path: Path) -> None:
     async with running_stage(tmp_path, 3, 6, LEASE) as stage:
         led = await shared_out(stage)

@@ -16,10 +16,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.e2e.playground import environment, free_ports, running
+from tests.e2e.playground import environment, running
+from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 
 STRANGER: Final = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
-READY_SECONDS: Final = 60.0
 CONFUSED_ANSWERS: Final = 3
 """After so many the agent has had to do with the stranger for a while."""
 
@@ -64,7 +65,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 @asynccontextmanager
 async def agent(directory: Path, proxy: str) -> AsyncIterator[str]:
     """URL of an agent that asks a proxy."""
-    rpc_port, http_port = free_ports(2)
+    rpc_port, http_port = reserved_port(), reserved_port()
     config = directory / "agent.yaml"
     config.write_text(
         json.dumps(
@@ -90,7 +91,7 @@ async def agent(directory: Path, proxy: str) -> AsyncIterator[str]:
 async def is_ready(url: str) -> bool:
     def ask() -> bool:
         try:
-            with urlopen(f"{url}/health/ready", timeout=5) as response:
+            with urlopen(f"{url}/health/ready", timeout=LIMIT_SECONDS) as response:
                 return bool(response.status == 200)
         except URLError:
             return False
@@ -110,7 +111,7 @@ async def test_an_agent_finds_its_cluster_again(tmp_path: Path) -> None:
         initialise = [sys.executable, "-m", "queue_agent", "init-state", "--proxy", playground.clusters["pythia"]]
         made = await asyncio.create_subprocess_exec(*initialise, env=os.environ | environment())
         assert await made.wait() == 0
-        async with asyncio.timeout(READY_SECONDS), agent(tmp_path, f"http://{host}:{port}") as url:
+        async with asyncio.timeout(LIMIT_SECONDS), agent(tmp_path, f"http://{host}:{port}") as url:
             while service.confused < CONFUSED_ANSWERS:  # noqa: ASYNC110 - the agent tells nobody
                 await asyncio.sleep(0.05)
             assert not await is_ready(url)

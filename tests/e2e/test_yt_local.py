@@ -16,7 +16,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.e2e.playground import SOURCES, START_SECONDS, connected, environment
+from tests.e2e.playground import SOURCES, connected, environment
+from tests.waiting import LIMIT_SECONDS
 
 FOREIGN: Final = ("queue_agent", "prometheus_client", "typer", "rich", "yaml", "h11")
 """What the agent needs, and its clusters do not."""
@@ -48,14 +49,14 @@ def yt_local(directory: Path, *options: str) -> Iterator[dict[str, str]]:
     with process:
         try:
             assert process.stdout is not None
-            readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+            readable, _, _ = select.select([process.stdout], [], [], LIMIT_SECONDS)
             line = process.stdout.readline() if readable else "nothing"
             match = re.fullmatch(r"ready: (.+)\n", line)
             assert match, line
             yield dict(part.split(" ", 1) for part in match[1].split(", "))
         finally:
             process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=START_SECONDS)
+            _, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert (process.returncode, errors) == (0, "")
 
 
@@ -74,11 +75,11 @@ def test_with_tokens_only_those_who_have_one_are_served(tmp_path: Path) -> None:
     with yt_local(tmp_path, "--require-token") as ready:
         url = f"{ready['alone'].split()[0]}/auth/whoami"
         with pytest.raises(HTTPError) as refused:
-            urlopen(url, timeout=10)
+            urlopen(url, timeout=LIMIT_SECONDS)
         assert refused.value.code == 401
         refused.value.close()
         token = Path(ready["token"]).read_text().strip()
-        with urlopen(Request(url, headers={"Authorization": f"OAuth {token}"}), timeout=10) as response:
+        with urlopen(Request(url, headers={"Authorization": f"OAuth {token}"}), timeout=LIMIT_SECONDS) as response:
             assert b'"root"' in response.read()
 
 
@@ -100,7 +101,7 @@ def test_what_can_not_be_served_is_told_in_a_line(tmp_path: Path, options: list[
         capture_output=True,
         text=True,
         check=False,
-        timeout=START_SECONDS,
+        timeout=LIMIT_SECONDS,
     )
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr.startswith("error: ")

@@ -17,6 +17,7 @@ from examples.comment_service.create_tables import create_tables
 from examples.comment_service.settings import Settings
 from examples.comment_service.tables import EVENT_PARTITION_COUNT, Tables
 from examples.comment_service.web import build_app
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster
 
 DIRECTORY: Final = "//home/comments"
@@ -48,7 +49,7 @@ class StoppingTime(Time):
 
     def now(self) -> int:
         self.asked.set()
-        assert self.go_on.wait(30), "nobody lets it go on"
+        assert self.go_on.wait(LIMIT_SECONDS), "nobody lets it go on"
         return self.seconds
 
 

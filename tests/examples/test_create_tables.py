@@ -19,10 +19,10 @@ import pytest
 from yt.wrapper import YtClient
 
 from tests.examples.comment_world import DIRECTORY, TABLES, rows_of
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster
 
 SOURCES = Path(__file__).parents[2]
-START_SECONDS = 60
 SERVED = re.compile(r"Running on (http://\S+)")
 
 
@@ -34,7 +34,7 @@ def run_script(cluster: LocalCluster, *arguments: str) -> subprocess.CompletedPr
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
     )
 
 
@@ -97,7 +97,7 @@ def test_without_a_cluster_the_script_says_what_is_missing(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
     )
     assert done.returncode == 2
     assert "--meta_cluster" in done.stderr
@@ -124,7 +124,7 @@ def started(address: str, directory: Path) -> Iterator[str]:
     )
     with process:
         assert process.stdout is not None
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         match = None
         while match is None:
             assert time.monotonic() < deadline
@@ -135,12 +135,12 @@ def started(address: str, directory: Path) -> Iterator[str]:
             yield match[1]
         finally:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=30)
+            process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0
 
 
 def ask(url: str, document: Any) -> Any:
-    with urlopen(Request(url, data=json.dumps(document).encode()), timeout=30) as response:
+    with urlopen(Request(url, data=json.dumps(document).encode()), timeout=LIMIT_SECONDS) as response:
         return json.load(response)
 
 
@@ -163,7 +163,7 @@ def test_a_service_without_settings_says_which(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
     )
     assert done.returncode == 2
     assert {line.partition(":")[0] for line in done.stderr.splitlines()} == {"CLUSTER", "TABLE_PATH", "PORT"}

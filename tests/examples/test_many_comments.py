@@ -126,7 +126,6 @@ async def test_random_requests_are_answered_as_a_plain_model_does(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # half a minute on a machine that has nothing else to do
 async def test_two_hundred_who_post_at_once_into_a_large_topic_all_get_a_number_of_their_own(
     cluster: LocalCluster, time: Time
 ) -> None:

@@ -26,6 +26,7 @@ from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.core.state.family import FAMILY
 from tests.component.running_agent import RunningAgent, User, running_agent
 from tests.fuzz import odd_objects as odd
+from tests.waiting import LIMIT_SECONDS
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
 from yt_wire import yson
@@ -36,9 +37,6 @@ ROOT: Final = "//sys/queue_agents"
 QUEUE: Final = "//tmp/healthy/q"
 CONSUMER: Final = "//tmp/healthy/c"
 HISTORY: Final = HistoryTables.below(NAME, ROOT)
-GOOD_SECONDS: Final = 20.0
-"""Everything healthy is served within this time, or something odd stands in its way."""
-
 _COLUMNS: Final = [{"name": "data", "type": "string"}, {"name": "$timestamp", "type": "uint64"}]
 _PAGES: Final = (
     "/metrics",
@@ -148,7 +146,7 @@ class OddWorld:
             await self._served(agent, f"/api/v1/{kind}/{NAME}/{quoted}", expected=(200, 404))
         async with OrchidClient() as peer:
             for kind in ("queues", "consumers"):
-                nodes = await peer.get(agent.rpc_address, ["queue_agent", kind], GOOD_SECONDS)
+                nodes = await peer.get(agent.rpc_address, ["queue_agent", kind], LIMIT_SECONDS)
                 assert nodes, kind
 
     async def looked_at_document(self, agent: RunningAgent, before: str | None = None) -> str:
@@ -235,7 +233,7 @@ def _travelled(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 async def _until(find: Callable[[], Any], good: Callable[[Any], bool], complaint: str) -> Any:
     found: Any = None
     try:
-        async with asyncio.timeout(GOOD_SECONDS):
+        async with asyncio.timeout(LIMIT_SECONDS):
             while True:
                 found = await find()
                 if found is not None and good(found):

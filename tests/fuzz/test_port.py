@@ -22,6 +22,7 @@ import pytest
 
 from tests.e2e.playground import Playground, started
 from tests.fuzz.attacks import Attack, bombs, make_attack, preparations
+from tests.waiting import LIMIT_SECONDS
 
 SECONDS: Final = float(os.environ.get("FUZZ_SECONDS", "inf"))
 ATTACKS: Final = sys.maxsize if "FUZZ_SECONDS" in os.environ else 400
@@ -29,9 +30,8 @@ ATTACKS: Final = sys.maxsize if "FUZZ_SECONDS" in os.environ else 400
 
 SEED: Final = int(os.environ.get("FUZZ_SEED", "1"))
 THREADS: Final = 3
-pytestmark = pytest.mark.timeout(120 if "FUZZ_SECONDS" not in os.environ else SECONDS + 120)
+pytestmark = pytest.mark.timeout(600 if "FUZZ_SECONDS" not in os.environ else SECONDS + 600)
 
-ANSWER_SECONDS: Final = 60.0
 MORE_MEMORY: Final = 900 * 2**20
 """A request of the largest size allowed, and what Python makes of it."""
 
@@ -71,7 +71,7 @@ def check(address: tuple[str, int], attack: Attack) -> int | None:
     Returns:
         The status of the answer; None if none was due.
     """
-    with socket.create_connection(address, timeout=ANSWER_SECONDS) as connection:
+    with socket.create_connection(address, timeout=LIMIT_SECONDS) as connection:
         answered = False
         try:
             for piece in attack.pieces:
@@ -99,7 +99,7 @@ def check(address: tuple[str, int], attack: Attack) -> int | None:
 
 
 def still_answers(address: tuple[str, int]) -> bool:
-    connection = HTTPConnection(*address, timeout=ANSWER_SECONDS)
+    connection = HTTPConnection(*address, timeout=LIMIT_SECONDS)
     try:
         connection.request("GET", "/api/v4/exists?path=//sys")
         return connection.getresponse().read() == b'{"value":true}'
@@ -154,7 +154,7 @@ def test_connections_beyond_what_the_process_can_hold_are_closed(playground: Pla
     try:
         with suppress(OSError):  # whoever attacks may run out of them first
             for _ in range(3000):
-                held.append(socket.create_connection(address, timeout=ANSWER_SECONDS))  # noqa: PERF401 - those that there are get closed
+                held.append(socket.create_connection(address, timeout=LIMIT_SECONDS))  # noqa: PERF401 - those that there are get closed
         for connection in held:
             with suppress(OSError):
                 connection.sendall(b"GET /api/v4/get HTTP/1.1\r\nX-Never: ")

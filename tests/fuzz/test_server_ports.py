@@ -24,6 +24,7 @@ from tests.e2e.playground import Playground, started
 from tests.fuzz.attacks import Attack, preparations
 from tests.fuzz.server_attacks import Make, attack_agent_http, attack_bus, attack_webhdfs
 from tests.fuzz.test_port import check
+from tests.waiting import LIMIT_SECONDS
 from yt_wire import orchid
 
 SECONDS: Final = float(os.environ.get("FUZZ_SECONDS", "inf"))
@@ -31,8 +32,7 @@ ATTACKS: Final = sys.maxsize if "FUZZ_SECONDS" in os.environ else 400
 """On each port."""
 
 SEED: Final = int(os.environ.get("FUZZ_SEED", "1"))
-ANSWER_SECONDS: Final = 60.0
-pytestmark = pytest.mark.timeout(120 if "FUZZ_SECONDS" not in os.environ else SECONDS + 120)
+pytestmark = pytest.mark.timeout(600 if "FUZZ_SECONDS" not in os.environ else SECONDS + 600)
 
 Address = tuple[str, int]
 
@@ -55,7 +55,7 @@ def _address(url: str) -> Address:
 
 
 def _rpc_proxy(playground: Playground) -> Address:
-    with closing(HTTPConnection(*_address(playground.clusters["a"]), timeout=ANSWER_SECONDS)) as connection:
+    with closing(HTTPConnection(*_address(playground.clusters["a"]), timeout=LIMIT_SECONDS)) as connection:
         connection.request("GET", "/api/v4/list?path=//sys/rpc_proxies")
         [name] = json.loads(connection.getresponse().read())["value"]
         return _address(name)
@@ -64,7 +64,7 @@ def _rpc_proxy(playground: Playground) -> Address:
 def _send(address: Address, attack: Attack) -> bytes:
     """All that came back until the server closed the connection."""
     answer = bytearray()
-    with socket.create_connection(address, timeout=ANSWER_SECONDS) as connection:
+    with socket.create_connection(address, timeout=LIMIT_SECONDS) as connection:
         try:
             for piece in attack.pieces:
                 connection.sendall(piece)
@@ -80,7 +80,7 @@ def _send(address: Address, attack: Attack) -> bytes:
 
 def _check_http(address: Address, attack: Attack) -> None:
     """It must be answered, and by no internal error."""
-    with socket.create_connection(address, timeout=ANSWER_SECONDS) as connection:
+    with socket.create_connection(address, timeout=LIMIT_SECONDS) as connection:
         try:
             for piece in attack.pieces:
                 connection.sendall(piece)

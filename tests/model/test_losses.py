@@ -13,9 +13,9 @@ from tests.model.stage import World
 from tests.model.stage_rows import CONSUMERS, PARTLY, READER, VITAL, Perils
 
 
-def seeds(count: int) -> list[Any]:
-    """One of them for each run of the tests, the others for the slow ones."""
-    return [pytest.param(seed, marks=[pytest.mark.slow] if seed else []) for seed in range(count)]
+def seeds(count: int, *, slow: bool = False) -> list[Any]:
+    """One of them for each run of the tests, the others, or all, for the slow ones."""
+    return [pytest.param(seed, marks=[pytest.mark.slow] if seed or slow else []) for seed in range(count)]
 
 
 def virtually(world: World) -> World:
@@ -40,7 +40,7 @@ def trimmed(world: World) -> dict[CrossClusterRef, int]:
     return {ref: world.truth(ref)[0] for ref in CONSUMERS}
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, slow=True))
 def test_nobody_is_killed(seed: int) -> None:
     world = played(seed, Perils())
     assert told(world) == trimmed(world)
@@ -53,7 +53,7 @@ def test_agents_are_killed_at_any_moment(seed: int) -> None:
     assert told(world) == trimmed(world)
 
 
-@pytest.mark.parametrize("seed", seeds(6))
+@pytest.mark.parametrize("seed", seeds(6, slow=True))
 def test_the_only_agent_is_killed(seed: int) -> None:
     world = played(seed, Perils(agents=1, kill=0.05))
     assert told(world) == trimmed(world)
@@ -65,7 +65,7 @@ def test_consumers_begin_while_agents_are_killed(seed: int) -> None:
     assert told(world) == trimmed(world)
 
 
-@pytest.mark.parametrize("seed", seeds(6))
+@pytest.mark.parametrize("seed", seeds(6, slow=True))
 def test_passes_are_cancelled(seed: int) -> None:
     world = played(seed, Perils(cancel=0.5))
     assert told(world) == trimmed(world)
@@ -78,14 +78,14 @@ def test_answers_are_lost(seed: int) -> None:
     assert told(world) == trimmed(world)
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, slow=True))
 def test_a_slow_consumer_costs_nobody_else_anything(seed: int) -> None:
     world = played(seed, Perils(slow=0.5))
     assert told(world)[READER] == trimmed(world)[READER]
     assert told(world)[PARTLY] >= trimmed(world)[PARTLY]
 
 
-@pytest.mark.parametrize("seed", seeds(4))
+@pytest.mark.parametrize("seed", seeds(4, slow=True))
 def test_readers_step_back(seed: int) -> None:
     """What is committed and taken back before an agent has seen it is not known to be committed."""
     world = played(seed, Perils(rewind=0.05))

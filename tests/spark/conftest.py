@@ -34,12 +34,6 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return skipped_without_spark(module_path, parent)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """The first query of a session starts a dozen processes; on a busy machine that takes more than a minute."""
-    if item.get_closest_marker("timeout") is None:
-        item.add_marker(pytest.mark.timeout(300))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """PySpark's own without its archive of Python modules.

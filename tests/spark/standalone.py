@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from tests.spark.streams import DEADLINE
+from tests.waiting import LIMIT_SECONDS
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -232,7 +232,7 @@ def build_wheels(folder: Path) -> list[Path]:
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
     """Wait until a condition holds, as long as a process lives."""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not condition():
         assert process.poll() is None, log.read_text()[-4000:]
         assert time.monotonic() < deadline, log.read_text()[-4000:]
@@ -241,7 +241,7 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], lo
 
 def wait_for_end(process: subprocess.Popen[bytes], log: Path) -> None:
     """Wait until a process has done what it had to do."""
-    assert process.wait(DEADLINE) == 0, log.read_text()[-4000:]
+    assert process.wait(LIMIT_SECONDS) == 0, log.read_text()[-4000:]
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

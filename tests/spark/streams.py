@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tests.waiting import LIMIT_SECONDS
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-DEADLINE = 240
-"""Seconds; the first query of a session takes more than a minute where others want the processor, too."""
 
 
 @contextmanager
@@ -27,7 +26,7 @@ def running(query: StreamingQuery) -> Iterator[StreamingQuery]:
 
 def wait_for(query: StreamingQuery, condition: Callable[[], bool]) -> None:
     """Wait until the condition holds; what ends the query ends the test."""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not condition():
         error = query.exception()
         if error is not None:
@@ -40,13 +39,13 @@ def wait_for(query: StreamingQuery, condition: Callable[[], bool]) -> None:
 def drain(writer: DataStreamWriter) -> StreamingQuery:
     """Run a stream until it has read all there is; its error is raised."""
     query = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(DEADLINE), "the query goes on"
+    assert query.awaitTermination(LIMIT_SECONDS), "the query goes on"
     return query
 
 
 def active_query(spark: SparkSession) -> StreamingQuery:
     """The one that somebody else has started."""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not spark.streams.active:
         assert time.monotonic() < deadline, "no query was started"
         time.sleep(0.05)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from queue_agent.spark.checkpoints import checkpoint_conf
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-WAIT_SECONDS = 60
 SCHEMA = [{"name": "number", "type": "int64"}, {"name": "word", "type": "string"}]
 
 
@@ -38,7 +38,7 @@ def stream(spark: SparkSession, folder: str) -> DataFrame:
 
 def finish(query: StreamingQuery) -> int:
     """Wait for the end of a query; how many rows it read."""
-    assert query.awaitTermination(WAIT_SECONDS)
+    assert query.awaitTermination(LIMIT_SECONDS)
     return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
 
 
@@ -57,6 +57,7 @@ def test_a_stream_goes_on_from_its_checkpoint_in_cypress(
     assert sorted(home.client.list(f"{folder}/checkpoint/commits")) == ["0", "1"]
 
 
+@pytest.mark.slow
 def test_a_stream_with_state_keeps_it_in_cypress(
     spark: SparkSession, home: LocalCluster, folder: str, queue: str
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tests.spark.queues import DATA, create_consumer, create_queue, create_sorted, offsets, rows_of
 from tests.spark.streaming_driver import ENDED, WAITING, Stream, begin, driver, kill
-from tests.spark.streams import DEADLINE
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import FaultSwitch, LocalCluster, LocalClusterSet
 
 pytestmark = pytest.mark.slow
@@ -159,7 +159,7 @@ class Driver:
         begin(self.process, [self.streams.index(stream) for stream in streams])
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + DEADLINE
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not condition():
             assert self.process.poll() is None, self.log.read_text()[-3000:]
             assert time.monotonic() < deadline, self.log.read_text()[-3000:]
@@ -232,7 +232,6 @@ def first(clusters: LocalClusterSet, drivers: Drivers, rivalled: Stream, second:
         yield first
 
 
-@pytest.mark.timeout(600)
 def test_of_two_drivers_with_one_checkpoint_one_goes_on_and_the_other_writes_nothing(
     first: Driver, second: Driver, rivalled: Stream, home: LocalCluster
 ) -> None:
@@ -251,7 +250,6 @@ def test_of_two_drivers_with_one_checkpoint_one_goes_on_and_the_other_writes_not
     assert counted(rows_of(home, rivalled.result)) == each_once(4)
 
 
-@pytest.mark.timeout(600)
 def test_a_driver_that_is_killed_at_any_stage_of_a_batch_leaves_every_row_once(
     first: Driver, second: Driver, home: LocalCluster
 ) -> None:

@@ -20,14 +20,13 @@ from typer.testing import CliRunner, Result
 
 from queue_agent.spark.export.__main__ import application
 from tests.spark.export_world import World, rows
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import SparkSession
-
-DEADLINE_SECONDS = 200
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
+    deadline = time.monotonic() + LIMIT_SECONDS
     while not condition():
         assert process.poll() is None, log.read_text()[-3000:]
         assert time.monotonic() < deadline, log.read_text()[-3000:]
@@ -91,7 +90,6 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes], lo
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_an_exporter_killed_at_every_stage_of_a_batch_leaves_every_row_once(
     spark: SparkSession, world: World, home: LocalCluster, tmp_path: Path
 ) -> None:
@@ -273,7 +271,7 @@ def test_an_interrupt_lets_a_run_finish_its_table(
 @pytest.mark.usefixtures("fresh_session")
 def test_an_interrupt_ends_a_run_after_its_batch(world: World) -> None:
     def interrupt() -> None:
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not list(world.path().glob("_manifest/*.json")) and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)

@@ -135,6 +135,7 @@ def test_an_hour_of_a_consumer_adds_up_its_partitions(samples: DataFrame) -> Non
     assert [row["write_rate_avg"] for row in queue] == [2.0, 2.0], "both partitions"
 
 
+@pytest.mark.slow
 def test_days_that_are_done_again_are_replaced_by_the_same(spark: SparkSession, tmp_path: Path) -> None:
     from queue_agent.spark import downsample
     from queue_agent.spark.history import load_history

@@ -22,7 +22,6 @@ from yt_local.testing import FaultSwitch, LocalCluster
 
 pytestmark = [
     pytest.mark.skipif("REMOTE_EXECUTORS" not in os.environ, reason="takes minutes: make check-spark"),
-    pytest.mark.timeout(600),
 ]
 
 PROGRAMS = Path(__file__).with_name("remote_driver.py")

@@ -17,7 +17,8 @@ from queue_agent.spark.ledger import create_ledger
 from queue_agent.spark.options import BATCH_SIZE_SETTING, OptionReader
 from queue_agent.spark.static_sink import WrittenPart
 from tests.spark.queues import create_consumer, create_queue, create_sorted, offsets, rows_of
-from tests.spark.streams import DEADLINE, drain
+from tests.spark.streams import drain
+from tests.waiting import LIMIT_SECONDS
 from yt_local.testing import LocalCluster, YtError
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def test_queries_that_add_to_one_static_table_wait_for_each_other(home: LocalClu
         with home.client.Transaction():
             home.client.lock(path)
             written = executor.submit(writer.commit, [WrittenPart(query_id="query")], 3)
-            deadline = time.monotonic() + DEADLINE
+            deadline = time.monotonic() + LIMIT_SECONDS
             while not any(lock["state"] == "pending" for lock in home.client.get(f"{path}/@locks")):
                 assert not written.done(), written.exception()
                 assert time.monotonic() < deadline

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.spark.queues import create_consumer, create_queue, offsets, rows_of
-from tests.spark.streams import drain, running, wait_for
+from tests.spark.streams import drain
 from yt_local.testing import LocalCluster
 
 if TYPE_CHECKING:
@@ -155,17 +155,6 @@ def test_nothing_is_read_of_an_empty_queue(world: World) -> None:
     drain(world.stream())
 
     assert set(world.trace()) == {"get_tablet_infos", "select_rows"}
-
-
-def test_an_idle_stream_looks_at_its_queue_no_more_than_it_was_told(world: World) -> None:
-    values = world.write(3)
-    with running(world.stream(poll_interval=0.5).start()) as query:
-        wait_for(query, lambda: world.written == values)
-        world.home.forget_requests()
-        more = world.write(1)
-        wait_for(query, lambda: world.written == values + more)
-        seconds = query.lastProgress is not None and len(world.home.requests("get_tablet_infos"))
-    assert seconds < 20
 
 
 def test_a_queue_of_another_cluster_is_read_by_a_consumer_of_this_one(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.sql.datasource import DataSourceStreamReader
 
+from queue_agent.spark import stream_source
 from queue_agent.spark.data_source import YtDataSource
 from queue_agent.spark.errors import ConsumerMoved, OptionError, QueueChanged, QueueUnavailable, RowsTrimmed
 from queue_agent.spark.stream_source import QueueStreamReader
@@ -107,6 +109,20 @@ def test_batches_have_so_many_rows_of_every_partition(stream: Stream) -> None:
     assert end["partitions"] == {"0": 1, "1": 1}
     latest = reader.reportLatestOffset()
     assert latest is not None and latest["partitions"] == {"0": 2, "1": 2}
+
+
+def test_an_idle_stream_looks_again_after_its_poll_interval(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, slept = 100.0, list[float]()
+    monkeypatch.setattr(stream_source, "time", SimpleNamespace(monotonic=lambda: now, sleep=slept.append))
+    reader = stream.reader(poll_interval=7)
+    stream.write("a")
+    assert stream.run(reader) == ["a"]
+    assert slept == []
+
+    now += 2.0
+    assert stream.run(reader) == []
+
+    assert slept == [5.0]
 
 
 def test_a_checkpoint_of_spyt_goes_on(stream: Stream) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-DEADLINE_SECONDS: Final = 60.0
+from tests.waiting import LIMIT_SECONDS
 
 _SEQUENCES: Final = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[()][0-9A-B])")
 _FRAME: Final = "\x1b[H"
@@ -47,7 +47,7 @@ class Terminal:
 
     def wait(self, condition: Callable[[str], bool]) -> str:
         """The screen once a condition holds."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while not condition(self.screen()):
             readable, _, _ = select.select([self._master], [], [], max(0, deadline - time.monotonic()))
             assert readable, f"not on the screen in time: {self.screen()}"
@@ -65,7 +65,7 @@ class Terminal:
 
     def end(self) -> int:
         """Exit code; what is still written is read, for nobody can end who waits for a reader."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + LIMIT_SECONDS
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"has not ended: {self.output[-3000:]!r}"
             readable, _, _ = select.select([self._master], [], [], 0.05)

@@ -14,6 +14,7 @@ import pytest
 
 from queue_agent.cli.completion import SCRIPTS, Shell
 from tests.unit.cli.stand_in_agent import StandInAgent, names_of_a_stage
+from tests.waiting import LIMIT_SECONDS
 
 HARMLESS: Final = ["hume://home/events", "hume://home/errors"]
 HOSTILE: Final = ["hume://home/$(touch owned)", "hume://home/\x1b[2J", "hume://home/\u202erow", "hume://home/a\nb"]
@@ -58,7 +59,7 @@ def run(
         [*shell, script, "shell", *line],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
         check=False,
         cwd=directory,
         env=environment,

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from tests.unit.cli.stand_in_agent import StandInAgent
 from tests.unit.cli.terminal import watching
+from tests.waiting import LIMIT_SECONDS
 
 UP, DOWN, ENTER, ESCAPE = "\x1b[A", "\x1b[B", "\r", "\x1b"
 LEAVES = "\x1b[?1049l"
@@ -189,4 +190,4 @@ def test_a_terminal_that_is_closed_ends_it_without_a_word(agent: StandInAgent) -
     with watching("--agent", agent.address) as terminal:
         terminal.wait_for("hume://home/c")
         terminal.hang_up()
-        assert terminal.process.wait(60) in (0, -signal.SIGHUP)
+        assert terminal.process.wait(LIMIT_SECONDS) in (0, -signal.SIGHUP)

@@ -12,7 +12,7 @@ import pytest
 
 from queue_agent.keda import externalscaler_pb2 as messages
 from queue_agent.keda.service import METRIC, ExternalScaler, Load, Question, RefusedError, read_question
-from tests.waiting import until
+from tests.waiting import LIMIT_SECONDS, until
 
 METADATA: Final = {"consumer": "a://c", "queue": "a://q", "targetRows": "10", "activationRows": "3"}
 UNKNOWN: Final = RefusedError("the queue is not mounted", grpc.StatusCode.UNAVAILABLE)
@@ -42,7 +42,7 @@ class Keda:
         kind = self._channel.unary_stream if name.startswith("Stream") else self._channel.unary_unary
         path = f"/externalscaler.ExternalScaler/{name}"
         method = kind(path, request_serializer=lambda one: one.SerializeToString(), response_deserializer=answer)
-        return method(request, timeout=20)
+        return method(request, timeout=LIMIT_SECONDS)
 
 
 def _ref(metadata: Mapping[str, str] = METADATA) -> messages.ScaledObjectRef:

@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 
+from tests.waiting import LIMIT_SECONDS
 from yt_wire.gate import Gate, Port, Visitor
 from yt_wire.seats import Limits
 
@@ -72,7 +73,7 @@ def _open_files() -> int:
 
 
 async def _until_there_are(gate: Gate, count: int, *, waiting: bool) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while [visitor.is_waiting for visitor in gate.visitors].count(waiting) < count:  # noqa: ASYNC110 - a gate has no event for it
             await asyncio.sleep(0)
 
@@ -124,7 +125,7 @@ async def test_connections_that_are_ended_while_they_are_being_made_count_until_
         await asyncio.sleep(0)  # an iteration of the loop
     assert _open_files() - before <= MOST_CLOSING
     may_go_on.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while _open_files() > before:  # noqa: ASYNC110 - a gate has no event for it
             await asyncio.sleep(0)
     port.close()

@@ -10,6 +10,7 @@ import pytest
 from queue_agent.adapters.cluster.batcher import Batcher
 from queue_agent.adapters.cluster.second_chance import SecondChances
 from queue_agent.errors import ClusterError, ClusterUnavailable, ObjectNotFound
+from tests.waiting import LIMIT_SECONDS
 
 PATIENCE = 0.05
 
@@ -84,7 +85,7 @@ async def test_a_question_without_an_answer_keeps_nobody_else_waiting(
 
     async with asyncio.TaskGroup() as group:
         stuck = group.create_task(batcher.ask("", 3))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             assert await batcher.ask_all("", [1, 2]) == [2, 4]
             cluster.batches.clear()
             other = group.create_task(batcher.ask("", 3))
@@ -143,7 +144,7 @@ async def test_only_a_few_questions_are_asked_alone_at_once(cluster: Moody, batc
     cluster.hanging = set(range(100))
     async with asyncio.TaskGroup() as group:
         asking = group.create_task(batcher.ask_all("", range(100)))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             for _ in range(9):
                 await cluster.arrivals.get()
         await asyncio.sleep(0)
@@ -155,7 +156,7 @@ async def test_leaving_ends_what_is_asked_alone_too(cluster: Moody) -> None:
     cluster.hanging = {1, 2}
     async with asyncio.TaskGroup() as group, Batcher(cluster.send, SecondChances(lambda it: it, PATIENCE)) as batcher:
         asking = group.create_task(batcher.ask_all("", [1, 2]))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             for _ in range(3):
                 await cluster.arrivals.get()
     assert all(isinstance(outcome, ClusterUnavailable) for outcome in await asking)

@@ -10,6 +10,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 
 from queue_agent.adapters.serving.overview_api import OverviewApi
+from tests.waiting import LIMIT_SECONDS
 from yt_wire.error import YtError
 
 HOSTILE = "<script>\x1b\u202e"
@@ -71,7 +72,7 @@ async def test_nobody_waits_for_news_at_the_end() -> None:
             await asyncio.Event().wait()
 
     api = OverviewApi(Silence())
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(LIMIT_SECONDS), asyncio.TaskGroup() as group:
         viewer = group.create_task(ask(api, "?since=7"))
         await asyncio.sleep(0)
         api.close()

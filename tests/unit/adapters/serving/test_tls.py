@@ -23,6 +23,7 @@ from queue_agent.app.open_ports import new_gate
 from queue_agent.cli.health import check_health
 from queue_agent.config.serving import ServerLimitsConfig, TlsConfig
 from queue_agent.errors import ConfigError
+from tests.waiting import LIMIT_SECONDS
 from yt_wire.gate import Gate
 
 
@@ -136,7 +137,7 @@ async def test_handshakes_that_do_not_end_are_ended(config: TlsConfig, issued: P
         try:
             for peer in peers:
                 peer.send(b"\x16\x03\x01")  # the beginning of a handshake
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LIMIT_SECONDS):
                 assert await name_at(port, issued) == "first"
                 for peer in peers:
                     peer.setblocking(False)

@@ -7,6 +7,7 @@ import pytest
 
 from queue_agent.controllers.passes import lane as lane_module
 from queue_agent.controllers.passes.lane import LEAST_WIDTH, Lane
+from tests.waiting import LIMIT_SECONDS
 
 PATIENCE = 0.01
 
@@ -36,7 +37,7 @@ class Works:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT_SECONDS):
         while not condition():  # noqa: ASYNC110 - conditions of all kinds, over fakes that know no events
             await asyncio.sleep(0)
 

@@ -17,6 +17,7 @@ from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, QueueAgentError, UnexpectedError
 from tests.unit.controllers.still_rounds import StillController, still_rounds
+from tests.waiting import LIMIT_SECONDS
 
 QUICK = Schedule(period=timedelta(milliseconds=1), timeout=timedelta(milliseconds=50))
 SLOW = Schedule(period=timedelta(hours=1), timeout=timedelta(hours=1))
@@ -42,7 +43,7 @@ async def run(
         seen.append((index, None if error is None else type(error)))
 
     with pytest.raises(Stop):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             await run_passes(one, lambda: schedule, finished, lambda: 1.0, wake)
     return seen
 
@@ -100,7 +101,7 @@ async def test_a_shorter_period_counts_at_once() -> None:
         schedule = QUICK
 
     with pytest.raises(Stop):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             await run_passes(do_pass, lambda: schedule, shorten, lambda: 1.0)
 
 
@@ -117,7 +118,7 @@ async def test_a_loop_that_is_disabled_does_nothing_until_it_is_enabled(monkeypa
             raise Stop
 
     with pytest.raises(Stop):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT_SECONDS):
             await run_passes(
                 do_pass, find_schedule, lambda *_: None, lambda: 1.0, disabled=lambda: events.append("disabled")
             )

@@ -14,6 +14,7 @@ from queue_agent.core.state.connections import Connection
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
 from tests.unit.controllers.agent_world import World
+from tests.waiting import LIMIT_SECONDS
 from yt_wire import yson
 
 THERE = CrossClusterRef("there", "//t")
@@ -87,7 +88,7 @@ async def test_a_cluster_that_keeps_silent_does_not_keep_others_from_being_known
 
     monkeypatch.setattr(connections_module, "PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr(world.hume, "get_attributes", keep_silent)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT_SECONDS):
         await world.connections.do_pass(0)
     origin = world.origins.make(world.clock.now())
     assert world.connections.find_mismatch(["pythia"], origin) is None

@@ -16,6 +16,7 @@ from queue_agent.core.state.rows import ConsumerRow, QueueRow
 from queue_agent.core.status.time_series import TimeSeriesView
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from tests.waiting import LIMIT_SECONDS
 
 NOW = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//home/q")
@@ -225,5 +226,5 @@ async def test_many_wait_and_one_looks(feed: OverviewFeed, board: Figures) -> No
 
 async def test_somebody_waits_for_so_long_and_no_longer(feed: OverviewFeed) -> None:
     await look(feed)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT_SECONDS):
         await feed.wait(feed.version, 0.05)

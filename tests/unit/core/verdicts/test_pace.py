@@ -11,9 +11,9 @@ HOUR = 3600
 
 
 def test_04_a_queue_used_an_hour_a_day_is_never_red() -> None:
-    line = Timeline(10)
+    line = Timeline(30)
     for _ in range(5):
-        line.run(HOUR, steady(line, 50, 500))
+        line.run(HOUR, steady(line, 150, 1500))
         line.run(23 * HOUR)
     assert not line.has_red()
 
@@ -36,26 +36,26 @@ def test_05_rare_rows_are_no_silence() -> None:
 
 
 def test_06_an_hourly_job_is_stopped_when_it_misses_its_second_run() -> None:
-    line = Timeline(10)
+    line = Timeline(30)
 
     def act(index: int) -> None:
-        line.write(100)
-        if index % 360 == 0:
+        line.write(300)
+        if index % 120 == 0:
             line.read(10**9)
 
     at = line.run(3 * DAY, act)
     assert line.verdicts == ["waiting", "ok"]
-    assert line.first(Verdict.OK, 1) < 2 * HOUR + 20
-    line.run(4 * HOUR, lambda _: line.write(100))
+    assert line.first(Verdict.OK, 1) < 2 * HOUR + 60
+    line.run(4 * HOUR, lambda _: line.write(300))
     assert 1.9 * HOUR <= line.first(Verdict.STOPPED, at) <= 2.6 * HOUR
 
 
 def test_07_a_reader_for_ten_minutes_an_hour_becomes_a_habit() -> None:
-    line = Timeline(10)
+    line = Timeline(30)
 
     def act(index: int) -> None:
-        line.write(100)
-        if index % 360 < 60:
+        line.write(300)
+        if index % 120 < 20:
             line.read(10**9)
 
     line.run(3 * DAY, act)
@@ -104,11 +104,11 @@ def test_29_a_reader_was_fine_while_the_agent_was_away() -> None:
 
 
 def test_33_an_outage_is_no_habit() -> None:
-    line = Timeline()
-    line.run(6 * HOUR, steady(line, 10, 100))
-    line.run(2 * HOUR, steady(line, 10, 0))
-    at = line.run(2 * HOUR, steady(line, 10, 100))
-    line.run(HOUR, steady(line, 10, 0))
+    line = Timeline(5)
+    line.run(6 * HOUR, steady(line, 50, 500))
+    line.run(2 * HOUR, steady(line, 50, 0))
+    at = line.run(2 * HOUR, steady(line, 50, 500))
+    line.run(HOUR, steady(line, 50, 0))
     assert line.first(Verdict.STOPPED, at) <= 135
 
 
@@ -121,16 +121,17 @@ def test_36_one_commit_tells_no_pace() -> None:
 
 
 def test_38_a_reader_that_is_up_each_fifth_minute() -> None:
-    line = warm()
-    line.run(6 * HOUR, lambda index: steady(line, 10, 100 if index % 300 < 60 else 0)(index))
+    line = Timeline(5)
+    line.run(HOUR, steady(line, 50, 500))
+    line.run(6 * HOUR, lambda index: steady(line, 50, 500 if index % 60 < 12 else 0)(index))
     assert line.count(Verdict.STOPPED) <= 3
     assert line.verdicts[-1] == "ok"
 
 
 def test_39_a_slower_reader_becomes_a_habit() -> None:
-    line = Timeline()
-    line.run(6 * HOUR, lambda index: steady(line, 10, 10**6 if index % 20 == 0 else 0)(index))
-    line.run(6 * HOUR, lambda index: steady(line, 10, 10**6 if index % 200 == 0 else 0)(index))
+    line = Timeline(5)
+    line.run(6 * HOUR, lambda index: steady(line, 50, 10**6 if index % 4 == 0 else 0)(index))
+    line.run(6 * HOUR, lambda index: steady(line, 50, 10**6 if index % 40 == 0 else 0)(index))
     assert line.count(Verdict.STOPPED) <= 3
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cache
 
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.keeping import changed_rows, restore
@@ -186,6 +188,11 @@ class Timeline:
 
 def warm(**options: bool) -> Timeline:
     """An hour of ten rows a second, read at once."""
+    return deepcopy(_warmed(**options))
+
+
+@cache
+def _warmed(**options: bool) -> Timeline:
     line = Timeline(**options)
     line.run(3600, steady(line, 10, 100))
     return line
