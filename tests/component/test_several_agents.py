@@ -196,7 +196,7 @@ async def test_what_a_dead_agent_led_is_led_by_others_soon(world: World) -> None
 
 
 async def trimmed_partition(world: World, *agents: RunningAgent) -> Any:
-    """A partition with something to trim, as whoever leads its queue tells of it; None: nobody does."""
+    """A partition with something to trim, as the leader of its queue publishes it; None: there is none."""
     for agent in agents:
         partitions = await agent.orchid("queue_agent", "queues", f"pythia:{QUEUES[0]}", "partitions")
         if isinstance(partitions, list) and partitions and partitions[0].get("trim"):

@@ -15,7 +15,7 @@ from tests.e2e.agent_processes import CONSUMER, AgentProcess, Stage, running_sta
 from tests.waiting import LIMIT_SECONDS
 
 LEASE: Final = 2.0 * LIMIT_SECONDS
-"""Whoever waits for one to end waits in vain."""
+"""Longer than a test waits: nothing is taken over because one has ended."""
 
 QUEUES: Final = 30
 

@@ -31,6 +31,7 @@ def test_unlucky(): assert runs("unlucky") == 2
 
 MAKE: Final = """#!/bin/sh
 echo "$1" >> asked
+[ "$1" = "$KILLER" ] && kill -9 "$(cut -d " " -f 4 "/proc/$PPID/stat")"  # the shell that runs stages beside others
 [ "$1" = "$BROKEN" ] || exit 0
 echo "failed t.py::$1" > "$REPORTS/$1.outcomes"
 exit 2
@@ -80,49 +81,67 @@ def test_no_test_at_all_is_no_success(tmp_path: Path) -> None:
     assert run_stage(tmp_path, "-k", "nothing").returncode == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def test_every_stage_runs_whatever_became_of_the_others(tmp_path: Path) -> None:
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
-    make = tmp_path / "bin" / "make"
-    make.parent.mkdir()
-    make.write_text(MAKE)
-    make.chmod(0o755)
-    kit = tmp_path / "kit"
-    kit.mkdir()
-    environment = {
-        "PATH": f"{make.parent}:{os.environ['PATH']}",
-        "UI_KIT_DIR": str(kit),
-        "REPORTS": str(tmp_path / "reports"),
-    }
-    reports = tmp_path / "reports"
-    reports.mkdir()
-    (reports / "mine.txt").write_text("kept")
-    (reports / "old.outcomes").write_text("failed of.another::run\n")
+class Ci:
+    """`.ci/run` over targets that do nothing but say that they were asked for."""
 
-    def run(broken: str) -> tuple[int, list[str]]:
-        (tmp_path / "asked").unlink(missing_ok=True)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.reports = folder / "reports"
+        (folder / ".ci").mkdir()
+        shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
+        self._bin = folder / "bin"
+        for directory in (self._bin, folder / "kit", self.reports):
+            directory.mkdir()
+        (self._bin / "make").write_text(MAKE)
+        (self._bin / "make").chmod(0o755)
+
+    def run(self, *, broken: str = "", killer: str = "") -> tuple[int, list[str]]:
+        """The exit code and what was said if a target fails, or kills what asked for it."""
+        (self._folder / "asked").unlink(missing_ok=True)
         ended = subprocess.run(
-            [tmp_path / ".ci" / "run"],
-            env={**environment, "BROKEN": broken},
+            [self._folder / ".ci" / "run"],
+            env={
+                "PATH": f"{self._bin}:{os.environ['PATH']}",
+                "UI_KIT_DIR": str(self._folder / "kit"),
+                "REPORTS": str(self.reports),
+                "BROKEN": broken,
+                "KILLER": killer,
+            },
             stdout=subprocess.PIPE,
             text=True,
             check=False,
         )
         return ended.returncode, ended.stdout.splitlines()
 
-    code, said = run("none of them")
-    stages = (tmp_path / "asked").read_text().splitlines()
+    @property
+    def asked(self) -> list[str]:
+        """Targets that were asked for."""
+        return (self._folder / "asked").read_text().splitlines()
+
+
+def test_every_stage_runs_whatever_became_of_the_others(tmp_path: Path) -> None:
+    ci = Ci(tmp_path)
+    (ci.reports / "mine.txt").write_text("kept")
+    (ci.reports / "old.outcomes").write_text("failed of.another::run\n")
+    code, said = ci.run()
+    stages = ci.asked
     assert code == 0
-    assert (reports / "mine.txt").exists(), "what CI did not make is not its to remove"
-    assert not (reports / "old.outcomes").exists()
+    assert (ci.reports / "mine.txt").exists(), "what CI did not make is not its to remove"
+    assert not (ci.reports / "old.outcomes").exists()
     assert sorted(line.split()[:3] for line in said if line.startswith("stage ")) == [
         ["stage", one, "passed"] for one in sorted(stages)
     ]
     assert stages[0] == "test"
     for broken in stages:
-        code, said = run(broken)
+        code, said = ci.run(broken=broken)
         assert code == 1
-        assert sorted((tmp_path / "asked").read_text().splitlines()) == sorted(stages)
+        assert sorted(ci.asked) == sorted(stages)
         outcomes = {line.split()[1]: line.split()[2] for line in said if line.startswith("stage ")}
         assert outcomes == {one: "failed" if one == broken else "passed" for one in stages}
         assert said[-1] == f"failed t.py::{broken}"
+
+
+def test_stages_that_nobody_has_run_to_the_end_are_no_success(tmp_path: Path) -> None:
+    code, said = Ci(tmp_path).run(killer="check-alerts")
+    assert code == 1
+    assert not any("check-alerts" in line or "failed" in line for line in said if line.startswith("stage "))

@@ -8,7 +8,7 @@ from typing import Final
 from queue_agent.core.verdicts.values import Seconds
 
 RACE_SECONDS: Final = 50.0
-"""Length of a stretch, so that a race is told within a minute."""
+"""Length of a stretch: a verdict needs one, and comes within a minute."""
 
 _WRITTEN_FOR_ONE: Final = 100
 """Fewer trimmed rows in so many written ones are chance."""
