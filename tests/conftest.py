@@ -54,8 +54,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: some tests wait for what happens in time."""
-    return len(os.sched_getaffinity(0)) + 2
+    """One more than there are processors: some tests wait for what happens in time."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.fixture(autouse=True)

@@ -250,7 +250,8 @@ async def test_a_replica_whose_rows_have_other_indexes_keeps_them(world: World) 
     await world.meta.advance(CONSUMER, QUEUE, 0, 2)
     agent = await world.start()
     await world.has_rows("hume", 2, 13)
-    await eventually(lambda: alerts(agent), lambda found: "Row 0 of partition 0 of replica" in found)
+    # Row 0 or row 2: the other replica may have been trimmed before they were compared.
+    await eventually(lambda: alerts(agent), lambda found: "is not the one of queue" in found)
     assert await world.row_counts("pythia") == (0, 3)
 
 
