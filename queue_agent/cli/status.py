@@ -69,10 +69,12 @@ def command(
     Verdicts on consumers, worst first. "unreadable": the queue or the consumer cannot be read. "ahead": its offset
     is past the end of the queue. "losing": rows that it cannot have read were trimmed in the last 10 minutes.
     "stopped": it has unread rows, and has been silent for twice its usual time. "stalled": it commits the same row
-    again and again. "racing": rows are trimmed before it commits them, and it may not have read them. "lagging": it
-    falls behind. "lost": it lost rows in the last 24 hours. "waiting": it has unread rows, and its pace is unknown.
-    "not started": it has never read. "catching up": it reads faster than producers write. "idle": nothing was
-    written for an hour. "ok": none of these. See docs/verdicts.md.
+    again and again. "racing": rows are trimmed before it commits them, and it may not have read them. "recreated":
+    the queue was created again, and the offset is of the old one. "resharded": nothing was committed in a partition
+    with unread rows since the queue has other partitions. "lagging": it falls behind. "lost": it lost rows in the
+    last 24 hours. "waiting": it has unread rows, and its pace is unknown. "not started": it has never read.
+    "catching up": it reads faster than producers write. "idle": nothing was written for an hour. "ok": none of
+    these. See docs/verdicts.md.
     """
     with exit_codes():
         addresses = agent_addresses(agent, config)

@@ -11,7 +11,14 @@ from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.price import Price
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
 from queue_agent.core.verdicts.values import Verdict
+
+RECREATED: Final = "queue_agent_queue_recreated"
+"""Category of the alert that consumers of a queue have offsets of one that is gone."""
+
+RESHARDED: Final = "queue_agent_queue_resharded"
+"""Category of the alert that consumers of a queue have not committed in each partition since it has others."""
 
 _NO_SUCH_NODE: Final = 500
 
@@ -27,6 +34,9 @@ class RegistrationStatus:
 
     price: Price | None = None
     """Of a vital consumer that is dead."""
+
+    rebuild: Rebuild | None = None
+    """What became of the queue, as long as the consumer has not shown that it knows."""
 
     def to_map(self) -> dict[str, Any]:
         error = {} if self.error is None else {"error": self.error.to_map()}
@@ -79,4 +89,15 @@ def _judge(
     if error is None and verdict.objective is not None:
         error = verdict.objective.error
     price = verdict.price if verdict.price is not None and verdict.price.is_dead else None
-    return RegistrationStatus(verdict.verdict, verdict.whole.reason, error, price)
+    return RegistrationStatus(verdict.verdict, verdict.whole.reason, error, price, verdict.whole.rebuild)
+
+
+def rebuild_alerts(statuses: RegistrationStatuses) -> Mapping[str, ErrorInfo]:
+    """Alerts of a queue that is another than its consumers know, by category."""
+    rebuild = newest(one.rebuild for one in statuses.values())
+    if rebuild is None:
+        return {}
+    unaware = sorted(str(consumer) for consumer, one in statuses.items() if one.rebuild is not None)
+    category = RECREATED if rebuild.kind is RebuildKind.RECREATION else RESHARDED
+    attributes = {**rebuild.to_map(), "consumers": unaware}
+    return {category: ErrorInfo(f"The {rebuild.phrase}, and not all consumers know", attributes=attributes)}

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from queue_agent.core.consumers.lag import elapsed, processing_lag
 from queue_agent.core.consumers.multi_consumers import MultiConsumerSnapshot
-from queue_agent.core.consumers.registrations import NO_STATUSES, RegistrationStatuses
+from queue_agent.core.consumers.registrations import NO_STATUSES, RegistrationStatuses, rebuild_alerts
 from queue_agent.core.queues.snapshots import (
     ConsumerPartition,
     ConsumerQueueView,
@@ -43,9 +43,10 @@ def queue_status(
     """Value of `@queue_status`; rates are as of `now`."""
     if snapshot.role is Role.ERROR:
         return {"error": _error(snapshot)}
+    rebuilds = rebuild_alerts(registrations)
     status: Published = {
         "queue_agent_host": host,
-        "alerts": {category: alert.to_map() for category, alert in snapshot.all_alerts.items()},
+        "alerts": {category: alert.to_map() for category, alert in (*snapshot.all_alerts.items(), *rebuilds.items())},
         "exports": snapshot.exports.to_map(),
     }
     view = snapshot.view

@@ -26,6 +26,9 @@ class EventKind(enum.Enum):
     RECREATION = "recreation"
     """A queue was removed and created again."""
 
+    RESHARD = "reshard"
+    """A queue got other partitions."""
+
     TRIM = "trim"
     """An agent trimmed rows that the consumer had not read; once for each incident, the journal has every trim."""
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from queue_agent.core.values.event_kinds import EventKind
 from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.queue_state import QueueState
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
 from queue_agent.core.verdicts.sentences import duration
 from queue_agent.core.verdicts.silence import find_silence
 from queue_agent.core.verdicts.values import NO_COUNTS, Counts, QueueVerdict, Seconds, Verdict, encode_seconds
@@ -31,6 +32,9 @@ class Told:
     counts: Counts = NO_COUNTS
     object_id: str | None = None
     """Of the queue."""
+
+    resharded_at: Seconds | None = None
+    """When the queue was last seen to have other partitions than before; None: not as far as is known."""
 
     told_at: Mapping[EventKind, Seconds] = field(default_factory=dict)
     """When an event of a kind that may come very often was the last."""
@@ -55,6 +59,7 @@ def told_of(state: QueueState) -> Told:
         Verdict.LOSING in verdicts,
         sum((one.ledger.counts for one in positions), NO_COUNTS),
         _object_id(state),
+        None if (reshard := _reshard(state)) is None else reshard.at,
     )
 
 
@@ -75,7 +80,9 @@ def find_changes(told: Told, state: QueueState, now: Seconds) -> tuple[Told, Seq
     loses = verdict.loses if verdict.partitions else told.loses
     object_id = _object_id(state) or told.object_id
     told_at = {**told.told_at, **dict.fromkeys(kinds, now)}
-    return Told(verdict.verdict, loses, verdict.whole.counts, object_id, told_at), changes
+    reshard = _reshard(state)
+    resharded_at = told.resharded_at if reshard is None else reshard.at
+    return Told(verdict.verdict, loses, verdict.whole.counts, object_id, resharded_at, told_at), changes
 
 
 def find_death(state: QueueState, price: Price | None) -> Change | None:
@@ -109,6 +116,9 @@ def _find(told: Told, state: QueueState, verdict: QueueVerdict, now: Seconds) ->
             object_id,
             {"old_object_id": told.object_id, "object_id": object_id},
         )
+    reshard = _reshard(state)
+    if reshard is not None and reshard.at != told.resharded_at:
+        yield Change(EventKind.RESHARD, "The queue was resharded", None, reshard.to_map())
     if verdict.partitions and verdict.loses != told.loses and loss is not None:
         if verdict.loses:
             yield Change(EventKind.LOSS, _loss_reason(verdict, reason), loss.subject, loss.to_map())
@@ -144,6 +154,15 @@ def _loss_reason(verdict: QueueVerdict, otherwise: str) -> str:
 
 def _is_notable(verdict: Verdict | None) -> bool:
     return verdict is not None and verdict.color in _NOTABLE
+
+
+def _reshard(state: QueueState) -> Rebuild | None:
+    """One that the consumer does not know yet."""
+    return newest(
+        one.rebuild
+        for one in state.positions.values()
+        if one.rebuild is not None and one.rebuild.kind is RebuildKind.RESHARD
+    )
 
 
 def _object_id(state: QueueState) -> str | None:

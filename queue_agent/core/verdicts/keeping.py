@@ -16,6 +16,7 @@ from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import MOST_COUNTED, Counts, Loss, LossCause, Seconds, Verdict
 
 _LAST_BUCKET: Final = 160
@@ -131,7 +132,7 @@ def _begun_anew(position: Position, now: Seconds) -> Position:
     old = position.ledger
     reading = replace(old.reading, next_row_time=None)
     ledger = replace(old, reading=reading, reach=None, reach_at=0.0, loss=None)
-    return replace(open_position(reading, now), ledger=ledger)
+    return replace(open_position(reading, now), ledger=ledger, rebuild=position.rebuild)
 
 
 def _position_map(position: Position) -> dict[str, Any]:
@@ -151,6 +152,8 @@ def _position_map(position: Position) -> dict[str, Any]:
         "counts": {one.name: getattr(ledger.counts, one.name) for one in fields(Counts)},
         "missed_before_start": ledger.missed_before_start,
         "loss": None if ledger.loss is None else _loss_map(ledger.loss),
+        "stale_offset": ledger.stale_offset,
+        "rebuild": None if position.rebuild is None else _rebuild_map(position.rebuild),
         "seen_at": position.seen_at,
         "silent": position.silent,
         "still": position.still,
@@ -183,6 +186,8 @@ def _read_position(state: Mapping[str, Any]) -> Position:
         # An earlier version settled everything at each poll.
         _read_seconds(state.get("settled_at", state["seen_at"])),
         None if state["loss"] is None else _read_loss(state["loss"]),
+        # An earlier version did not tell.
+        None if state.get("stale_offset") is None else _row_index(state["stale_offset"]),
     )
     return Position(
         ledger,
@@ -194,6 +199,7 @@ def _read_position(state: Mapping[str, Any]) -> Position:
         Verdict(state["verdict"]),
         _read_seconds(state["since"]),
         Verdict(state["activity"]),
+        rebuild=None if state.get("rebuild") is None else _read_rebuild(state["rebuild"]),
     )
 
 
@@ -221,6 +227,14 @@ def _read_loss(state: Mapping[str, Any]) -> Loss:
         _count(state.get("proved", state["rows"])),
         None if state.get("data_weight") is None else _count(state["data_weight"]),
     )
+
+
+def _rebuild_map(rebuild: Rebuild) -> dict[str, Any]:
+    return {"kind": rebuild.kind.value, "at": rebuild.at}
+
+
+def _read_rebuild(state: Mapping[str, Any]) -> Rebuild:
+    return Rebuild(RebuildKind(state["kind"]), _read_seconds(state["at"]))
 
 
 def _pace_map(pace: Pace) -> dict[str, Any]:

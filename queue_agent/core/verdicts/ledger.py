@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final, NamedTuple
@@ -97,6 +97,8 @@ class Ledger:
     """A poll at which no row was left to settle: what is not settled now was there after it."""
 
     loss: Loss | None = None
+    stale_offset: int | None = None
+    """The consumer's, from before the queue was created again: rows below are not read. None: it knows this queue."""
 
     @property
     def is_settled(self) -> bool:
@@ -183,29 +185,31 @@ def account(
         blame: for what was trimmed beyond `trims`.
     """
     old = ledger.reading
-    if reading.tablet_id != old.tablet_id and not _is_continued(old, reading):
+    if is_recreated(old, reading):
         return _recreated(ledger, reading, now)
     settled_to = reading.start if known_to is None else min(known_to, reading.start)
     blame = blame_age(blame, old.next_row_time, ledger.loss, now)
-    reach = 0.0 if is_silent else ledger.reach_now(now)
-    charge = _charged(ledger, list(_find_gaps(ledger, reading, trims, settled_to, reach, blame)), now)
-    accounted = max(ledger.accounted, settled_to)
-    if settled_to == reading.start and reading.committed_at is not None:
-        accounted = max(accounted, reading.committed)
+    reach = 0.0 if is_silent or ledger.stale_offset is not None else ledger.reach_now(now)
+    gaps = _find_gaps(ledger, *_as_of_this_queue(ledger, reading, trims), settled_to, reach, blame)
+    charge = _charged(ledger, gaps, now)
+    accounted, passed = max(ledger.accounted, settled_to), 0
+    if settled_to == reading.start:
+        accounted, passed = _committed_to(ledger, reading, accounted)
     if old.committed_at is None:
         move, missed = _begun(reading), max(0, reading.start - old.start - charge.rows)
     else:
-        move, missed = _moved(ledger, reading, accounted, charge.rows, now, is_blind=is_blind), 0
+        move, missed = _moved(ledger, reading, accounted, charge.rows + passed, now, is_blind=is_blind), 0
     return Step(
         Ledger(
             reading,
             accounted,
             reach=ledger.reach if move.reach is None else move.reach,
             reach_at=ledger.reach_at if move.reach is None else now,
-            counts=ledger.counts + charge.counts + move.counts,
+            counts=ledger.counts + charge.counts + move.counts + Counts(skipped=passed),
             missed_before_start=ledger.missed_before_start + missed,
             settled_at=now if accounted >= reading.start else ledger.settled_at,
             loss=charge.loss,
+            stale_offset=ledger.stale_offset if reading.offset == ledger.stale_offset else None,
         ),
         move.read,
         charge.counts.lost,
@@ -285,8 +289,9 @@ class _Charge(NamedTuple):
         return self.counts.trimmed_uncommitted
 
 
-def _charged(ledger: Ledger, gaps: Sequence[_Gap], now: Seconds) -> _Charge:
+def _charged(ledger: Ledger, found: Iterable[_Gap], now: Seconds) -> _Charge:
     """All gaps of a poll; the largest of them names the cause."""
+    gaps = list(found)
     lost = sum(one.lost for one in gaps)
     possibly_lost = sum(one.possibly_lost for one in gaps)
     if not lost + possibly_lost:
@@ -300,20 +305,51 @@ def _charged(ledger: Ledger, gaps: Sequence[_Gap], now: Seconds) -> _Charge:
     return _Charge(Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=weight), loss)
 
 
-def _is_continued(old: Reading, new: Reading) -> bool:
-    """Whether a queue was resharded in place, rather than created again."""
-    same_object = old.object_id is not None and old.object_id == new.object_id
-    return same_object and new.start >= old.start and new.end >= old.end
+def is_recreated(old: Reading, new: Reading) -> bool:
+    """Whether a queue was created again, rather than resharded in place."""
+    if new.tablet_id == old.tablet_id:
+        return False
+    is_same = old.object_id is not None and old.object_id == new.object_id
+    return not is_same or new.start < old.start or new.end < old.end
 
 
 def _recreated(ledger: Ledger, reading: Reading, now: Seconds) -> Step:
+    """What was not committed of the old queue is lost; the offset may be of that one still."""
     old = ledger.reading
-    lost = 0 if old.committed_at is None else max(0, old.end - max(ledger.accounted, old.offset))
+    offset = old.offset if ledger.stale_offset is None else ledger.accounted
+    lost = 0 if old.committed_at is None else max(0, old.end - max(ledger.accounted, offset))
     loss = extend_loss(ledger.loss, lost, 0, Blame(LossCause.RECREATION), now) if lost else ledger.loss
+    opened = open_ledger(reading, now)
+    is_stale = old.committed_at is not None and reading.offset >= max(old.offset, reading.start + 1)
     opened = replace(
-        open_ledger(reading, now), counts=ledger.counts + Counts(lost=lost), loss=loss, reach=ledger.reach, reach_at=now
+        opened,
+        accounted=reading.start if is_stale else opened.accounted,
+        counts=ledger.counts + Counts(lost=lost),
+        loss=loss,
+        reach=ledger.reach,
+        reach_at=now,
+        stale_offset=reading.offset if is_stale else None,
     )
     return Step(opened, lost=lost, is_recreation=True)
+
+
+def _as_of_this_queue(ledger: Ledger, reading: Reading, trims: Sequence[Trim]) -> tuple[Reading, Sequence[Trim]]:
+    """What was read, with what the consumer has committed of this queue in place of an offset of the one before."""
+    if ledger.stale_offset is None:
+        return reading, trims
+    offset = ledger.accounted
+    seen = reading if reading.offset < ledger.stale_offset else replace(reading, offset=offset, later_offset=0)
+    committed = [None if one.offset is None else min(one.offset, offset) for one in trims]
+    return seen, [replace(one, offset=known) for one, known in zip(trims, committed, strict=True)]
+
+
+def _committed_to(ledger: Ledger, reading: Reading, accounted: int) -> tuple[int, int]:
+    """Where settled rows end after a commit, and how many it passed by going on from an offset of another queue."""
+    stale = ledger.stale_offset
+    if reading.committed_at is None or reading.offset == stale:
+        return accounted, 0
+    passed = 0 if stale is None or reading.offset < stale else max(0, min(stale, reading.end) - accounted)
+    return max(accounted, reading.committed), passed
 
 
 class _Move(NamedTuple):

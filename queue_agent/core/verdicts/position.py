@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from queue_agent.core.verdicts.incidents import INCIDENT_ENDS_AFTER, NOBODY, Blame
-from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, open_ledger
+from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, is_recreated, open_ledger
 from queue_agent.core.verdicts.pace import Pace
 from queue_agent.core.verdicts.race import RACE_SECONDS, Race, go_on
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.recent import NOTHING_RECENT, Recent
 from queue_agent.core.verdicts.values import Seconds, Verdict
 
@@ -71,6 +72,9 @@ class Position:
     race: Race | None = None
     """None: no rows were trimmed lately that were not committed."""
 
+    rebuild: Rebuild | None = None
+    """What became of the queue, as long as the consumer has not shown that it knows."""
+
     @property
     def reading(self) -> Reading:
         return self.ledger.reading
@@ -86,6 +90,19 @@ def open_position(
     )
 
 
+def find_rebuild(pairs: Sequence[tuple[Reading, Reading]], now: Seconds) -> Rebuild | None:
+    """What became of the queue since the last poll; None: nothing. Each tablet that has part in it is another one.
+
+    Args:
+        pairs: readings of the last poll and of this one, of each partition that has both.
+        now: of this poll.
+    """
+    if all(old.tablet_id == new.tablet_id for old, new in pairs):
+        return None
+    is_new = any(is_recreated(old, new) for old, new in pairs)
+    return Rebuild(RebuildKind.RECREATION if is_new else RebuildKind.RESHARD, now)
+
+
 def observe(
     position: Position,
     reading: Reading,
@@ -94,8 +111,12 @@ def observe(
     poll: Poll,
     blame: Blame = NOBODY,
     known_to: int | None = None,
+    rebuild: Rebuild | None = None,
 ) -> tuple[Position, Pace, Step]:
-    """The position and the pace after a poll, and what the poll has changed; arguments as for `account`."""
+    """The position and the pace after a poll, and what the poll has changed; arguments as for `account`.
+
+    `rebuild`: what became of the queue since the last poll; None: nothing.
+    """
     now = poll.now
     position = _rolled(position, poll.last)
     old = position.reading
@@ -112,25 +133,13 @@ def observe(
     )
     if step.is_recreation:
         kept = replace(open_position(reading, now), verdict=position.verdict, since=position.since)
-        return replace(kept, ledger=step.ledger), pace, step
+        return replace(kept, ledger=step.ledger, rebuild=_next_rebuild(None, rebuild, step)), pace, step
     if step.is_advance and old.committed_at is not None and not (poll.is_blind or reading.was_reset):
         is_outage = was_stopped and pace.gaps > 0  # of whose pace nothing is known, this is what is usual
         pace = pace.interrupted(position.still, now) if is_outage else pace.learned(position.still, now)
     had_rows = bool(old.drainable) and not step.is_commit
     # Who has committed while nobody polled may have done so all the time.
     exposed = 0.0 if poll.is_blind and step.is_commit else _exposure(reading, poll.last, now, had_rows=had_rows)
-    written = max(0, reading.end - old.end)
-    window = pace.window
-    recent = position.recent
-    since = poll.last
-    if poll.is_blind or recent == NOTHING_RECENT:  # nobody knows when rows were read and written
-        recent, since = Recent(known_since=now, judged_since=poll.last), now
-    elif step.is_rewind or (step.is_advance and was_stopped):
-        recent = recent.restarted(poll.last)
-    advance = (_age(reading, now), reading.drainable) if step.is_advance else None
-    if step.is_advance or step.read or written:
-        rows = (0, 0) if since == now else (step.read, written)
-        recent = recent.after(since, now, window, *rows, advance)
     ended = step.is_advance and was_stopped
     position = replace(
         position,
@@ -138,14 +147,43 @@ def observe(
         seen_at=now,
         silent=exposed if step.is_commit else position.silent + exposed,
         still=exposed if step.is_advance or step.is_rewind else position.still + exposed,
-        written_at=now if written else position.written_at,
+        written_at=now if reading.end > old.end else position.written_at,
         ahead_since=None if reading.offset <= reading.end else position.ahead_since or now,
         activity=Verdict.OK if ended else position.activity,
-        recent=recent,
+        recent=_next_recent(position.recent, old, step, poll, pace.window, restarts=step.is_rewind or ended),
         trimmed_at=now if reading.start > old.start else position.trimmed_at,
         race=go_on(position.race, step.lost + step.possibly_lost, reading.end, now),
+        rebuild=_next_rebuild(position.rebuild, rebuild, step),
     )
     return position, pace, step
+
+
+def _next_recent(recent: Recent, old: Reading, step: Step, poll: Poll, window: Seconds, *, restarts: bool) -> Recent:
+    """What was read and written lately, after a poll; `restarts`: what was before says nothing of the reader now."""
+    now, since = poll.now, poll.last
+    reading = step.ledger.reading
+    written = max(0, reading.end - old.end)
+    if poll.is_blind or recent == NOTHING_RECENT:  # nobody knows when rows were read and written
+        recent, since = Recent(known_since=now, judged_since=poll.last), now
+    elif restarts:
+        recent = recent.restarted(poll.last)
+    if not (step.is_advance or step.read or written):
+        return recent
+    advance = (_age(reading, now), reading.drainable) if step.is_advance else None
+    rows = (0, 0) if since == now else (step.read, written)
+    return recent.after(since, now, window, *rows, advance)
+
+
+def _next_rebuild(known: Rebuild | None, new: Rebuild | None, step: Step) -> Rebuild | None:
+    """What the consumer still has to know.
+
+    Any commit shows that it knows of a reshard. That it knows of another queue, only a commit of this one shows.
+    """
+    if step.ledger.stale_offset is not None:
+        return new if step.is_recreation else known
+    if new is not None and new.kind is RebuildKind.RESHARD:
+        return new
+    return None if known is None or known.kind is RebuildKind.RECREATION or step.is_commit else known
 
 
 def judge(position: Position, patience: Seconds | None, window: Seconds, now: Seconds, *, is_known: bool) -> Position:
@@ -160,7 +198,7 @@ def judge(position: Position, patience: Seconds | None, window: Seconds, now: Se
     """
     active = _find_activity(position, patience, window, now, is_known=is_known)
     activity, nearly_active = _calm(position.activity, position.nearly_active, active)
-    whole = min(activity, _find_loss(position, now), key=_severity)
+    whole = min(activity, _find_loss(position, now), _find_rebuild(position), key=_severity)
     verdict, nearly = (activity, None) if whole is activity else _calm(position.verdict, position.nearly, whole)
     if (verdict, activity, nearly, nearly_active) == (
         position.verdict,
@@ -185,6 +223,15 @@ def _find_loss(position: Position, now: Seconds) -> Verdict:
     if loss is not None and loss.proved and now - loss.until <= LOST_FOR:
         return Verdict.LOST
     return Verdict.OK
+
+
+def _find_rebuild(position: Position) -> Verdict:
+    """The verdict by what became of the queue alone."""
+    if position.rebuild is None:
+        return Verdict.OK
+    if position.rebuild.kind is RebuildKind.RECREATION:
+        return Verdict.RECREATED
+    return Verdict.RESHARDED if position.reading.drainable else Verdict.OK
 
 
 def next_deadline(position: Position, patience: Seconds | None, now: Seconds) -> Seconds:

@@ -13,7 +13,16 @@ from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.objective_seconds import COUNTING_PERIOD, count_poll, count_without_poll
 from queue_agent.core.verdicts.objectives import NO_SECONDS, Objective, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import FIRST_PATIENCE, UNKNOWN_PACE, Pace
-from queue_agent.core.verdicts.position import Poll, Position, judge, next_deadline, observe, open_position
+from queue_agent.core.verdicts.position import (
+    Poll,
+    Position,
+    find_rebuild,
+    judge,
+    next_deadline,
+    observe,
+    open_position,
+)
+from queue_agent.core.verdicts.rebuilding import RebuildKind, newest
 from queue_agent.core.verdicts.recent import Rates
 from queue_agent.core.verdicts.sentences import Facts, make_action, make_sentence
 from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention, time_to_loss
@@ -125,13 +134,8 @@ def observe_queue(
         return state
     poll = Poll(now if last is None else last, now, last is None or now - last > _BLIND_PERIODS * period)
     pace = state.pace if state.pace.polled_since is not None else replace(state.pace, polled_since=now)
-    positions = {index: one for index, one in state.positions.items() if index in partitions}
-    for index, one in seen.items():
-        old = positions.get(index)
-        if old is None:
-            positions[index] = open_position(one.reading, now, one.written_at, one.trims)
-        else:
-            positions[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to)
+    kept = {index: one for index, one in state.positions.items() if index in partitions}
+    positions, pace = _observe_positions(kept, pace, seen, poll)
     max_gap = None if objective is None else objective.max_gap
     patience = pace.patience(now, max_gap)
     is_known = patience is not None
@@ -159,6 +163,25 @@ def observe_queue(
         deadline=_deadline(readable.values(), patience, now, is_counted=seconds.until is not None),
     )
     return replace(state, verdict=_verdict(state, seen, len(partitions), now, max_gap))
+
+
+def _observe_positions(
+    positions: Mapping[int, Position], pace: Pace, seen: Mapping[int, PartitionReading], poll: Poll
+) -> tuple[dict[int, Position], Pace]:
+    """Positions, with those that were not seen before, and the pace after a poll."""
+    after = dict(positions)
+    pairs = [(positions[index].reading, one.reading) for index, one in seen.items() if index in positions]
+    rebuild = find_rebuild(pairs, poll.now)
+    known = rebuild or newest(one.rebuild for one in positions.values())
+    reshard = known if known is not None and known.kind is RebuildKind.RESHARD else None
+    for index, one in seen.items():
+        old = positions.get(index)
+        if old is None:
+            opened = open_position(one.reading, poll.now, one.written_at, one.trims)
+            after[index] = opened if reshard is None else replace(opened, rebuild=reshard)
+        else:
+            after[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to, rebuild)
+    return after, pace
 
 
 def _has_lost(old: Position | None, new: Position) -> bool:
@@ -248,6 +271,7 @@ def _verdict(
         _latest_loss(one.loss for one in partitions.values()),
         slowest(one.time_to_catch_up for one in partitions.values()),
         soonest(one.time_to_loss for one in partitions.values()),
+        rebuild=newest(one.rebuild for one in state.positions.values()),
     )
     known = [one.read.mean for one in partitions.values() if one.read is not None]
     read_rate = sum(known) if known else None
@@ -292,6 +316,7 @@ def _facts(
         held_rows=seen.held_rows,
         is_vital=seen.retention.is_vital,
         chosen=seen.chosen,
+        rebuild=position.rebuild,
     )
 
 
@@ -327,4 +352,5 @@ def _partition_verdict(
         time_to_catch_up(backlog),
         time_to_loss(backlog, retention),
         read,
+        position.rebuild,
     )

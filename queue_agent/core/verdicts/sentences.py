@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Loss, Seconds, Turn, Verdict, encode_seconds
 
 
@@ -44,6 +45,9 @@ class Facts:
     chosen: Collection[int] = ()
     """Partitions that the consumer is registered for; empty: all."""
 
+    rebuild: Rebuild | None = None
+    """What became of the queue, as long as the consumer has not shown that it knows."""
+
 
 def make_sentence(facts: Facts) -> str | None:
     """One sentence that states what was measured; None where nothing is to be said."""
@@ -53,8 +57,15 @@ def make_sentence(facts: Facts) -> str | None:
         case Verdict.AHEAD:
             partition = 0 if facts.partition is None else facts.partition
             sentence = f"Offset is {facts.offset - facts.end:,} past the end of partition {partition}"
-            if facts.loss is not None and facts.loss.cause.value == "recreation":
-                sentence += f"; the queue was re-created at {_clock(facts.loss.since)}"
+            if facts.rebuild is not None:
+                sentence += f"; the {facts.rebuild.phrase}"
+        case Verdict.RECREATED:
+            assert facts.rebuild is not None, "the verdict comes with what became of the queue"
+            sentence = f"The {facts.rebuild.phrase}; offset {facts.offset:,}{where}"
+            sentence += " is of the old one, and rows before it go unread"
+        case Verdict.RESHARDED:
+            assert facts.rebuild is not None, "the verdict comes with what became of the queue"
+            sentence = f"Nothing committed{where} since the {facts.rebuild.phrase}; {rows}"
         case Verdict.LOSING | Verdict.RACING | Verdict.LOST:
             return _loss_sentence(facts, where)
         case Verdict.STOPPED:
@@ -83,10 +94,12 @@ def make_sentence(facts: Facts) -> str | None:
 
 def make_action(facts: Facts) -> tuple[Turn, str | None]:
     """Whose turn it is, and the command or the step that helps."""
-    queue, consumer = facts.queue, facts.consumer
+    queue = facts.queue
     match facts.verdict:
-        case Verdict.AHEAD:
-            return Turn.OWNER, f"queue-agent consumer reset '{queue}' '{consumer}' --to earliest"
+        case Verdict.AHEAD | Verdict.RECREATED:
+            return Turn.OWNER, _from_earliest(facts)
+        case Verdict.RESHARDED:
+            return Turn.OWNER, "see that somebody reads each partition; readers of fixed partitions have to be told"
         case Verdict.LOSING | Verdict.RACING:
             return _keep_rows(facts)
         case Verdict.STOPPED:
@@ -107,6 +120,8 @@ def _keep_rows(facts: Facts) -> tuple[Turn, str | None]:
     """What keeps rows until the consumer has read them."""
     assert facts.loss is not None, "a verdict about losses comes with a loss"
     queue, cause = facts.queue, facts.loss.cause.value
+    if facts.rebuild is not None and facts.rebuild.kind is RebuildKind.RECREATION:
+        return Turn.OWNER, _from_earliest(facts)
     if cause == "ttl":  # it removes rows of vital consumers as well
         keep = f"yt --proxy {queue.cluster} set {queue.path}/@min_data_versions 1"
         return Turn.OWNER, f"{keep} && yt --proxy {queue.cluster} remount-table {queue.path}"
@@ -115,6 +130,10 @@ def _keep_rows(facts: Facts) -> tuple[Turn, str | None]:
     chosen = f" --partitions {' '.join(map(str, sorted(facts.chosen)))}" if facts.chosen else ""
     register = f"yt --proxy {queue.cluster} register-queue-consumer {queue.path} '{facts.consumer}' --vital{chosen}"
     return Turn.OPERATOR, register
+
+
+def _from_earliest(facts: Facts) -> str:
+    return f"queue-agent consumer reset '{facts.queue}' '{facts.consumer}' --to earliest"
 
 
 def _loss_sentence(facts: Facts, where: str) -> str:

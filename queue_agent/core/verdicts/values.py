@@ -11,6 +11,7 @@ from typing import Any, Final
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.price import Price
+from queue_agent.core.verdicts.rebuilding import Rebuild
 
 MOST_COUNTED: Final = 1 << 48
 """Rows or bytes of one position: sums over all partitions are published, and have to fit in 64 bits."""
@@ -29,6 +30,8 @@ class Verdict(enum.Enum):
     STOPPED = "stopped"
     STALLED = "stalled"
     RACING = "racing"
+    RECREATED = "recreated"
+    RESHARDED = "resharded"
     LAGGING = "lagging"
     LOST = "lost"
     WAITING = "waiting"
@@ -58,6 +61,8 @@ _COLORS: Final = {
     Verdict.STOPPED: "red",
     Verdict.STALLED: "red",
     Verdict.RACING: "amber",
+    Verdict.RECREATED: "amber",
+    Verdict.RESHARDED: "amber",
     Verdict.LAGGING: "amber",
     Verdict.LOST: "amber",
     Verdict.WAITING: "amber",
@@ -272,6 +277,9 @@ class PartitionVerdict:
     read: Rate | None = None
     """Rows really read a second, over the judging window; None: not known."""
 
+    rebuild: Rebuild | None = None
+    """What became of the queue, as long as the consumer has not shown that it knows."""
+
     def to_map(self) -> dict[str, Any]:
         return {
             "verdict": self.verdict.value,
@@ -282,6 +290,7 @@ class PartitionVerdict:
             "drainable_row_count": self.drainable,
             **self.counts.to_map(),
             "loss": None if self.loss is None else self.loss.to_map(),
+            "rebuild": None if self.rebuild is None else self.rebuild.to_map(),
             "time_to_catch_up": self.time_to_catch_up.to_map(),
             "time_to_loss": self.time_to_loss.to_map(),
         }

@@ -9,6 +9,8 @@ const COLORS = {
   ok: "green",
   catching_up: "blue",
   racing: "amber",
+  recreated: "amber",
+  resharded: "amber",
   lagging: "amber",
   lost: "amber",
   waiting: "amber",
@@ -20,8 +22,8 @@ const COLORS = {
   stalled: "red",
 };
 const SEVERITY = [
-  "unreadable", "unknown", "ahead", "losing", "stopped", "stalled", "racing", "lagging", "lost", "waiting", "alerts", "not_started",
-  "catching_up", "idle", "ok",
+  "unreadable", "unknown", "ahead", "losing", "stopped", "stalled", "racing", "recreated", "resharded", "lagging", "lost",
+  "waiting", "alerts", "not_started", "catching_up", "idle", "ok",
 ];
 
 const NARROW_LIMIT = 28;

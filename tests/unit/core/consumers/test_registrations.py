@@ -6,14 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from queue_agent.core.consumers.registrations import judge_registrations
+from queue_agent.core.consumers.registrations import (
+    RECREATED,
+    RESHARDED,
+    RegistrationStatus,
+    judge_registrations,
+    rebuild_alerts,
+)
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, Role
 from queue_agent.core.state.rows import ConsumerRow, Registration
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import QueueVerdict, Verdict
-from tests.unit.core.trimming.plans import ALICE, BROKEN, NOW, QUEUE
+from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE
 
 VITAL = Registration(QUEUE, ALICE, vital=True)
 SNAPSHOT = ConsumerSnapshot(ConsumerRow(ALICE), Role.LEADING, 1, NOW, ConsumerView({}), (VITAL,))
@@ -76,3 +83,19 @@ def test_an_objective_that_cannot_be_read_is_an_error_of_the_registration() -> N
     judged = replace(SNAPSHOT, verdicts={QUEUE: replace(_fine(), objective=ObjectiveStatus(None, BROKEN))})
     [status] = judge_registrations([VITAL], {ALICE}, {ALICE: judged}).values()
     assert status.error == BROKEN
+
+
+@pytest.mark.parametrize(
+    ("kind", "category", "verb"),
+    [(RebuildKind.RESHARD, RESHARDED, "resharded"), (RebuildKind.RECREATION, RECREATED, "re-created")],
+)
+def test_a_queue_names_the_consumers_that_do_not_know_what_became_of_it(
+    kind: RebuildKind, category: str, verb: str
+) -> None:
+    aware = RegistrationStatus(Verdict.OK, None)
+    unaware = replace(aware, rebuild=Rebuild(kind, NOW.timestamp()))
+    assert rebuild_alerts({BOB: aware}) == {}
+    [(found, alert)] = rebuild_alerts({ALICE: unaware, BOB: aware}).items()
+    assert found == category
+    assert alert.message == f"The queue was {verb} at {NOW:%Y-%m-%dT%H:%M:%SZ}, and not all consumers know"
+    assert alert.attributes["consumers"] == [str(ALICE)]

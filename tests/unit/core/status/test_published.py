@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queue_agent.core.consumers.registrations import RegistrationStatus
+from queue_agent.core.consumers.registrations import RESHARDED, RegistrationStatus
 from queue_agent.core.exports.config import ExportConfig
 from queue_agent.core.exports.queue_exports import ExportState, QueueExports
 from queue_agent.core.exports.schedule import EveryPeriod
@@ -40,6 +40,7 @@ from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, position, snapshot_of, unmounted
 
@@ -67,6 +68,12 @@ def test_a_registration_tells_what_is_wrong_with_its_consumer() -> None:
         "reason": "silent",
         "error": BROKEN.to_map(),
     }
+
+
+def test_a_queue_that_is_another_than_a_consumer_knows_has_an_alert() -> None:
+    unaware = RegistrationStatus(Verdict.OK, None, rebuild=Rebuild(RebuildKind.RESHARD, NOW.timestamp()))
+    found = queue_status(snapshot_of(mounted(0, 1)), HOST, NOW, {BOB: unaware})["alerts"]
+    assert list(found) == [RESHARDED]
 
 
 def test_a_verdict_adds_to_what_is_published_and_changes_none_of_it() -> None:

@@ -210,3 +210,20 @@ def test_an_error_is_neither_death_nor_its_end() -> None:
         assert find_death(unreadable, DEAD) is None
         partial = observe_queue(state, story.seen(), range(2), story.now + 1, 1.0)
         assert find_death(partial, DEAD) is None, "of one partition nothing is known"
+
+
+def test_a_reshard_is_told_once_also_after_a_restart() -> None:
+    story = warm()
+    resharded = replace(story.seen()[0].reading, tablet_id="2")
+    story.now += 1
+    story.observe({0: PartitionReading(resharded)})
+    [change] = story.take()
+    assert (change.kind, change.reason, change.details["kind"]) == (
+        EventKind.RESHARD,
+        "The queue was resharded",
+        "reshard",
+    )
+    story.told = told_of(story.state)
+    story.now += 1
+    story.observe({0: PartitionReading(resharded)})
+    assert story.take() == []

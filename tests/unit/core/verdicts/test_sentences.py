@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.sentences import Facts, count, duration, make_action, make_sentence
 from queue_agent.core.verdicts.values import Loss, LossCause, Turn, Verdict
 
@@ -141,8 +142,32 @@ def test_a_queue_made_again_is_told() -> None:
     loss = replace(LOSS, cause=LossCause.RECREATION)
     lost = make_sentence(replace(FACTS, verdict=Verdict.LOST, loss=loss))
     assert lost == "Lost 40,000 rows when the queue was re-created at 2025-06-15T15:00:00Z"
-    ahead = make_sentence(replace(FACTS, verdict=Verdict.AHEAD, loss=loss))
-    assert ahead == "Offset is 700 past the end of partition 0; the queue was re-created at 2025-06-15T15:00:00Z"
+
+
+@pytest.mark.parametrize(("kind", "verb"), [(RebuildKind.RECREATION, "re-created"), (RebuildKind.RESHARD, "resharded")])
+def test_an_offset_past_the_end_comes_with_what_became_of_the_queue(kind: RebuildKind, verb: str) -> None:
+    facts = replace(FACTS, verdict=Verdict.AHEAD, rebuild=Rebuild(kind, NOW - 400))
+    expected = f"Offset is 700 past the end of partition 0; the queue was {verb} at 2025-06-15T15:00:00Z"
+    assert make_sentence(facts) == expected
+
+
+def test_a_queue_that_is_another_is_told_to_who_has_not_noticed() -> None:
+    rebuild = Rebuild(RebuildKind.RECREATION, NOW - 400)
+    facts = replace(FACTS, verdict=Verdict.RECREATED, rebuild=rebuild)
+    assert make_sentence(facts) == (
+        "The queue was re-created at 2025-06-15T15:00:00Z; "
+        "offset 36,000 is of the old one, and rows before it go unread"
+    )
+    reset = "queue-agent consumer reset 'a://q' 'a://c' --to earliest"
+    assert make_action(facts) == (Turn.OWNER, reset)
+    assert make_action(replace(facts, verdict=Verdict.LOSING)) == (Turn.OWNER, reset)
+    rebuild = replace(rebuild, kind=RebuildKind.RESHARD)
+    facts = replace(FACTS, verdict=Verdict.RESHARDED, rebuild=rebuild, partition=1)
+    assert make_sentence(facts) == (
+        "Nothing committed in partition 1 since the queue was resharded at 2025-06-15T15:00:00Z; 1,240 unread rows"
+    )
+    assert make_action(facts)[0] is Turn.OWNER
+    assert make_action(replace(facts, verdict=Verdict.LOSING))[0] is Turn.OPERATOR
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,15 @@ from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.keeping import changed_rows, restore
 from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.pace import Pace
-from queue_agent.core.verdicts.position import Poll, Position, judge, observe, open_position
+from queue_agent.core.verdicts.position import Poll, Position, find_rebuild, judge, observe, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import LossCause, Verdict
 
 PERIOD = 1.0
 _PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
 START = 1_750_000_000.0
+HOUR_OF_ROWS = 36_000
+"""As many as `warm` has."""
 
 
 @dataclass
@@ -131,8 +133,10 @@ class Timeline:
             return
         else:
             blind = now - self.last_poll > 10 * max(PERIOD, self.step)
+            poll = Poll(self.last_poll, now, blind)
+            rebuild = find_rebuild([(self.position.reading, reading)], now)
             self.position, self.pace, step = observe(
-                self.position, reading, self.trims, self.pace, Poll(self.last_poll, now, blind)
+                self.position, reading, self.trims, self.pace, poll, rebuild=rebuild
             )
             if step.lost or step.possibly_lost:
                 self.stored = self.position, self.pace, now

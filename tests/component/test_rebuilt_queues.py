@@ -1,0 +1,118 @@
+"""A queue that is resharded or re-created: every surface says so until its consumers show that they know."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any, Final
+
+import aiohttp
+import pytest
+
+from tests.component.running_agent import RunningAgent, User, eventually, running_agent
+from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
+
+LEDGER: Final = "//sys/queue_agents/consumer_ledger"
+QUEUE: Final = "//tmp/q"
+CONSUMER: Final = "//tmp/c"
+
+
+class World:
+    """A queue with a vital consumer that has read all of it, and an agent that may be started again."""
+
+    def __init__(self, session: aiohttp.ClientSession, clusters: LocalClusters) -> None:
+        self._session = session
+        self._clusters = clusters
+        self.user = User(session, "pythia", clusters.addresses["pythia"])
+
+    async def start(self, stack: AsyncExitStack) -> RunningAgent:
+        return await stack.enter_async_context(
+            running_agent(self._session, self._clusters.addresses, membership={"lease": 2000})
+        )
+
+    async def kept(self) -> Any:
+        """Verdicts on partitions that outlive the agent."""
+        tables = self._clusters.cluster("pythia").tables
+        return {row["verdict"] for row in tables.select_rows(UNLIMITED, f"verdict from [{LEDGER}]")}
+
+    async def write(self, count: int, tablet: int = 0) -> None:
+        await self.user.insert(QUEUE, [{"data": "x", "$tablet_index": tablet}] * count)
+
+    async def reshard(self, partitions: int) -> None:
+        await self.user.run("unmount_table", path=QUEUE)
+        await self.user.run("reshard_table", path=QUEUE, tablet_count=partitions)
+        await self.user.run("mount_table", path=QUEUE)
+
+    async def recreate(self) -> None:
+        await self.user.run("remove", path=QUEUE)
+        await self.user.create_queue(QUEUE)
+
+
+@pytest.fixture
+async def world(clusters: LocalClusters) -> AsyncIterator[World]:
+    async with aiohttp.ClientSession() as session:
+        world = World(session, clusters)
+        await world.user.create_queue(QUEUE)
+        await world.user.create_consumer(CONSUMER, QUEUE)
+        await world.write(10)
+        await world.user.advance(CONSUMER, QUEUE, 0, 10)
+        yield world
+
+
+async def verdict(agent: RunningAgent) -> Any:
+    """On the consumer."""
+    document = await agent.find_consumer("pythia", CONSUMER)
+    return None if document is None else document["status"].get("queues", {}).get(f"pythia:{QUEUE}")
+
+
+async def alerts(agent: RunningAgent) -> Any:
+    """Of the queue."""
+    document = await agent.find_queue("pythia", QUEUE)
+    return None if document is None else document["status"]["alerts"]
+
+
+def says(word: str) -> Any:
+    return lambda found: found.get("verdict") == word
+
+
+async def problems(agent: RunningAgent) -> list[str]:
+    """Verdicts in `/api/v1/alerts`."""
+    _, found = await agent.get("/api/v1/alerts")
+    return [one["verdict"] for one in found["alerts"] if "verdict" in one]
+
+
+async def test_a_reshard_is_told_until_each_partition_with_rows_was_read(world: World) -> None:
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack)
+        await eventually(lambda: verdict(agent), says("ok"))
+        await world.reshard(3)
+        await world.write(5, 2)
+        found = await eventually(lambda: verdict(agent), says("resharded"))
+        assert found["reason"].endswith("; 5 unread rows")
+        assert found["worst_partition_index"] == 2
+        told = await eventually(lambda: alerts(agent), lambda found: "queue_agent_queue_resharded" in found)
+        assert told["queue_agent_queue_resharded"]["attributes"]["consumers"] == [f"pythia:{CONSUMER}"]
+        assert await problems(agent) == ["resharded"]
+        await eventually(world.kept, lambda verdicts: b"resharded" in verdicts)
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack)
+        assert (await eventually(lambda: verdict(agent), says("resharded")))["reason"] == found["reason"]
+        await world.user.advance(CONSUMER, QUEUE, 2, 5)
+        await world.user.advance(CONSUMER, QUEUE, 0, 10)
+        await eventually(lambda: verdict(agent), says("ok"))
+
+
+async def test_a_re_created_queue_is_told_until_the_consumer_steps_back(world: World) -> None:
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack)
+        await eventually(lambda: verdict(agent), says("ok"))
+        await world.recreate()
+        await world.write(25)
+        found = await eventually(lambda: verdict(agent), says("recreated"))
+        assert "offset 10 is of the old one" in found["reason"]
+        assert found["action"] == f"queue-agent consumer reset 'pythia:{QUEUE}' 'pythia:{CONSUMER}' --to earliest"
+        await eventually(lambda: alerts(agent), lambda found: "queue_agent_queue_recreated" in found)
+        await world.user.advance(CONSUMER, QUEUE, 0, 0)
+        await eventually(lambda: alerts(agent), lambda found: not found)
+        assert (await verdict(agent))["verdict"] not in ("recreated", "ahead")

@@ -1,0 +1,221 @@
+"""A queue that is another than before: what its consumers are told, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.keeping import changed_rows, restore
+from queue_agent.core.verdicts.ledger import Reading, Trim
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
+from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Turn, Verdict
+from tests.unit.core.verdicts.timelines import HOUR_OF_ROWS, warm
+
+NOW = 1_750_000_000.0
+PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
+
+
+class Queue:
+    """Ends and offsets by partition, polled once a second."""
+
+    def __init__(self, partitions: int) -> None:
+        self.now = NOW
+        self.tablets = "1"
+        self.ends = dict.fromkeys(range(partitions), 100)
+        self.offsets = dict.fromkeys(range(partitions), 100)
+        self.committed: dict[int, float | None] = dict.fromkeys(range(partitions), NOW)
+        self.state = QueueState(PAIR)
+        self.poll()
+
+    def reshard(self, partitions: int) -> None:
+        self.tablets += "1"
+        self.ends = {index: self.ends.get(index, 0) for index in range(partitions)}
+        self.offsets = {index: self.offsets.get(index, 0) for index in range(partitions)}
+        self.committed = {index: self.committed.get(index) for index in range(partitions)}
+
+    def write(self, *partitions: int) -> None:
+        for index in partitions:
+            self.ends[index] += 10
+
+    def read(self, *partitions: int) -> None:
+        for index in partitions:
+            self.offsets[index], self.committed[index] = self.ends[index], self.now
+
+    def poll(self, *, unreadable: Mapping[int, object] | tuple[int, ...] = ()) -> QueueVerdict:
+        self.now += 1
+        seen = {
+            index: PartitionReading(
+                Reading(
+                    0,
+                    end,
+                    self.offsets[index],
+                    self.committed[index],
+                    f"{index}-{self.tablets}",
+                    "o",
+                    self.now if self.offsets[index] < end else None,
+                )
+            )
+            for index, end in self.ends.items()
+            if index not in unreadable
+        }
+        self.state = observe_queue(self.state, seen, range(len(self.ends)), self.now, 1.0)
+        assert self.state.verdict is not None
+        return self.state.verdict
+
+
+def test_a_reshard_is_told_until_there_is_a_commit_in_each_partition_with_rows() -> None:
+    queue = Queue(2)
+    queue.reshard(4)
+    queue.write(0, 1, 2, 3)
+    verdict = queue.poll()
+    assert verdict.verdict is Verdict.RESHARDED
+    assert (verdict.color, verdict.turn) == ("amber", Turn.OWNER)
+    assert verdict.whole.reason == (
+        "Nothing committed in partition 0 since the queue was resharded at 2025-06-15T15:06:42Z; 10 unread rows"
+    )
+    assert verdict.whole.to_map()["rebuild"] == {"kind": "reshard", "time": "2025-06-15T15:06:42.000000Z"}
+    for index in range(4):
+        assert queue.poll().verdict is Verdict.RESHARDED
+        queue.read(index)
+    verdict = queue.poll()
+    assert verdict.verdict is Verdict.OK
+    assert verdict.whole.rebuild is None
+
+
+def test_a_partition_that_is_empty_since_a_reshard_needs_no_commit() -> None:
+    queue = Queue(1)
+    queue.reshard(3)
+    verdict = queue.poll()
+    assert verdict.verdict is Verdict.OK
+    assert verdict.whole.rebuild is not None
+    queue.write(2)
+    assert queue.poll().worst_partition == 2
+
+
+def test_a_partition_that_can_be_read_later_than_others_is_one_of_the_reshard() -> None:
+    queue = Queue(1)
+    queue.reshard(2)
+    queue.poll(unreadable=(1,))
+    queue.write(1)
+    verdict = queue.poll()
+    assert (verdict.verdict, verdict.worst_partition) == (Verdict.RESHARDED, 1)
+
+
+def test_a_partition_that_could_not_be_read_so_far_is_no_reshard() -> None:
+    queue = Queue(1)
+    queue.ends[1], queue.offsets[1], queue.committed[1] = 10, 0, None
+    queue.poll()
+    assert queue.poll().whole.rebuild is None
+
+
+def test_a_re_created_queue_is_told_until_the_consumer_steps_back() -> None:
+    line = warm()
+    assert line.position is not None
+    before = line.position.ledger.counts.read
+    line.recreate()
+    line.write(10)
+    line.run(120)
+    assert line.verdicts == ["recreated", "ahead"]
+    line.write(HOUR_OF_ROWS)
+    line.run(2)
+    assert line.verdicts == ["recreated", "ahead", "recreated"]
+    line.restart()
+    line.run(2)
+    assert line.verdicts == ["recreated", "ahead", "recreated"]
+    line.commit(0)
+    line.run(1)
+    line.commit(HOUR_OF_ROWS)
+    line.run(2)
+    assert line.verdicts == ["recreated", "ahead", "recreated", "ok"]
+    assert line.position is not None
+    assert line.position.ledger.counts.read - before == HOUR_OF_ROWS
+    assert line.position.ledger.counts.trimmed_uncommitted == 0
+
+
+def test_rows_that_an_old_offset_passes_are_skipped_and_not_read() -> None:
+    line = warm()
+    assert line.position is not None
+    before = line.position.ledger.counts.read
+    line.recreate()
+    line.write(HOUR_OF_ROWS + 100)
+    line.run(1)
+    line.read(100)
+    line.run(1)
+    assert line.position is not None
+    counts = line.position.ledger.counts
+    assert (counts.read - before, counts.skipped) == (100, HOUR_OF_ROWS)
+    assert line.position.rebuild is None
+
+
+def test_what_is_trimmed_by_an_old_offset_is_lost() -> None:
+    line = warm()
+    line.recreate()
+    line.write(5000)
+    line.run(1)
+    line.trim(3000)
+    line.run(2)
+    assert line.verdicts == ["recreated", "losing"]
+    assert line.position is not None
+    assert line.position.ledger.counts.lost == 3000
+    line.recreate()
+    line.run(2)
+    assert line.position.ledger.counts.lost == 5000
+
+
+def test_trims_of_which_the_offset_is_not_known_are_possibly_lost() -> None:
+    line = warm()
+    line.recreate()
+    line.write(5000)
+    line.run(1)
+    line.trims = [Trim(0, 3000, None, LossCause.VITAL_TRIMMING)]
+    line.start = 3000
+    line.run(2)
+    assert line.position is not None
+    assert (line.position.ledger.counts.lost, line.position.ledger.counts.possibly_lost) == (0, 3000)
+
+
+def test_a_consumer_that_has_committed_in_the_new_queue_already_knows_it() -> None:
+    line = warm()
+    line.recreate()
+    line.write(50)
+    line.commit(20)
+    line.run(2)
+    assert line.verdicts == []
+
+
+def test_a_reshard_hides_no_recreation() -> None:
+    line = warm()
+    line.recreate()
+    line.write(10)
+    line.run(1)
+    line.tablet += "1"
+    line.run(1)
+    assert line.position is not None
+    assert line.position.rebuild is not None
+    assert line.position.rebuild.kind is RebuildKind.RECREATION
+
+
+@pytest.mark.parametrize("kind", RebuildKind)
+def test_what_is_kept_tells_it(kind: RebuildKind) -> None:
+    queue = Queue(1)
+    queue.reshard(2)
+    queue.write(1)
+    if kind is RebuildKind.RECREATION:
+        queue.ends = {0: 5, 1: 5}
+    queue.poll()
+    rows = [(row.partition_index, row.state) for row in changed_rows(queue.state, None)]
+    for now in (queue.now, queue.now - 3600):  # also if rows are from the future
+        kept = restore(PAIR, rows, now).state
+        assert kept is not None
+        found = {index: one.rebuild for index, one in kept.positions.items()}
+        assert found == {index: one.rebuild for index, one in queue.state.positions.items()}
+        assert found[0] == Rebuild(kind, queue.now)
+
+
+def test_the_newest_is_told() -> None:
+    old, new = Rebuild(RebuildKind.RESHARD, 1.0), Rebuild(RebuildKind.RESHARD, 2.0)
+    assert newest([None, old, new, None]) is new
+    assert newest([None]) is None
