@@ -79,6 +79,12 @@ class Position:
     def reading(self) -> Reading:
         return self.ledger.reading
 
+    @property
+    def open_rebuild(self) -> Rebuild | None:
+        """As people see it: where there is nothing to read, no commit can show that a reshard is known."""
+        is_reshard = self.rebuild is not None and self.rebuild.kind is RebuildKind.RESHARD
+        return None if is_reshard and not self.reading.drainable else self.rebuild
+
 
 def open_position(
     reading: Reading, now: Seconds, written_at: Seconds | None = None, trims: Sequence[Trim] = ()
@@ -175,15 +181,12 @@ def _next_recent(recent: Recent, old: Reading, step: Step, poll: Poll, window: S
 
 
 def _next_rebuild(known: Rebuild | None, new: Rebuild | None, step: Step) -> Rebuild | None:
-    """What the consumer still has to know.
-
-    Any commit shows that it knows of a reshard. That it knows of another queue, only a commit of this one shows.
-    """
+    """What the consumer still has to know: until a commit, but for one that repeats the offset of another queue."""
     if step.ledger.stale_offset is not None:
         return new if step.is_recreation else known
     if new is not None and new.kind is RebuildKind.RESHARD:
         return new
-    return None if known is None or known.kind is RebuildKind.RECREATION or step.is_commit else known
+    return None if step.is_commit else known
 
 
 def judge(position: Position, patience: Seconds | None, window: Seconds, now: Seconds, *, is_known: bool) -> Position:
@@ -227,11 +230,10 @@ def _find_loss(position: Position, now: Seconds) -> Verdict:
 
 def _find_rebuild(position: Position) -> Verdict:
     """The verdict by what became of the queue alone."""
-    if position.rebuild is None:
+    rebuild = position.open_rebuild
+    if rebuild is None:
         return Verdict.OK
-    if position.rebuild.kind is RebuildKind.RECREATION:
-        return Verdict.RECREATED
-    return Verdict.RESHARDED if position.reading.drainable else Verdict.OK
+    return Verdict.RECREATED if rebuild.kind is RebuildKind.RECREATION else Verdict.RESHARDED
 
 
 def next_deadline(position: Position, patience: Seconds | None, now: Seconds) -> Seconds:

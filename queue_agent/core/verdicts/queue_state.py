@@ -271,7 +271,7 @@ def _verdict(
         _latest_loss(one.loss for one in partitions.values()),
         slowest(one.time_to_catch_up for one in partitions.values()),
         soonest(one.time_to_loss for one in partitions.values()),
-        rebuild=newest(one.rebuild for one in state.positions.values()),
+        rebuild=newest(one.open_rebuild for one in state.positions.values()),
     )
     known = [one.read.mean for one in partitions.values() if one.read is not None]
     read_rate = sum(known) if known else None
@@ -316,7 +316,7 @@ def _facts(
         held_rows=seen.held_rows,
         is_vital=seen.retention.is_vital,
         chosen=seen.chosen,
-        rebuild=position.rebuild,
+        rebuild=position.open_rebuild,
     )
 
 
@@ -352,5 +352,5 @@ def _partition_verdict(
         time_to_catch_up(backlog),
         time_to_loss(backlog, retention),
         read,
-        position.rebuild,
+        position.open_rebuild,
     )

@@ -1,4 +1,4 @@
-"""A queue that is another than before: what its consumers are told, and until when."""
+"""Reshards and re-creations of a queue: what its consumers hear of them, and until when."""
 
 from __future__ import annotations
 
@@ -85,14 +85,30 @@ def test_a_reshard_is_told_until_there_is_a_commit_in_each_partition_with_rows()
     assert verdict.whole.rebuild is None
 
 
+def test_a_commit_shows_that_a_reshard_is_known_though_rows_are_left() -> None:
+    queue = Queue(1)
+    queue.reshard(2)
+    queue.write(1)
+    assert queue.poll().verdict is Verdict.RESHARDED
+    queue.read(1)
+    queue.write(1)
+    verdict = queue.poll()
+    assert verdict.whole.drainable == 10
+    assert verdict.whole.rebuild is None
+
+
 def test_a_partition_that_is_empty_since_a_reshard_needs_no_commit() -> None:
     queue = Queue(1)
     queue.reshard(3)
     verdict = queue.poll()
     assert verdict.verdict is Verdict.OK
-    assert verdict.whole.rebuild is not None
+    assert verdict.whole.rebuild is None
     queue.write(2)
-    assert queue.poll().worst_partition == 2
+    verdict = queue.poll()
+    assert (verdict.verdict, verdict.worst_partition) == (Verdict.RESHARDED, 2)
+    assert verdict.whole.rebuild is not None
+    queue.read(2)
+    assert queue.poll().whole.rebuild is None
 
 
 def test_a_partition_that_can_be_read_later_than_others_is_one_of_the_reshard() -> None:
@@ -163,6 +179,17 @@ def test_what_is_trimmed_by_an_old_offset_is_lost() -> None:
     line.recreate()
     line.run(2)
     assert line.position.ledger.counts.lost == 5000
+
+
+def test_what_others_trim_by_an_old_offset_is_lost() -> None:
+    line = warm()
+    line.recreate()
+    line.write(HOUR_OF_ROWS + 5000)
+    line.run(1)
+    line.start = 3000
+    line.run(2)
+    assert line.position is not None
+    assert (line.position.ledger.counts.lost, line.position.ledger.counts.possibly_lost) == (3000, 0)
 
 
 def test_trims_of_which_the_offset_is_not_known_are_possibly_lost() -> None:
