@@ -15,7 +15,7 @@ import typer
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.cli.act_record import recorded
-from queue_agent.cli.consumer_reset import clusters_of
+from queue_agent.cli.consumer_reset import Reach, find_clusters
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.init_state import StateLocation, location_in
 from queue_agent.cli.names import did_you_mean
@@ -23,17 +23,16 @@ from queue_agent.cli.options import SOME_FAILED, DryRun, OptionalConfigFile, Tok
 from queue_agent.cli.references import parse_object, parse_table
 from queue_agent.cli.reset_view import view_outcome, view_plan
 from queue_agent.cli.status_view import make_console
-from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.acts.reset import ConsumerReset
 from queue_agent.core.access.acts import ActKind, ActRequest
 from queue_agent.core.consumers.destinations import parse_destination
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.errors import ActRefused, ClusterError
+from queue_agent.errors import ActRefused, ClusterError, ClusterUnavailable
 
 EXAMPLES: Final = """
 Examples:
 
-queue-agent consumer reset pythia://tmp/queue hume://tmp/consumer --to earliest --config agent.yaml --dry-run
+queue-agent consumer reset pythia://tmp/queue hume://tmp/consumer --to earliest --dry-run
 
 queue-agent consumer reset pythia://tmp/queue hume://tmp/consumer --to 2h --proxy pythia=http://127.0.0.1:8001 --proxy
 hume=http://127.0.0.1:8002  ·  to the first rows of the last two hours
@@ -44,6 +43,11 @@ Exit codes: 0: all partitions are where they are to be, or would be with --dry-r
 said no; 2: refused, nothing was changed.
 """
 
+
+_BY_NAME: Final = (
+    "; clusters were looked for by their names, as `yt --proxy NAME` does: --proxy NAME=ADDRESS and --config say where"
+    " they are"
+)
 
 _Queue = Annotated[
     str,
@@ -100,7 +104,9 @@ def command(
     --allow-trimmed. Another consumer begins at the oldest remaining row, and the preview says so. Positions past the
     end are refused.
 
-    With --config, the reset is in the audit journal, and agents show it among events.
+    Clusters are found by their names, as the yt command finds them (`yt --proxy NAME`), and your token as well. Or give
+    the file of an agent, or an address for each cluster. With --config, the reset is in the audit journal, and agents
+    show it among events.
     """
     configure_logging("warning", "console")
     with exit_codes():
@@ -109,13 +115,14 @@ def command(
         if as_json and not (yes or dry_run):
             raise CommandError("--json asks no questions: say --yes or --dry-run")
         pair = parse_table(queue, "QUEUE"), parse_object(consumer, "CONSUMER")
-        clusters = clusters_of(config, proxy or (), token_file)
+        clusters = find_clusters({one.cluster for one in pair}, config, proxy or (), token_file)
         state = None if config is None else location_in(config, None)
         wanted = _Wanted(to, partition or (), allow_trimmed, yes, dry_run, as_json, state)
         try:
             code = asyncio.run(_reset(*pair, clusters, wanted))
         except (ActRefused, ClusterError) as error:
-            raise CommandError(str(error)) from error
+            is_lost = isinstance(error, ClusterUnavailable) and config is None and not proxy
+            raise CommandError(f"{error}{_BY_NAME if is_lost else ''}") from error
     raise typer.Exit(code)
 
 
@@ -132,20 +139,18 @@ class _Wanted:
 
 
 async def _reset(
-    queue: CrossClusterRef, consumer: CrossClusterRef, configs: Mapping[str, ClusterConfig], wanted: _Wanted
+    queue: CrossClusterRef, consumer: CrossClusterRef, reaches: Mapping[str, Reach], wanted: _Wanted
 ) -> int:
     """The exit code."""
-    for ref in (queue, consumer):
-        if ref.cluster not in configs:
-            hint = did_you_mean(ref.cluster, configs)
-            raise CommandError(f"neither --config nor --proxy says where cluster {ref.cluster} of {ref} is{hint}")
     try:
         destination = parse_destination(wanted.to, now())
     except ValueError as error:
         raise CommandError(f"--to: {error}") from error
     async with AsyncExitStack() as stack:
-        names = {queue.cluster, consumer.cluster}
-        clusters = {name: await stack.enter_async_context(YtCluster(name, configs[name])) for name in names}
+        clusters = {
+            name: await stack.enter_async_context(YtCluster(name, one.config, credential=one.caller))
+            for name, one in reaches.items()
+        }
         work = ConsumerReset(queue, consumer, clusters, now, did_you_mean)
         plan = await work.plan(destination, wanted.partitions, lost_rows_are_fine=wanted.allow_trimmed)
         if not wanted.as_json:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
+from queue_agent.adapters.cluster.cluster_access import CallerToken
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process import logs
+from queue_agent.cli.consumer_reset import Reach, find_clusters
+from queue_agent.cli.errors import CommandError
 from queue_agent.cli.main import application
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.acts.reset import ConsumerReset
@@ -92,6 +96,44 @@ def test_a_consumer_is_moved_and_its_next_rows_are_those_it_was_moved_to(world: 
         assert "2 of 2 partitions moved" in output
     pulled = world.hume.pull_queue_consumer(CONSUMER, f"<cluster=pythia>{QUEUE}", partition_index=0, offset=None)
     assert next(iter(pulled))["$row_index"] == 4
+
+
+def _find_by_name(monkeypatch: pytest.MonkeyPatch, addresses: Mapping[str, str]) -> None:
+    """What makes `yt --proxy NAME` find a cluster."""
+    aliases = "".join(f'{name}="{address}";' for name, address in addresses.items())
+    monkeypatch.setenv("YT_PROXY_URL_ALIASING_CONFIG", f"{{{aliases}}}")
+
+
+def test_clusters_are_found_where_yt_finds_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    _find_by_name(monkeypatch, {name: one.address for name, one in world.clusters.items()})
+    command = ["consumer", "reset", f"pythia:{QUEUE}", f"hume:{CONSUMER}", "--to", "8", "--yes"]
+    result = CliRunner().invoke(application, command)
+    assert (result.exit_code, world.offsets()) == (0, [8, 8]), result.output
+
+
+def test_a_cluster_that_is_not_there_is_told_with_where_it_was_looked_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _find_by_name(monkeypatch, {"hume": world.clusters["hume"].address, "pythia": "http://127.0.0.1:1"})
+    command = ["consumer", "reset", f"pythia:{QUEUE}", f"hume:{CONSUMER}", "--to", "8", "--yes"]
+    result = CliRunner().invoke(application, command)
+    assert (result.exit_code, world.offsets()) == (2, [5, 5])
+    assert "http://127.0.0.1:1); clusters were looked for by their names" in result.output
+
+
+def test_the_caller_is_known_as_yt_knows_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _find_by_name(monkeypatch, {"hume": "http://there:80"})
+    monkeypatch.setenv("YT_TOKEN", "secret")
+    assert find_clusters(["hume"], None, (), None) == {
+        "hume": Reach(ClusterConfig(proxy="http://there:80"), CallerToken("secret"))
+    }
+    own = tmp_path / "token"
+    assert find_clusters(["hume"], None, (), own) == {
+        "hume": Reach(ClusterConfig(proxy="http://there:80", token_file=own))
+    }
+    monkeypatch.setenv("YT_TOKEN", "not \x01 a token")
+    with pytest.raises(CommandError, match="settings of yt make no sense for cluster hume"):
+        find_clusters(["hume"], None, (), None)
 
 
 @pytest.mark.parametrize("executed", [False, True])

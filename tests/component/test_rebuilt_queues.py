@@ -111,7 +111,7 @@ async def test_a_re_created_queue_is_told_until_the_consumer_steps_back(world: W
         await world.write(25)
         found = await eventually(lambda: verdict(agent), says("recreated"))
         assert "offset 10 is of the old one" in found["reason"]
-        assert found["action"] == f"queue-agent consumer reset 'pythia:{QUEUE}' 'pythia:{CONSUMER}' --to earliest"
+        assert found["action"] == f"queue-agent consumer reset pythia:{QUEUE} pythia:{CONSUMER} --to earliest"
         await eventually(lambda: alerts(agent), lambda found: "queue_agent_queue_recreated" in found)
         await world.user.advance(CONSUMER, QUEUE, 0, 0)
         await eventually(lambda: alerts(agent), lambda found: not found)

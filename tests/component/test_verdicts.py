@@ -180,7 +180,7 @@ async def test_an_unmounted_queue_is_unreadable_and_says_how_to_mount_it(life: L
     tablets.unmount(UNLIMITED, QUEUE.path)
     await life.run(30)
     assert life.verdicts == ["unreadable"]
-    assert life.verdict.action == f"yt --proxy {NAME} mount-table {QUEUE.path}"
+    assert life.verdict.advice.text == f"yt --proxy {NAME} mount-table {QUEUE.path}"
     tablets.mount(UNLIMITED, QUEUE.path)
     await life.run(30, steady(life, 10, 100))
     assert life.verdicts == ["unreadable", "ok"]

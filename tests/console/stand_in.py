@@ -224,6 +224,7 @@ def losing(row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         "reason": LOSING,
         "turn": "operator",
         "action": f"yt register-queue-consumer {queue} {consumer} --vital",
+        "action_is_command": True,
     }
     return {**row, "verdict": "losing", "sentence": LOSING, "time_to_loss": 0.0}, problem
 
@@ -241,6 +242,7 @@ def consumer_document(offsets: list[int]) -> dict[str, Any]:
         "confidence": "high",
         "turn": "none",
         "action": None,
+        "action_is_command": False,
         "pace": {"usual": 1.0, "patience": 120.0, "known_gaps": 3600},
         "trimmed_uncommitted_row_count": 7,
         "lost_row_count": 5,

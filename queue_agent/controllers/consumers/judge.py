@@ -27,13 +27,14 @@ from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.event_kinds import EventKind
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.changes import Told, find_changes, find_death, told_of
 from queue_agent.core.verdicts.objective_config import UNREAD_OBJECTIVES
 from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.queue_state import Pair, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.silence import find_silence
-from queue_agent.core.verdicts.values import Counts, QueueVerdict, Turn, Verdict
+from queue_agent.core.verdicts.values import Counts, QueueVerdict, Verdict
 
 _CONCURRENT_LEDGERS: Final = 16
 
@@ -217,14 +218,14 @@ class ConsumerJudge:
         else:
             error = position.error if isinstance(position, QueueMissing) else position
             assert isinstance(error, ErrorInfo), "positions that can be read were observed"
-            reason, turn, action = self._explain(queue, registration, snapshot, error)
-            kept.state = without_poll(kept.state, Verdict.UNREADABLE, reason, now, turn, action, objective)
+            reason, advice = self._explain(queue, registration, snapshot, error)
+            kept.state = without_poll(kept.state, Verdict.UNREADABLE, reason, now, advice, objective)
 
     def _explain(
         self, queue: QueueSnapshot | None, registration: Registration, snapshot: ConsumerSnapshot, error: ErrorInfo
-    ) -> tuple[str, Turn, str | None]:
+    ) -> tuple[str, Advice]:
         if snapshot.error is not None:
-            return f"Cannot read consumer {self._ref}: {error.message}", Turn.OWNER, None
+            return f"Cannot read consumer {self._ref}: {error.message}", Advice(Turn.OWNER)
         return explain_unreadable(queue, registration, error)
 
     def _observe(

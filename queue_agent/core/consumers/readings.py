@@ -19,10 +19,11 @@ from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim
+from queue_agent.core.verdicts.advice import Advice, Turn, command
 from queue_agent.core.verdicts.incidents import NOBODY, Blame
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import PartitionReading
-from queue_agent.core.verdicts.values import LossCause, Turn
+from queue_agent.core.verdicts.values import LossCause
 
 _OF_CONSUMERS: Final = frozenset({ConstraintKind.VITAL_CONSUMER, ConstraintKind.NOTHING_READ})
 
@@ -67,23 +68,21 @@ def read_positions(
     return found
 
 
-def explain_unreadable(
-    queue: QueueSnapshot | None, registration: Registration, error: ErrorInfo
-) -> tuple[str, Turn, str | None]:
-    """Why a position cannot be read, whose turn it is, and the command that helps."""
+def explain_unreadable(queue: QueueSnapshot | None, registration: Registration, error: ErrorInfo) -> tuple[str, Advice]:
+    """Why a position cannot be read, and what helps."""
     ref = registration.queue
     partitions = () if queue is None or queue.view is None else queue.view.partitions
     failed = {index: one for index, one in enumerate(partitions) if isinstance(one, FailedQueuePartition)}
     if failed:
         index, one = next(iter(failed.items()))
         if one.tablet_state == "unmounted":
-            mount = f"yt --proxy {ref.cluster} mount-table {ref.path}"
-            return f"Cannot read partition {index}: the tablet is unmounted", Turn.CLUSTER, mount
-        return f"Cannot read partition {index}: {one.error.message}", Turn.CLUSTER, None
+            mount = command(Turn.CLUSTER, ("yt", "--proxy", ref.cluster, "mount-table", ref.path))
+            return f"Cannot read partition {index}: the tablet is unmounted", mount
+        return f"Cannot read partition {index}: {one.error.message}", Advice(Turn.CLUSTER)
     if queue is None:
-        unregister = f"yt --proxy {ref.cluster} unregister-queue-consumer {ref.path} '{registration.consumer}'"
-        return f"Queue {ref} does not exist, or this stage does not serve it", Turn.OWNER, unregister
-    return f"Cannot be read: {error.message}", Turn.CLUSTER, None
+        words = "create the queue again, or unregister the consumer if the queue is gone for good"
+        return f"Queue {ref} does not exist, or this stage does not serve it", Advice(Turn.OWNER, words)
+    return f"Cannot be read: {error.message}", Advice(Turn.CLUSTER)
 
 
 def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSnapshot, later_offset: int) -> Reading:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import ADVICE_KEYS
 from queue_agent.core.verdicts.values import Verdict
 
 DIGITS: Final = 3
@@ -20,7 +21,7 @@ Key = tuple[str, ...]
 """Cluster and path of a queue; of a consumer, with cluster and path of its queue, and its name."""
 
 _PROBLEMS: Final = frozenset({"red", "amber"})
-_PROBLEM_KEYS: Final = ("vital", "verdict", "color", "verdict_since", "reason", "turn", "action")
+_PROBLEM_KEYS: Final = ("vital", "verdict", "color", "verdict_since", "reason", *ADVICE_KEYS)
 _MILLISECONDS: Final = 1000
 
 
@@ -71,7 +72,7 @@ def find_problem(ref: CrossClusterRef, entry: Mapping[str, Any]) -> dict[str, An
     if entry.get("color") not in _PROBLEMS:
         return None
     about = {"kind": "consumer", "consumer": str(ref), "queue": entry["queue"]}
-    return about | {key: entry[key] for key in _PROBLEM_KEYS}
+    return about | {key: entry.get(key) for key in _PROBLEM_KEYS}  # agents of an earlier version have fewer
 
 
 def worst_first(problems: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

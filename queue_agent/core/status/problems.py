@@ -8,13 +8,18 @@ from typing import Any, Final
 from queue_agent.core.consumers.registrations import missing_reason
 from queue_agent.core.queues.snapshots import ConsumerSnapshot, QueueSnapshot, Role
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import ADVICE_KEYS, Advice, Turn, command
 from queue_agent.core.verdicts.quota import Account, Quota
-from queue_agent.core.verdicts.values import QueueVerdict, Turn, Verdict
+from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 
 _PROBLEMS: Final = frozenset({"red", "amber"})
 
 ACCOUNT_FULL_SOON: Final = "queue_agent_account_full_soon"
 """Category of alerts about accounts."""
+
+_CREATE_CONSUMER: Final = Advice(
+    Turn.OWNER, "create the consumer again, or unregister it if nobody needs it: then its rows are not kept"
+)
 
 
 def list_verdicts(
@@ -72,7 +77,7 @@ def list_alerts(
             for category, error in queue.all_alerts.items()
         ]
     problems = [one for one in Verdict if one.color in _PROBLEMS]
-    keys = ("consumer", "queue", "vital", "verdict", "color", "verdict_since", "reason", "turn", "action")
+    keys = ("consumer", "queue", "vital", "verdict", "color", "verdict_since", "reason", *ADVICE_KEYS)
     return [
         *alerts,
         *([] if known is None else _missing(queues, known)),
@@ -97,9 +102,7 @@ def _missing(queues: Iterable[QueueSnapshot], known: Container[CrossClusterRef])
                     "color": Verdict.UNREADABLE.color,
                     "verdict_since": None,
                     "reason": missing_reason(one),
-                    "turn": Turn.OWNER.value,
-                    "action": f"yt --proxy {one.queue.cluster} unregister-queue-consumer {one.queue.path}"
-                    f" '{one.consumer}'",
+                    **_CREATE_CONSUMER.to_map(),
                 }
 
 
@@ -118,8 +121,9 @@ def _objective_errors(consumers: Mapping[CrossClusterRef, ConsumerSnapshot]) -> 
                     "color": "amber",
                     "verdict_since": None,
                     "reason": words,
-                    "turn": Turn.OWNER.value,
-                    "action": f"yt --proxy {ref.cluster} get {ref.path}/@queue_agent_objective",
+                    **command(
+                        Turn.OWNER, ("yt", "--proxy", ref.cluster, "get", f"{ref.path}/@queue_agent_objective")
+                    ).to_map(),
                 }
 
 

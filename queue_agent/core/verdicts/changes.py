@@ -140,8 +140,7 @@ def _find(told: Told, state: QueueState, verdict: QueueVerdict, now: Seconds) ->
             {
                 "verdict": verdict.verdict.value,
                 "old_verdict": None if told.verdict is None else told.verdict.value,
-                "turn": verdict.turn.value,
-                "action": verdict.action,
+                **verdict.advice.to_map(),
             },
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final, NamedTuple
 
-from queue_agent.core.verdicts.incidents import NOBODY, Blame, blame_age, extend_loss
+from queue_agent.core.verdicts.incidents import NOBODY, Blame, extend_loss
 from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds
 
 LOOKED_BACK: Final = 600.0
@@ -188,7 +188,6 @@ def account(
     if is_recreated(old, reading):
         return _recreated(ledger, reading, now)
     settled_to = reading.start if known_to is None else min(known_to, reading.start)
-    blame = blame_age(blame, old.next_row_time, ledger.loss, now)
     reach = 0.0 if is_silent or ledger.stale_offset is not None else ledger.reach_now(now)
     gaps = _find_gaps(ledger, *_as_of_this_queue(ledger, reading, trims), settled_to, reach, blame)
     charge = _charged(ledger, gaps, now)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from queue_agent.core.verdicts.incidents import INCIDENT_ENDS_AFTER, NOBODY, Blame
+from queue_agent.core.verdicts.incidents import INCIDENT_ENDS_AFTER, NOBODY, Blame, blame_age
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, is_recreated, open_ledger
 from queue_agent.core.verdicts.pace import Pace
 from queue_agent.core.verdicts.race import RACE_SECONDS, Race, go_on
@@ -18,6 +18,9 @@ AHEAD_AFTER: Final = 60.0
 WAITING_AFTER: Final = 120.0
 IDLE_AFTER: Final = 3600.0
 LOST_FOR: Final = 86400.0
+MENDED_AFTER: Final = 30.0
+"""Seconds without a loss, since what took the rows can take no more: trims that were under way have ended."""
+
 _SILENT_FOR: Final = 10.0
 """Seconds; a shorter silence proves nothing, however often a consumer usually commits."""
 
@@ -71,6 +74,9 @@ class Position:
 
     race: Race | None = None
     """None: no rows were trimmed lately that were not committed."""
+
+    first_written: Seconds | None = None
+    """When the first row was written of those that were not settled at the last poll; None: not known."""
 
     rebuild: Rebuild | None = None
     """What became of the queue, as long as the consumer has not shown that it knows."""
@@ -127,6 +133,7 @@ def observe(
     position = _rolled(position, poll.last)
     old = position.reading
     was_stopped = position.activity in _FINAL_WHILE_SILENT
+    first_written = old.next_row_time if position.ledger.is_settled else position.first_written
     step = account(
         position.ledger,
         reading,
@@ -135,7 +142,7 @@ def observe(
         known_to=known_to,
         is_blind=poll.is_blind,
         is_silent=was_stopped or _is_silent(position, pace),
-        blame=blame,
+        blame=blame_age(blame, first_written, position.ledger.loss, now),
     )
     if step.is_recreation:
         kept = replace(open_position(reading, now), verdict=position.verdict, since=position.since)
@@ -158,6 +165,7 @@ def observe(
         activity=Verdict.OK if ended else position.activity,
         recent=_next_recent(position.recent, old, step, poll, pace.window, restarts=step.is_rewind or ended),
         trimmed_at=now if reading.start > old.start else position.trimmed_at,
+        first_written=first_written,
         race=go_on(position.race, step.lost + step.possibly_lost, reading.end, now),
         rebuild=_next_rebuild(position.rebuild, rebuild, step),
     )
@@ -189,7 +197,15 @@ def _next_rebuild(known: Rebuild | None, new: Rebuild | None, step: Step) -> Reb
     return None if step.is_commit else known
 
 
-def judge(position: Position, patience: Seconds | None, window: Seconds, now: Seconds, *, is_known: bool) -> Position:
+def judge(
+    position: Position,
+    patience: Seconds | None,
+    window: Seconds,
+    now: Seconds,
+    *,
+    is_known: bool,
+    is_mended: bool = False,
+) -> Position:
     """The position with the verdict that holds now; some need to hold for two polls.
 
     Args:
@@ -201,7 +217,7 @@ def judge(position: Position, patience: Seconds | None, window: Seconds, now: Se
     """
     active = _find_activity(position, patience, window, now, is_known=is_known)
     activity, nearly_active = _calm(position.activity, position.nearly_active, active)
-    whole = min(activity, _find_loss(position, now), _find_rebuild(position), key=_severity)
+    whole = min(activity, _find_loss(position, now, is_mended=is_mended), _find_rebuild(position), key=_severity)
     verdict, nearly = (activity, None) if whole is activity else _calm(position.verdict, position.nearly, whole)
     if (verdict, activity, nearly, nearly_active) == (
         position.verdict,
@@ -216,10 +232,11 @@ def judge(position: Position, patience: Seconds | None, window: Seconds, now: Se
     )
 
 
-def _find_loss(position: Position, now: Seconds) -> Verdict:
+def _find_loss(position: Position, now: Seconds, *, is_mended: bool) -> Verdict:
     """The verdict by losses alone."""
     loss, race = position.ledger.loss, position.race
-    if loss is not None and loss.proved and now - loss.until <= INCIDENT_ENDS_AFTER:
+    ends_after = MENDED_AFTER if is_mended else INCIDENT_ENDS_AFTER
+    if loss is not None and loss.proved and now - loss.until <= ends_after:
         return Verdict.LOSING
     if race is not None and race.is_lasting:
         return Verdict.RACING
@@ -246,7 +263,7 @@ def next_deadline(position: Position, patience: Seconds | None, now: Seconds) ->
     if position.race is not None:
         due.append(position.race.since + RACE_SECONDS)
     if position.ledger.loss is not None:
-        due += [position.ledger.loss.until + INCIDENT_ENDS_AFTER, position.ledger.loss.until + LOST_FOR]
+        due += [position.ledger.loss.until + after for after in (MENDED_AFTER, INCIDENT_ENDS_AFTER, LOST_FOR)]
     if position.reading.drainable and position.reading.committed_at is not None:
         due.append(position.seen_at + WAITING_AFTER - position.silent)
         if patience is not None:

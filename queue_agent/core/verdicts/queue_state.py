@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import NO_ADVICE, Advice
 from queue_agent.core.verdicts.forecasts import NOT_READING, Backlog, slowest, soonest, time_to_catch_up
 from queue_agent.core.verdicts.incidents import NOBODY, Blame
 from queue_agent.core.verdicts.ledger import Reading, Trim
@@ -24,19 +25,19 @@ from queue_agent.core.verdicts.position import (
 )
 from queue_agent.core.verdicts.rebuilding import RebuildKind, newest
 from queue_agent.core.verdicts.recent import Rates
-from queue_agent.core.verdicts.sentences import Facts, make_action, make_sentence
+from queue_agent.core.verdicts.sentences import Facts, advise, make_sentence
 from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention, time_to_loss
 from queue_agent.core.verdicts.values import (
     NO_COUNTS,
     Confidence,
     Forecast,
     Loss,
+    LossCause,
     PaceView,
     PartitionVerdict,
     QueueVerdict,
     Rate,
     Seconds,
-    Turn,
     Verdict,
 )
 
@@ -141,8 +142,9 @@ def observe_queue(
     is_known = patience is not None
     if not is_known and any(one.retention.is_vital for one in seen.values()):
         patience = FIRST_PATIENCE  # it holds rows, so it is not waited for without end
-    for index in seen:
-        positions[index] = judge(positions[index], patience, pace.window, now, is_known=is_known)
+    for index, one in seen.items():
+        is_mended = _is_mended(positions[index], one.retention)
+        positions[index] = judge(positions[index], patience, pace.window, now, is_known=is_known, is_mended=is_mended)
     readable = {index: positions[index] for index in seen}
     seconds = count_poll(
         state.seconds,
@@ -184,6 +186,20 @@ def _observe_positions(
     return after, pace
 
 
+def _is_mended(position: Position, retention: Retention) -> bool:
+    """Whether what took the rows can take no more of them."""
+    loss = position.ledger.loss
+    match None if loss is None else loss.cause:
+        case LossCause.TTL:
+            return retention.data_ttl is None
+        case LossCause.VITAL_TRIMMING | LossCause.EXPORT_TRIMMING:
+            return retention.is_vital
+        case LossCause.RECREATION:
+            return position.rebuild is None
+        case _:
+            return False
+
+
 def _has_lost(old: Position | None, new: Position) -> bool:
     return old is not None and new.ledger.counts.lost > old.ledger.counts.lost
 
@@ -202,8 +218,7 @@ def without_poll(
     verdict: Verdict,
     reason: str,
     now: Seconds,
-    turn: Turn = Turn.NONE,
-    action: str | None = None,
+    advice: Advice = NO_ADVICE,
     objective: Objective | None = None,
 ) -> QueueState:
     """The state while the position cannot be polled: it is `unreadable`, or `unknown`; counters stay."""
@@ -226,7 +241,7 @@ def without_poll(
     pace = _NO_PACE if old is None else old.pace
     status = None if old is None else old.objective
     verdict_now = QueueVerdict(
-        whole, turn, action, pace, {}, None, len(state.positions), is_kept=state.is_kept, objective=status
+        whole, advice, pace, {}, None, len(state.positions), is_kept=state.is_kept, objective=status
     )
     return state if verdict_now == old else replace(state, verdict=verdict_now)
 
@@ -253,11 +268,10 @@ def _verdict(
     if not partitions:
         verdict = Verdict.IDLE if partition_count == 0 else Verdict.UNREADABLE
         whole = PartitionVerdict(verdict, verdict, now, None, confidence, 0, counts, None, _UNKNOWN, _UNKNOWN)
-        return QueueVerdict(whole, Turn.NONE, None, pace, {}, None, partition_count, is_kept=state.is_kept)
+        return QueueVerdict(whole, NO_ADVICE, pace, {}, None, partition_count, is_kept=state.is_kept)
     worst = min(partitions, key=lambda index: (partitions[index].verdict.severity, -partitions[index].drainable))
     speaker = partitions[worst]
     activity = min((one.activity for one in partitions.values()), key=lambda one: one.severity)
-    turn, action = make_action(facts[worst])
     old = state.verdict
     since = old.whole.since if old is not None and old.verdict is speaker.verdict else speaker.since
     whole = PartitionVerdict(
@@ -276,7 +290,9 @@ def _verdict(
     known = [one.read.mean for one in partitions.values() if one.read is not None]
     read_rate = sum(known) if known else None
     unreadable = partition_count - len(seen)
-    return QueueVerdict(whole, turn, action, pace, partitions, worst, unreadable, read_rate, is_kept=state.is_kept)
+    return QueueVerdict(
+        whole, advise(facts[worst]), pace, partitions, worst, unreadable, read_rate, is_kept=state.is_kept
+    )
 
 
 def _latest_loss(losses: Iterable[Loss | None]) -> Loss | None:

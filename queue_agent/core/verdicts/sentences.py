@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import NO_ADVICE, Advice, Turn, command
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
-from queue_agent.core.verdicts.values import Loss, Seconds, Turn, Verdict, encode_seconds
+from queue_agent.core.verdicts.values import Loss, Seconds, Verdict, encode_seconds
+
+_ONE_ROW: Final = ("--max-row-count", "1", "--format", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,48 +96,54 @@ def make_sentence(facts: Facts) -> str | None:
     return sentence
 
 
-def make_action(facts: Facts) -> tuple[Turn, str | None]:
-    """Whose turn it is, and the command or the step that helps."""
+def advise(facts: Facts) -> Advice:
+    """Whose turn it is, and what helps."""
     queue = facts.queue
     match facts.verdict:
         case Verdict.AHEAD | Verdict.RECREATED:
-            return Turn.OWNER, _from_earliest(facts)
+            return _from_earliest(facts)
         case Verdict.RESHARDED:
-            return Turn.OWNER, "see that somebody reads each partition; readers of fixed partitions have to be told"
+            words = "see that somebody reads each partition; readers of fixed partitions have to be told"
+            return Advice(Turn.OWNER, words)
         case Verdict.LOSING | Verdict.RACING:
             return _keep_rows(facts)
         case Verdict.STOPPED:
-            return Turn.OWNER, "restart the reader"
+            return Advice(Turn.OWNER, "restart the reader")
         case Verdict.STALLED:
             partition = 0 if facts.partition is None else facts.partition
-            pull = f"yt --proxy {queue.cluster} pull-queue {queue.path}"
-            return Turn.OWNER, f"{pull} --offset {facts.offset} --partition-index {partition}"
+            row = ("--offset", str(facts.offset), "--partition-index", str(partition), *_ONE_ROW)
+            return command(Turn.OWNER, (*_yt(queue, "pull-queue", queue.path), *row))
         case Verdict.LAGGING:
-            return Turn.OWNER, "start more readers, up to one for each partition"
+            return Advice(Turn.OWNER, "start more readers, up to one for each partition")
         case Verdict.LOST:
-            return Turn.OWNER, "read the rows from another copy; the reader itself goes on"
+            return Advice(Turn.OWNER, "read the rows from another copy; the reader itself goes on")
         case _:
-            return Turn.NONE, None
+            return NO_ADVICE
 
 
-def _keep_rows(facts: Facts) -> tuple[Turn, str | None]:
+def _keep_rows(facts: Facts) -> Advice:
     """What keeps rows until the consumer has read them."""
     assert facts.loss is not None, "a verdict about losses comes with a loss"
     queue, cause = facts.queue, facts.loss.cause.value
     if facts.rebuild is not None and facts.rebuild.kind is RebuildKind.RECREATION:
-        return Turn.OWNER, _from_earliest(facts)
+        return _from_earliest(facts)
     if cause == "ttl":  # it removes rows of vital consumers as well
-        keep = f"yt --proxy {queue.cluster} set {queue.path}/@min_data_versions 1"
-        return Turn.OWNER, f"{keep} && yt --proxy {queue.cluster} remount-table {queue.path}"
+        keep = _yt(queue, "set", f"{queue.path}/@min_data_versions", "1")
+        return command(Turn.OWNER, keep, _yt(queue, "remount-table", queue.path))
     if facts.is_vital or cause not in ("vital_trimming", "export_trimming"):
-        return Turn.NONE, None  # it holds its rows now, or somebody else trims whom that would not stop
-    chosen = f" --partitions {' '.join(map(str, sorted(facts.chosen)))}" if facts.chosen else ""
-    register = f"yt --proxy {queue.cluster} register-queue-consumer {queue.path} '{facts.consumer}' --vital{chosen}"
-    return Turn.OPERATOR, register
+        return NO_ADVICE  # it holds its rows now, or somebody else trims whom that would not stop
+    chosen = ("--partitions", *map(str, sorted(facts.chosen))) if facts.chosen else ()
+    register = _yt(queue, "register-queue-consumer", queue.path, str(facts.consumer), "--vital")
+    return command(Turn.OPERATOR, (*register, *chosen))
 
 
-def _from_earliest(facts: Facts) -> str:
-    return f"queue-agent consumer reset '{facts.queue}' '{facts.consumer}' --to earliest"
+def _from_earliest(facts: Facts) -> Advice:
+    reset = ("queue-agent", "consumer", "reset", str(facts.queue), str(facts.consumer), "--to", "earliest")
+    return command(Turn.OWNER, reset)
+
+
+def _yt(queue: CrossClusterRef, *words: str) -> tuple[str, ...]:
+    return ("yt", "--proxy", queue.cluster, *words)
 
 
 def _loss_sentence(facts: Facts, where: str) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from queue_agent.core.values.encoding import encode_instant
+from queue_agent.core.verdicts.advice import Advice
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.rebuilding import Rebuild
@@ -79,15 +80,6 @@ class Confidence(enum.Enum):
     LOW = "low"
     MEDIUM = "medium"
     HIGH = "high"
-
-
-class Turn(enum.Enum):
-    """Who has to act."""
-
-    CLUSTER = "cluster"
-    OWNER = "owner"
-    OPERATOR = "operator"
-    NONE = "none"
 
 
 class LossCause(enum.Enum):
@@ -303,10 +295,7 @@ class QueueVerdict:
     whole: PartitionVerdict
     """Of all partitions together; numbers are sums, forecasts are those of the worst partition."""
 
-    turn: Turn
-    action: str | None
-    """What to do: a command if it starts with one."""
-
+    advice: Advice
     pace: PaceView
     partitions: Mapping[int, PartitionVerdict]
     """By index; those that can be read."""
@@ -358,8 +347,7 @@ class QueueVerdict:
         return {
             **self.whole.to_map(),
             "color": self.color,
-            "turn": self.turn.value,
-            "action": self.action,
+            **self.advice.to_map(),
             "pace": self.pace.to_map(),
             "partitions_by_verdict": by_verdict,
             "worst_partition_index": self.worst_partition,

@@ -86,7 +86,11 @@ export function Facts({ facts }) {
   </dl>`;
 }
 
-export function Command({ text }) {
+// What to do about a verdict: to be copied, if it is a command.
+export const Remedy = ({ of }) =>
+  of.action && html`<p class="remedy">What to do: ${of.action_is_command ? html`<${Command} text=${of.action} />` : html`<bdi>${visible(of.action)}</bdi>`}</p>`;
+
+function Command({ text }) {
   const [said, say] = useState("Copy");
   const copy = async () => {
     try {

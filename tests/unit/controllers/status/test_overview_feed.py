@@ -16,6 +16,7 @@ from queue_agent.core.state.rows import ConsumerRow, QueueRow
 from queue_agent.core.status.time_series import TimeSeriesView
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import NO_ADVICE
 from tests.waiting import LIMIT_SECONDS
 
 NOW = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)
@@ -82,8 +83,8 @@ class Figures(Board):
 
 
 def reading(verdict: str = "ok", color: str = "green", rate: float = 0.0) -> list[dict[str, Any]]:
-    entry = {"queue": str(QUEUE), "vital": True, "verdict": verdict, "color": color, "reason": None, "turn": "none"}
-    return [{**entry, "action": None, "verdict_since": None, "read_row_count_rate": rate}]
+    entry = {"queue": str(QUEUE), "vital": True, "verdict": verdict, "color": color, "reason": None}
+    return [{**entry, **NO_ADVICE.to_map(), "verdict_since": None, "read_row_count_rate": rate}]
 
 
 @pytest.fixture(autouse=True)

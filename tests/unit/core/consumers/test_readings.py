@@ -18,9 +18,10 @@ from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.incidents import NOBODY, Blame
 from queue_agent.core.verdicts.queue_state import PartitionReading
-from queue_agent.core.verdicts.values import LossCause, Turn
+from queue_agent.core.verdicts.values import LossCause
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, snapshot_of, unmounted
 
 VITAL = Registration(QUEUE, ALICE, vital=True)
@@ -121,8 +122,7 @@ def test_a_vital_consumer_is_told_what_it_alone_holds() -> None:
 def test_an_unmounted_tablet_is_to_be_mounted() -> None:
     assert explain_unreadable(snapshot_of(mounted(0, 1), unmounted()), VITAL, BROKEN) == (
         "Cannot read partition 1: the tablet is unmounted",
-        Turn.CLUSTER,
-        "yt --proxy pythia mount-table //tmp/q",
+        Advice(Turn.CLUSTER, "yt --proxy pythia mount-table //tmp/q", is_command=True),
     )
 
 
@@ -132,11 +132,10 @@ def test_what_cannot_be_read_says_why() -> None:
     assert explain_unreadable(snapshot_of(), VITAL, BROKEN)[0] == "Cannot be read: broken"
 
 
-def test_a_registration_for_a_queue_that_is_gone_can_be_removed() -> None:
+def test_nothing_that_destroys_is_advised_of_a_queue_that_is_gone() -> None:
     assert explain_unreadable(None, VITAL, BROKEN) == (
         "Queue pythia://tmp/q does not exist, or this stage does not serve it",
-        Turn.OWNER,
-        "yt --proxy pythia unregister-queue-consumer //tmp/q 'hume://tmp/alice'",
+        Advice(Turn.OWNER, "create the queue again, or unregister the consumer if the queue is gone for good"),
     )
 
 

@@ -20,6 +20,7 @@ from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.verdicts.advice import NO_ADVICE
 from queue_agent.core.verdicts.time_to_loss import ExportTask, Retention, VitalOffset
 from queue_agent.core.verdicts.values import (
     NO_COUNTS,
@@ -29,7 +30,6 @@ from queue_agent.core.verdicts.values import (
     PartitionVerdict,
     QueueVerdict,
     Rate,
-    Turn,
     Verdict,
 )
 from tests.unit.core.trimming.plans import ALICE, BOB, NOW, ORIGIN, QUEUE, mounted, snapshot_of
@@ -74,7 +74,7 @@ def _verdict(read: Rate | None) -> QueueVerdict:
     whole = PartitionVerdict(
         Verdict.OK, Verdict.OK, 0.0, None, Confidence.LOW, 0, NO_COUNTS, None, unknown, unknown, read
     )
-    return QueueVerdict(whole, Turn.NONE, None, PaceView(None, None, 0, Confidence.LOW), {0: whole}, 0, 0)
+    return QueueVerdict(whole, NO_ADVICE, PaceView(None, None, 0, Confidence.LOW), {0: whole}, 0, 0)
 
 
 SOMEBODY = {"v": VitalConsumer(_view(6))}

@@ -35,6 +35,7 @@ ENTRY = {
     "reason": "Loses rows",
     "turn": "operator",
     "action": None,
+    "action_is_command": False,
     "trimmed_uncommitted_row_count": 7,
     "unread_row_count": 12,
     "unread_data_weight": 340,
@@ -114,7 +115,12 @@ def test_problems_are_what_alerts_say() -> None:
         "reason": "Loses rows",
         "turn": "operator",
         "action": None,
+        "action_is_command": False,
     }
+    earlier = {key: value for key, value in ENTRY.items() if key != "action_is_command"}
+    problem = find_problem(CONSUMER, earlier)
+    assert problem is not None
+    assert not problem["action_is_command"]
     assert find_problem(CONSUMER, {**ENTRY, "color": "green"}) is None
     assert find_problem(CONSUMER, {"queue": str(QUEUE), "verdict": "unknown", "reason": None}) is None
 

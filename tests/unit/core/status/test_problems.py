@@ -9,15 +9,24 @@ from queue_agent.core.state.rows import ConsumerRow, Registration
 from queue_agent.core.status.problems import list_alerts, list_verdicts
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
-from queue_agent.core.verdicts.values import QueueVerdict, Turn, Verdict
+from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 from tests.unit.core.status.quotas import quota
 from tests.unit.core.trimming.plans import BROKEN, NOW, QUEUE, mounted, snapshot_of
 
+HELP = Advice(Turn.OWNER, "help", is_command=True)
+
 
 def _verdict(ref: CrossClusterRef, verdict: Verdict) -> QueueVerdict:
-    state = without_poll(QueueState(Pair(QUEUE, ref)), verdict, f"it is {verdict.value}", 0.0, Turn.OWNER, "help")
+    state = without_poll(
+        QueueState(Pair(QUEUE, ref)),
+        verdict,
+        f"it is {verdict.value}",
+        0.0,
+        HELP,
+    )
     assert state.verdict is not None
     return state.verdict
 
@@ -78,6 +87,7 @@ def test_alerts_are_those_of_the_agent_of_queues_and_of_consumers() -> None:
         "reason": "it is losing",
         "turn": "owner",
         "action": "help",
+        "action_is_command": True,
     }
 
 
@@ -96,7 +106,8 @@ def test_a_registered_consumer_that_does_not_exist_is_named_with_its_queue_and_t
         "verdict_since": None,
         "reason": f"Consumer hume://missing does not exist; it is registered for {QUEUE} as vital",
         "turn": "owner",
-        "action": f"yt --proxy {QUEUE.cluster} unregister-queue-consumer {QUEUE.path} 'hume://missing'",
+        "action": "create the consumer again, or unregister it if nobody needs it: then its rows are not kept",
+        "action_is_command": False,
     }
     assert list_alerts({}, [queue], {}) == []
     for other in (replace(queue, role=Role.FOLLOWING), replace(queue, banned_since=NOW)):

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.incidents import Blame
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.time_to_loss import Retention, VitalOffset
-from queue_agent.core.verdicts.values import Confidence, LossCause, QueueVerdict, Turn, Verdict
+from queue_agent.core.verdicts.values import Confidence, LossCause, QueueVerdict, Verdict
 
 NOW = 1_750_000_000.0
+MOUNT = Advice(Turn.CLUSTER, "mount it", is_command=True)
 PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
 
 
@@ -69,6 +73,60 @@ def test_losses_of_all_partitions_add_up_and_name_whom_to_blame() -> None:
     assert verdict.whole.time_to_loss.value == 0.0
 
 
+VITAL = Retention(is_vital=True)
+AGING = Retention(data_ttl=3600.0)
+
+
+@pytest.mark.parametrize(
+    ("cause", "before", "after", "lasts"),
+    [
+        (LossCause.VITAL_TRIMMING, Retention(), VITAL, 30),
+        (LossCause.EXPORT_TRIMMING, Retention(), VITAL, 30),
+        (LossCause.VITAL_TRIMMING, Retention(), Retention(), 600),
+        (LossCause.TTL, AGING, Retention(), 30),
+        (LossCause.TTL, AGING, replace(AGING, is_vital=True), 600),
+        (LossCause.FOREIGN, Retention(), VITAL, 600),
+    ],
+)
+def test_losing_ends_soon_once_its_cause_is_gone(
+    cause: LossCause, before: Retention, after: Retention, lasts: int
+) -> None:
+    state = _warm()
+    gone = replace(_reading(5990, 8000, NOW + 599, start=8000), blame=Blame(cause), retention=before)
+    for second in (600, 601):
+        state = _after(state, {0: gone}, NOW + second, 1)
+    assert _verdict(state).verdict is Verdict.LOSING
+    for second in (602, 600 + lasts):
+        state = _after(state, {0: replace(gone, retention=after)}, NOW + second, 1)
+    assert _verdict(state).verdict is Verdict.LOSING
+    assert state.deadline <= NOW + 600 + lasts + 1
+    assert _verdict(_after(state, {0: replace(gone, retention=after)}, NOW + 601 + lasts, 1)).verdict is Verdict.LOST
+
+
+def test_rows_of_a_queue_created_again_are_lost_no_longer_once_the_reader_has_begun_again() -> None:
+    state = _warm()
+    state = _after(state, {0: _reading(5990, 8000, NOW + 600)}, NOW + 600, 1)
+    other = Reading(0, 50, 5990, NOW + 600, "2", "another", None)
+    for second in (601, 602, 640):
+        state = _after(state, {0: PartitionReading(other)}, NOW + second, 1)
+    assert _verdict(state).verdict is Verdict.LOSING
+    begun = PartitionReading(replace(other, offset=0, committed_at=NOW + 641))
+    assert _verdict(_after(state, {0: begun}, NOW + 641, 1)).verdict is Verdict.LOST
+
+
+@pytest.mark.parametrize(("written", "cause"), [(NOW - 4000, LossCause.TTL), (NOW, LossCause.FOREIGN)])
+def test_rows_settled_long_after_they_went_are_as_old_as_they_were(written: float, cause: LossCause) -> None:
+    state = _warm()
+    seen = replace(_reading(5990, 8000, NOW + 599), blame=Blame(data_ttl=3600.0))
+    there = replace(seen, reading=replace(seen.reading, next_row_time=written))
+    gone = replace(seen, reading=replace(seen.reading, start=8000, next_row_time=None), known_to=0)
+    for second, one in enumerate((there, gone, gone, replace(gone, known_to=None)), 600):
+        state = _after(state, {0: one}, NOW + second, 1)
+    loss = _verdict(state).whole.loss
+    assert loss is not None
+    assert loss.cause is cause
+
+
 def test_a_poll_in_the_past_changes_nothing() -> None:
     state = _warm(10)
     assert _after(state, {}, NOW) is state
@@ -98,7 +156,7 @@ def test_partitions_that_are_gone_are_forgotten() -> None:
 
 
 def test_an_unreadable_queue_keeps_its_counters_and_since_when() -> None:
-    state = without_poll(_warm(10), Verdict.UNREADABLE, "no such tablet", NOW + 10, Turn.CLUSTER, "mount it")
+    state = without_poll(_warm(10), Verdict.UNREADABLE, "no such tablet", NOW + 10, MOUNT)
     verdict = _verdict(without_poll(state, Verdict.UNREADABLE, "no such tablet", NOW + 20))
     assert verdict.verdict is Verdict.UNREADABLE
     assert verdict.whole.since == NOW + 10

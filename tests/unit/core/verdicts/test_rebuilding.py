@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import Turn
 from queue_agent.core.verdicts.keeping import changed_rows, restore
 from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
-from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Turn, Verdict
+from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
 from tests.unit.core.verdicts.timelines import HOUR_OF_ROWS, warm
 
 NOW = 1_750_000_000.0
@@ -72,7 +73,7 @@ def test_a_reshard_is_told_until_there_is_a_commit_in_each_partition_with_rows()
     queue.write(0, 1, 2, 3)
     verdict = queue.poll()
     assert verdict.verdict is Verdict.RESHARDED
-    assert (verdict.color, verdict.turn) == ("amber", Turn.OWNER)
+    assert (verdict.color, verdict.advice.turn) == ("amber", Turn.OWNER)
     assert verdict.whole.reason == (
         "Nothing committed in partition 0 since the queue was resharded at 2025-06-15T15:06:42Z; 10 unread rows"
     )

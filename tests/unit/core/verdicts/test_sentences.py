@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.advice import NO_ADVICE, Advice, Turn
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
-from queue_agent.core.verdicts.sentences import Facts, count, duration, make_action, make_sentence
-from queue_agent.core.verdicts.values import Loss, LossCause, Turn, Verdict
+from queue_agent.core.verdicts.sentences import Facts, advise, count, duration, make_sentence
+from queue_agent.core.verdicts.values import Loss, LossCause, Verdict
 
 NOW = 1_750_000_000.0
 LOSS = Loss(NOW - 400, NOW - 1, LossCause.VITAL_TRIMMING, "a://x", 40_000, 40_000)
@@ -63,6 +64,13 @@ def test_a_sentence_states_what_was_measured(verdict: Verdict, sentence: str | N
     assert make_sentence(replace(FACTS, verdict=verdict)) == sentence
 
 
+ONE_ROW = "--max-row-count 1 --format json"
+
+
+def _pasted(turn: Turn, text: str) -> Advice:
+    return Advice(turn, text, is_command=True)
+
+
 def test_what_is_not_known_is_left_out() -> None:
     unknown = replace(FACTS, age=None, usual=None, read=None)
     assert make_sentence(replace(unknown, verdict=Verdict.STOPPED)) == "Silent for 2 min 4 s with 1,240 unread rows"
@@ -79,8 +87,8 @@ def test_the_worst_of_several_partitions_is_named() -> None:
     third = replace(FACTS, partition=3)
     assert make_sentence(replace(third, verdict=Verdict.AHEAD)) == "Offset is 700 past the end of partition 3"
     assert make_sentence(replace(third, verdict=Verdict.STALLED)) == "Commits row 36,000 in partition 3 again and again"
-    assert make_action(replace(third, verdict=Verdict.STALLED))[1] == (
-        "yt --proxy a pull-queue //q --offset 36000 --partition-index 3"
+    assert advise(replace(third, verdict=Verdict.STALLED)).text == (
+        f"yt --proxy a pull-queue //q --offset 36000 --partition-index 3 {ONE_ROW}"
     )
 
 
@@ -118,21 +126,21 @@ def test_how_many_rows_of_a_loss_are_certain_is_said() -> None:
 @pytest.mark.parametrize("verdict", [Verdict.LOSING, Verdict.RACING])
 def test_what_keeps_rows_keeps_the_choice_of_partitions(verdict: Verdict) -> None:
     chosen = replace(FACTS, verdict=verdict, chosen=(3, 1))
-    register = "yt --proxy a register-queue-consumer //q 'a://c' --vital --partitions 1 3"
-    assert make_action(chosen) == (Turn.OPERATOR, register)
+    register = "yt --proxy a register-queue-consumer //q a://c --vital --partitions 1 3"
+    assert advise(chosen) == _pasted(Turn.OPERATOR, register)
 
 
 @pytest.mark.parametrize("cause", [LossCause.FOREIGN, LossCause.RECREATION])
 def test_what_would_not_help_is_not_advised(cause: LossCause) -> None:
     facts = replace(FACTS, verdict=Verdict.LOSING, loss=replace(LOSS, cause=cause))
-    assert make_action(facts) == (Turn.NONE, None)
-    assert make_action(replace(FACTS, verdict=Verdict.LOSING, is_vital=True)) == (Turn.NONE, None), "it is vital now"
+    assert advise(facts) == NO_ADVICE
+    assert advise(replace(FACTS, verdict=Verdict.LOSING, is_vital=True)) == NO_ADVICE, "it is vital now"
 
 
 def test_what_the_ttl_removes_is_not_kept_by_making_the_consumer_vital() -> None:
     facts = replace(FACTS, verdict=Verdict.LOSING, loss=replace(LOSS, cause=LossCause.TTL))
     keep = "yt --proxy a set //q/@min_data_versions 1 && yt --proxy a remount-table //q"
-    assert make_action(facts) == (Turn.OWNER, keep)
+    assert advise(facts) == _pasted(Turn.OWNER, keep)
     lost = make_sentence(replace(facts, verdict=Verdict.LOST))
     assert lost is not None
     assert lost.endswith("; max_data_ttl of the queue removed them unread")
@@ -158,33 +166,46 @@ def test_a_queue_that_is_another_is_told_to_who_has_not_noticed() -> None:
         "The queue was re-created at 2025-06-15T15:00:00Z; "
         "offset 36,000 is of the old one, and rows before it go unread"
     )
-    reset = "queue-agent consumer reset 'a://q' 'a://c' --to earliest"
-    assert make_action(facts) == (Turn.OWNER, reset)
-    assert make_action(replace(facts, verdict=Verdict.LOSING)) == (Turn.OWNER, reset)
+    reset = "queue-agent consumer reset a://q a://c --to earliest"
+    assert advise(facts) == _pasted(Turn.OWNER, reset)
+    assert advise(replace(facts, verdict=Verdict.LOSING)) == _pasted(Turn.OWNER, reset)
     rebuild = replace(rebuild, kind=RebuildKind.RESHARD)
     facts = replace(FACTS, verdict=Verdict.RESHARDED, rebuild=rebuild, partition=1)
     assert make_sentence(facts) == (
         "Nothing committed in partition 1 since the queue was resharded at 2025-06-15T15:00:00Z; 1,240 unread rows"
     )
-    assert make_action(facts)[0] is Turn.OWNER
-    assert make_action(replace(facts, verdict=Verdict.LOSING))[0] is Turn.OPERATOR
+    assert advise(facts).turn is Turn.OWNER
+    assert advise(replace(facts, verdict=Verdict.LOSING)).turn is Turn.OPERATOR
 
 
 @pytest.mark.parametrize(
-    ("verdict", "turn", "action"),
+    ("verdict", "advice"),
     [
-        (Verdict.OK, Turn.NONE, None),
-        (Verdict.AHEAD, Turn.OWNER, "queue-agent consumer reset 'a://q' 'a://c' --to earliest"),
-        (Verdict.LOSING, Turn.OPERATOR, "yt --proxy a register-queue-consumer //q 'a://c' --vital"),
-        (Verdict.RACING, Turn.OPERATOR, "yt --proxy a register-queue-consumer //q 'a://c' --vital"),
-        (Verdict.STOPPED, Turn.OWNER, "restart the reader"),
-        (Verdict.STALLED, Turn.OWNER, "yt --proxy a pull-queue //q --offset 36000 --partition-index 0"),
-        (Verdict.LAGGING, Turn.OWNER, "start more readers, up to one for each partition"),
-        (Verdict.LOST, Turn.OWNER, "read the rows from another copy; the reader itself goes on"),
+        (Verdict.OK, NO_ADVICE),
+        (Verdict.AHEAD, _pasted(Turn.OWNER, "queue-agent consumer reset a://q a://c --to earliest")),
+        (
+            Verdict.LOSING,
+            _pasted(Turn.OPERATOR, "yt --proxy a register-queue-consumer //q a://c --vital"),
+        ),
+        (
+            Verdict.RACING,
+            _pasted(Turn.OPERATOR, "yt --proxy a register-queue-consumer //q a://c --vital"),
+        ),
+        (Verdict.STOPPED, Advice(Turn.OWNER, "restart the reader")),
+        (
+            Verdict.STALLED,
+            Advice(
+                Turn.OWNER,
+                f"yt --proxy a pull-queue //q --offset 36000 --partition-index 0 {ONE_ROW}",
+                is_command=True,
+            ),
+        ),
+        (Verdict.LAGGING, Advice(Turn.OWNER, "start more readers, up to one for each partition")),
+        (Verdict.LOST, Advice(Turn.OWNER, "read the rows from another copy; the reader itself goes on")),
     ],
 )
-def test_each_verdict_says_whose_turn_it_is(verdict: Verdict, turn: Turn, action: str | None) -> None:
-    assert make_action(replace(FACTS, verdict=verdict)) == (turn, action)
+def test_each_verdict_says_whose_turn_it_is(verdict: Verdict, advice: Advice) -> None:
+    assert advise(replace(FACTS, verdict=verdict)) == advice
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.values import (
     NO_COUNTS,
     Confidence,
@@ -14,11 +15,12 @@ from queue_agent.core.verdicts.values import (
     PaceView,
     PartitionVerdict,
     QueueVerdict,
-    Turn,
     Verdict,
 )
 
 NOW = 1_750_000_000.0
+
+DO_IT = Advice(Turn.OPERATOR, "do it", is_command=True)
 
 
 def _partition(verdict: Verdict, loss: Loss | None) -> PartitionVerdict:
@@ -45,7 +47,7 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
     worst = _partition(Verdict.LOSING, loss)
     pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
     fine = _partition(Verdict.OK, None)
-    verdict = QueueVerdict(worst, Turn.OPERATOR, "do it", pace, {0: fine, 1: worst, 2: fine}, 1, 4)
+    verdict = QueueVerdict(worst, DO_IT, pace, {0: fine, 1: worst, 2: fine}, 1, 4)
     assert verdict.loses
     assert not replace(verdict, partitions={0: fine}).loses
     published = verdict.to_map()
@@ -70,7 +72,8 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
         "cause": "none",
         "subject": None,
     }
-    assert (published["color"], published["turn"], published["action"]) == ("red", "operator", "do it")
+    assert published["color"] == "red"
+    assert (published["turn"], published["action"], published["action_is_command"]) == ("operator", "do it", True)
     assert (published["worst_partition_index"], published["unreadable_partition_count"]) == (1, 4)
     assert fine.to_map()["loss"] is None
 
@@ -80,7 +83,7 @@ def test_losses_are_told_as_far_as_they_outlive_the_agent() -> None:
         _partition(Verdict.LOSING, None), counts=Counts(lost=7, possibly_lost=5, read=9, lost_data_weight=70)
     )
     pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
-    verdict = QueueVerdict(seen, Turn.OPERATOR, "do it", pace, {0: seen, 1: seen}, 0, 0)
+    verdict = QueueVerdict(seen, DO_IT, pace, {0: seen, 1: seen}, 0, 0)
     kept = Counts(lost=4, possibly_lost=3, lost_data_weight=40)
     told = verdict.told_as({0: kept})
     assert told.partitions[0].counts == replace(kept, read=9)

@@ -5,7 +5,7 @@ import { Acts, consumerActs } from "../acts.js";
 import { Chart } from "../chart.js";
 import { byteRate, bytes, clock, count, duration, exact, plural, rate, secondsSince, shorten, visible, words } from "../format.js";
 import { html, useMemo } from "../lib.js";
-import { Command, ConsumerLink, Facts, Failure, LongName, QueueLink, severity, useAnswer, Verdict } from "../parts.js";
+import { ConsumerLink, Facts, Failure, LongName, QueueLink, Remedy, severity, useAnswer, Verdict } from "../parts.js";
 import { EVENTS, since, useMarks } from "../happenings.js";
 import { address, refine } from "../router.js";
 import { line, useSeries } from "../series.js";
@@ -115,7 +115,7 @@ function Why({ verdict }) {
     <h2 id="why"><${Verdict} verdict=${verdict.verdict} color=${verdict.color || "gray"} />
       ${verdict.verdict_since && html` <span class="quiet" title=${clock(verdict.verdict_since)}>for ${duration(Math.max(0, secondsSince(verdict.verdict_since)))}</span>`}</h2>
     ${verdict.reason && html`<p class="sentence"><bdi>${shorten(visible(verdict.reason), 1500)}</bdi></p>`}
-    ${verdict.action && html`<p class="remedy">What to do: <${Command} text=${verdict.action} /></p>`}
+    <${Remedy} of=${verdict} />
     <details><summary>Evidence</summary><${Facts} facts=${[
       ["Confidence", verdict.confidence || "unknown"],
       ["Whose turn", verdict.turn || "nobody's"],

@@ -4,7 +4,7 @@ import { splitRef } from "../api.js";
 import { Spark } from "../chart.js";
 import { byteRate, bytes, clock, count, duration, plural, rate, secondsSince, shorten, visible } from "../format.js";
 import { html, useDeferredText, useMemo, useState } from "../lib.js";
-import { colorOf, Command, ConsumerLink, ConsumerOfQueue, Failure, Missing, Name, QueueLink, severity, Verdict } from "../parts.js";
+import { colorOf, ConsumerLink, ConsumerOfQueue, Failure, Missing, Name, QueueLink, Remedy, severity, Verdict } from "../parts.js";
 import { refine } from "../router.js";
 import { consumerKey, queueKey } from "../source.js";
 import { Table } from "../table.js";
@@ -78,7 +78,7 @@ function Problem({ problem, consumers }) {
     <p class="what"><${Verdict} verdict=${label} color=${color} /> <${Subject} problem=${problem} /></p>
     <p class="sentence"><bdi>${shorten(visible(problem.reason || ""), 600)}</bdi></p>
     <p class="quiet">${sinceWhen(problem)} ${howLong(problem, consumers)} ${TURNS[problem.turn]}</p>
-    ${problem.action && html`<p class="remedy">What to do: <${Command} text=${problem.action} /></p>`}
+    <${Remedy} of=${problem} />
   </li>`;
 }
 
