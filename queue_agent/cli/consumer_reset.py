@@ -59,6 +59,7 @@ def _of_these(names: Collection[str], clusters: Mapping[str, ClusterConfig]) -> 
 def _as_yt_finds(name: str, token_file: Path | None) -> Reach:
     """By the settings of the `yt` command: aliases, the suffix of proxies, and the caller's token."""
     try:
+        # Here, since importing it reads the environment, which may make no sense.
         from yt.wrapper import YtClient
         from yt.wrapper.default_config import get_config_from_env
         from yt.wrapper.http_helpers import get_proxy_address_url, get_token

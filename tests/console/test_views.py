@@ -103,6 +103,9 @@ async def test_an_incident_goes_from_green_to_red_and_back(playground: Playgroun
         assert await console.browser.run(f"return document.querySelector({problem!r}) === null")
         client.unmount_table(queue, sync=True)
         await console.wait(problem)
+        remedy = ".problem:has(a[href*='incident-consumer']) .remedy"
+        await console.browser.wait_for_texts(f"{remedy} code", f"yt --proxy pythia mount-table {queue}")
+        assert await console.browser.texts(f"{remedy} button") == ["Copy"]
         for kind in ("consumers", "queues"):
             await console.wait_for_text(f"section[aria-labelledby={kind}] tbody td:first-child", "unreadable")
         await console.picture("incident-desktop-light", DESKTOP)
@@ -118,6 +121,8 @@ async def test_an_incident_goes_from_green_to_red_and_back(playground: Playgroun
         await console.open("/?q=incident", "#search")
         await console.wait_for_text(row, "ok")
         assert await console.browser.run(f"return document.querySelector({problem!r}) === null")
+        client.remove(queue)
+        await console.wait_for_text(f"{remedy}:not(:has(button, code))", "create the queue again")
 
 
 async def test_names_of_strangers_are_text(playground: Playground, console: Console) -> None:
@@ -129,7 +134,7 @@ async def test_names_of_strangers_are_text(playground: Playground, console: Cons
             client.register_queue_consumer(f"{HOME}/{name}", f"{HOME}/{name}-c", vital=False)
         eventually(lambda: _all_are_there(playground))
     await console.open("/?cluster=hume", "section[aria-labelledby=queues] tbody td a")
-    await console.browser.wait_for_texts("#queues .quiet", f"{len(HOSTILE)} of {len(HOSTILE) + 2 + 1}")
+    await console.browser.wait_for_texts("#queues .quiet", f"{len(HOSTILE)} of {len(HOSTILE) + 2}")
     await console.picture("hostile-desktop-light", DESKTOP)
     links: list[str] = await console.browser.run(
         "return [...document.querySelectorAll('section table a')].map((one) => one.getAttribute('href'))"

@@ -19,11 +19,11 @@ class Turn(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What helps, in words or as a command."""
+    """What to do, as a sentence or as a command."""
 
     turn: Turn
     text: str | None = None
-    """None: nothing that is known here."""
+    """None: nothing is known that helps."""
 
     is_command: bool = False
     """Whether the text works as it is in a shell where `yt` knows the clusters by their names."""
