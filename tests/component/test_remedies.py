@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 
 from tests.component.running_agent import MovableClock, RunningAgent, User, eventually, running_agent
+from tests.pasting import paste
 from yt_local.base.clock import Clock
 from yt_local.runner import LocalClusters
 
@@ -71,23 +72,8 @@ class World:
         return await eventually(self.verdict, lambda found: found["verdict"] in verdicts)
 
     async def paste(self, command: str) -> str:
-        """Type a command, and `y` if it asks; what it prints. It must succeed."""
-        terminal, keyboard = os.openpty()
-        try:
-            os.write(terminal, b"y\n")
-            process = await asyncio.create_subprocess_exec(
-                *("bash", "-ec", command),
-                env=self._environment,
-                stdin=keyboard,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-            output, _ = await process.communicate()
-        finally:
-            os.close(terminal)
-            os.close(keyboard)
-        assert process.returncode == 0, output.decode()
-        return output.decode()
+        """What a shell prints for a command."""
+        return await asyncio.to_thread(paste, command, self._environment)
 
     async def follow_advice(self, *verdicts: str) -> str:
         """Wait for a verdict, and do what it says."""
@@ -181,8 +167,9 @@ async def test_the_row_at_which_a_reader_is_stuck_is_shown(world: World) -> None
     assert "x" in shown
 
 
-async def test_an_unmounted_queue_is_mounted(world: World) -> None:
-    await world.user.run("unmount_table", path=QUEUE)
+@pytest.mark.parametrize("path", [QUEUE, SLOW])
+async def test_an_unmounted_table_is_mounted(world: World, path: str) -> None:
+    await world.user.run("unmount_table", path=path)
     await world.follow_advice("unreadable")
     await world.until("not_started")
 

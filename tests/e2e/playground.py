@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.request import urlopen
 
-from yt.wrapper import YtClient, http_helpers
+from yt.wrapper import YtClient, YtError, http_helpers
 
 from tests.ports import reserved_port
 from tests.waiting import LIMIT_SECONDS
@@ -175,9 +175,19 @@ class Playground:
         assert self.webhdfs_secret_file is not None
         return self.webhdfs_secret_file.read_text().strip()
 
-    def shell(self, script: str) -> subprocess.CompletedProcess[str]:
-        """Run what bob types; `yt` is the unmodified client, and clusters go by their names."""
+    @property
+    def shell_environment(self) -> dict[str, str]:
+        """Of bob's shell: `yt` is the unmodified client, and clusters go by their names."""
         aliases = "".join(f'{name}="{url}";' for name, url in self.clusters.items())
+        return {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(self._home),
+            "USER": "bob",
+            "YT_PROXY_URL_ALIASING_CONFIG": f"{{{aliases}}}",
+        }
+
+    def shell(self, script: str) -> subprocess.CompletedProcess[str]:
+        """Run what bob types."""
         return subprocess.run(
             ["bash", "-eo", "pipefail", "-c", script],
             stdin=subprocess.DEVNULL,
@@ -186,12 +196,7 @@ class Playground:
             timeout=LIMIT_SECONDS,
             check=False,
             cwd=self._home,
-            env={
-                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-                "HOME": str(self._home),
-                "USER": "bob",
-                "YT_PROXY_URL_ALIASING_CONFIG": f"{{{aliases}}}",
-            },
+            env=self.shell_environment,
         )
 
     def ask_agent(self, path: str) -> Any:
@@ -266,3 +271,11 @@ def eventually(check: Callable[[], Any], seconds: float = 60, pause: float = _PO
             if time.monotonic() > deadline:
                 raise
             time.sleep(pause)
+
+
+def get_agent_attribute(client: YtClient, path: str) -> Any:
+    """What the agent says; while it does not know the object yet, an AssertionError."""
+    try:
+        return client.get(path)
+    except YtError as error:
+        raise AssertionError(str(error)) from error

@@ -28,6 +28,7 @@ from tests.e2e.playground import (
     connected,
     environment,
     eventually,
+    get_agent_attribute,
     running,
     started,
 )
@@ -121,14 +122,6 @@ def test_both_clusters_know_each_other_and_the_agent(playground: Playground) -> 
 def test_the_status_of_a_new_queue_is_served(playground: Playground, pythia: YtClient) -> None:
     create_queue(pythia, "//tmp/new")
     eventually(lambda: get_agent_attribute(pythia, "//tmp/new/@queue_status"))
-
-
-def get_agent_attribute(client: YtClient, path: str) -> Any:
-    """What the agent says; while it does not know the object yet, an AssertionError."""
-    try:
-        return client.get(path)
-    except YtError as error:
-        raise AssertionError(str(error)) from error
 
 
 def test_a_status_reflects_a_write_within_two_passes(playground: Playground, pythia: YtClient) -> None:

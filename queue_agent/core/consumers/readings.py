@@ -25,6 +25,7 @@ from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import PartitionReading
 from queue_agent.core.verdicts.values import LossCause
 
+_TABLET_NOT_MOUNTED: Final = 1702
 _OF_CONSUMERS: Final = frozenset({ConstraintKind.VITAL_CONSUMER, ConstraintKind.NOTHING_READ})
 
 
@@ -70,7 +71,7 @@ def read_positions(
 
 def explain_unreadable(queue: QueueSnapshot | None, registration: Registration, error: ErrorInfo) -> tuple[str, Advice]:
     """Why a position cannot be read, and what helps."""
-    ref = registration.queue
+    ref, consumer = registration.queue, registration.consumer
     partitions = () if queue is None or queue.view is None else queue.view.partitions
     failed = {index: one for index, one in enumerate(partitions) if isinstance(one, FailedQueuePartition)}
     if failed:
@@ -82,6 +83,9 @@ def explain_unreadable(queue: QueueSnapshot | None, registration: Registration, 
     if queue is None:
         words = "create the queue again, or unregister the consumer if the queue is gone for good"
         return f"Queue {ref} does not exist, or this stage does not serve it", Advice(Turn.OWNER, words)
+    if error.code == _TABLET_NOT_MOUNTED:
+        mount = command(Turn.CLUSTER, ("yt", "--proxy", consumer.cluster, "mount-table", consumer.path))
+        return f"Cannot be read: the table of consumer {consumer} is unmounted", mount
     return f"Cannot be read: {error.message}", Advice(Turn.CLUSTER)
 
 

@@ -15,6 +15,7 @@ from queue_agent.core.consumers.retention import VitalConsumer, VitalConsumers
 from queue_agent.core.queues.snapshots import ConsumerQueueView, OffsetsRead, QueuePartition, QueueSnapshot
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.encoding import EPOCH
+from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
@@ -124,6 +125,16 @@ def test_an_unmounted_tablet_is_to_be_mounted() -> None:
         "Cannot read partition 1: the tablet is unmounted",
         Advice(Turn.CLUSTER, "yt --proxy pythia mount-table //tmp/q", is_command=True),
     )
+
+
+def test_the_unmounted_table_of_a_consumer_is_to_be_mounted() -> None:
+    error = ErrorInfo("lookup_rows failed", code=1702)
+    assert explain_unreadable(snapshot_of(mounted(0, 1)), VITAL, error) == (
+        f"Cannot be read: the table of consumer {ALICE} is unmounted",
+        Advice(Turn.CLUSTER, f"yt --proxy {ALICE.cluster} mount-table {ALICE.path}", is_command=True),
+    )
+    queue_first = explain_unreadable(snapshot_of(unmounted()), VITAL, error)[0]
+    assert queue_first == "Cannot read partition 0: the tablet is unmounted"
 
 
 def test_what_cannot_be_read_says_why() -> None:
