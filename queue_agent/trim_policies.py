@@ -7,6 +7,7 @@ connector to Spark, which knows nothing else of the agent. What a policy does is
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 
 class Gives(enum.Enum):
@@ -36,6 +37,13 @@ class ConstraintKind(enum.Enum):
         "the offset of a vital consumer, the subject, is past the end; trimming stops until the offset is reset or the"
         " queue grows past it",
         "#7f3c8d",
+        Gives.LIMIT,
+    )
+    STALE_OFFSET = (
+        "stale_offset",
+        "a vital consumer, the subject, has committed nothing since the queue was created: its offset is of an older"
+        " queue of that path; trimming stops until it commits or the offset is reset",
+        "#5d3a9b",
         Gives.LIMIT,
     )
     EXPORT = (
@@ -98,3 +106,7 @@ class ConstraintKind(enum.Enum):
         kind._value_ = name
         kind.words, kind.color, kind.gives, kind.is_final = words, color, gives, is_final
         return kind
+
+
+OFFSETS_OF_NO_ROW: Final = frozenset({ConstraintKind.CONSUMER_AHEAD, ConstraintKind.STALE_OFFSET})
+"""Trimming stops for an offset that says nothing about the rows that are there."""

@@ -119,10 +119,11 @@ async def test_what_is_read_goes_and_the_constraint_is_told(world: World) -> Non
     assert f'queue_agent_queue_trim_held_rows{{{labels},kind="retained_rows"}} 2' in text
 
 
-async def test_no_row_of_a_queue_made_anew_goes_by_the_offsets_of_the_old_one(world: World) -> None:
+async def test_no_row_of_a_recreated_queue_is_trimmed_for_offsets_of_the_old_one(world: World) -> None:
     await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
     agent = await world.start(queue_agent=TRIMS)
     await eventually(world.rows_there, lambda rows: rows == (4, 10))
+    world.clock.advance(timedelta(seconds=2))
     await world.user.run("remove", path=QUEUE)
     await world.user.create_queue(QUEUE, auto_trim_config={"enable": True})
     await world.user.insert(QUEUE, [{"data": "new"}] * 3)
@@ -131,8 +132,12 @@ async def test_no_row_of_a_queue_made_anew_goes_by_the_offsets_of_the_old_one(wo
     start = (await agent.find_queue("hume", QUEUE))["pass_index"]
     await eventually(lambda: agent.find_queue("hume", QUEUE), lambda queue: queue["pass_index"] > start + 2)
     assert await world.rows_there() == (0, 3)
+    await world.user.insert(QUEUE, [{"data": "new"}] * 7)
+    trim = await constraint(agent, "stale_offset")
+    assert (trim["target"], trim["constraint"]["subject"]) == (None, f"hume:{CONSUMER}")
+    assert await world.rows_there() == (0, 10)
     await world.user.advance(CONSUMER, QUEUE, 0, 2)
-    await eventually(world.rows_there, lambda rows: rows == (2, 3))
+    await eventually(world.rows_there, lambda rows: rows == (2, 10))
 
 
 @pytest.mark.parametrize("attribute", ["queue_agent_banned", "static_export_config"])

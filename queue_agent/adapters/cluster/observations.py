@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ _SHARED_VALUES: Final = 1 << 10
 _LONGEST_TTL: Final = 10**14
 """Milliseconds: three thousand years, which no row will see."""
 
-RETENTION_ATTRIBUTES: Final = ("min_data_versions", "max_data_versions", "min_data_ttl", "max_data_ttl")
+TABLE_ATTRIBUTES: Final = ("creation_time", "min_data_versions", "max_data_versions", "min_data_ttl", "max_data_ttl")
 _FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
 
 
@@ -50,8 +50,14 @@ def tablet_descriptions(tablets: Iterable[Mapping[str, Any]]) -> list[TabletDesc
     return sorted(map(_tablet, tablets), key=lambda tablet: tablet.index)
 
 
+def created_at(attributes: Mapping[str, Any]) -> datetime | None:
+    """Of a table, from its `TABLE_ATTRIBUTES`."""
+    text = attributes.get("creation_time")
+    return None if text is None else datetime.fromisoformat(text)
+
+
 def data_ttl(attributes: Mapping[str, Any]) -> timedelta | None:
-    """Of an ordered table, from its `RETENTION_ATTRIBUTES`: rows that are older are removed; None: none are.
+    """Of an ordered table, from its `TABLE_ATTRIBUTES`: rows that are older are removed; None: none are.
 
     Maxima count if no version has to stay, minima if none may. What makes no sense removes nothing.
     """

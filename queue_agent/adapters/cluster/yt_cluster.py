@@ -14,8 +14,9 @@ from queue_agent.adapters.cluster.cluster_access import Credential
 from queue_agent.adapters.cluster.consumer_offsets import OffsetsQuestion, OffsetsReader, OffsetsTable
 from queue_agent.adapters.cluster.light_commands import LightCommand, LightCommands, output_of
 from queue_agent.adapters.cluster.observations import (
-    RETENTION_ATTRIBUTES,
+    TABLE_ATTRIBUTES,
     column_descriptions,
+    created_at,
     data_ttl,
     object_revisions,
     poll,
@@ -180,9 +181,9 @@ class YtCluster(YtTables):
             return contain("polls", f"{watch.path} on cluster {self._name}", error)
 
     async def get_table(self, path: str) -> TableDescription:
-        """Schema, lifetime of rows, and tablets with the address of each tablet's cell."""
-        retention = LightCommand.of("get", f"{path}/@", attributes=list(RETENTION_ATTRIBUTES))
-        commands = [LightCommand.get(f"{path}/@schema"), LightCommand.get(f"{path}/@tablets"), retention]
+        """Schema, creation, lifetime of rows, and tablets with the address of each tablet's cell."""
+        others = LightCommand.of("get", f"{path}/@", attributes=list(TABLE_ATTRIBUTES))
+        commands = [LightCommand.get(f"{path}/@schema"), LightCommand.get(f"{path}/@tablets"), others]
         schema, rows, attributes = [output["value"] for output in await self.run_light(commands)]
         tablets = tablet_descriptions(rows)
         hosts = await self._cell_hosts.get({tablet.cell_id for tablet in tablets if tablet.cell_id and not tablet.host})
@@ -193,6 +194,7 @@ class YtCluster(YtTables):
                 for tablet in tablets
             ],
             unique_keys=bool(yson.attributes_of(schema).get("unique_keys", False)),
+            created_at=created_at(attributes),
             data_ttl=data_ttl(attributes),
         )
 

@@ -13,7 +13,7 @@ from queue_agent.core.queues.snapshots import ConsumerPartition, ConsumerQueueVi
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.values.encoding import EPOCH
-from queue_agent.core.values.trim_constraints import ConstraintKind
+from queue_agent.core.values.trim_constraints import OFFSETS_OF_NO_ROW, ConstraintKind
 from queue_agent.core.verdicts.time_to_loss import ExportTask, Retention, VitalOffset
 from queue_agent.core.verdicts.values import QueueVerdict, Seconds
 
@@ -97,7 +97,7 @@ def _is_blocked(index: int, queue: QueueSnapshot) -> bool:
     trim = None if queue.trims is None else queue.trims.get(index)
     if trim is None or trim.constraint.kind in _SOON_OVER:
         return False
-    return trim.constraint.message is not None or trim.constraint.kind is ConstraintKind.CONSUMER_AHEAD
+    return trim.constraint.message is not None or trim.constraint.kind in OFFSETS_OF_NO_ROW
 
 
 def _vital_offsets(index: int, vital: Mapping[str, VitalConsumer]) -> Iterator[VitalOffset]:

@@ -179,10 +179,27 @@ def build_queue_snapshot(
     )
     if isinstance(observation.data_weights, ErrorInfo):
         return snapshot(observation.data_weights, _readable(partitions))
-    table = observation.table
-    columns = has_column(table, TIMESTAMP_COLUMN), has_column(table, DATA_WEIGHT_COLUMN)
-    view = QueueView(partitions, *columns, seen_at=now, asked=asked, settled=settled, data_ttl=table.data_ttl)
+    view = _build_view(observation.table, partitions, now, asked, settled)
     return snapshot(view, _readable(partitions))
+
+
+def _build_view(
+    table: TableDescription,
+    partitions: Sequence[QueuePartition | FailedQueuePartition],
+    seen_at: datetime,
+    asked: int,
+    settled: bool,
+) -> QueueView:
+    return QueueView(
+        partitions,
+        has_timestamp_column=has_column(table, TIMESTAMP_COLUMN),
+        has_cumulative_data_weight_column=has_column(table, DATA_WEIGHT_COLUMN),
+        seen_at=seen_at,
+        asked=asked,
+        settled=settled,
+        created_at=table.created_at,
+        data_ttl=table.data_ttl,
+    )
 
 
 def _readable(partitions: Sequence[QueuePartition | FailedQueuePartition]) -> Mapping[int, Counters]:

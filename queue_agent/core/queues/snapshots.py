@@ -98,6 +98,9 @@ class QueueView:
     settled: bool = False
     """As long as nothing changes there is nothing more to be asked; never so with a failed partition."""
 
+    created_at: datetime | None = None
+    """By the clock of its cluster; None: not known."""
+
     data_ttl: timedelta | None = None
     """The cluster removes older rows, whether they were read or not; None: it removes none."""
 

@@ -11,7 +11,7 @@ from queue_agent.core.trimming.ages import RowAges
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
+from queue_agent.core.values.trim_constraints import OFFSETS_OF_NO_ROW, ConstraintKind, PartitionTrim, TrimConstraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _precedence(limit: int, bounds: TrimBounds, lower_row_index: int) -> tuple[i
     Among limits that all let nothing go, what is wrong comes first. Where everything that is there may go, whoever has
     read just that holds nothing back.
     """
-    if bounds.reason is not None or bounds.kind is ConstraintKind.CONSUMER_AHEAD:
+    if bounds.reason is not None or bounds.kind in OFFSETS_OF_NO_ROW:
         rank = 0
     elif bounds.kind.is_final:
         rank = 1
@@ -92,13 +92,17 @@ def _precedence(limit: int, bounds: TrimBounds, lower_row_index: int) -> tuple[i
     return max(limit, lower_row_index), rank, limit, bounds.kind.value, bounds.subject or ""
 
 
-def read_by(consumer: CrossClusterRef, next_row_index: int, upper_row_index: int) -> TrimBounds:
+def read_by(
+    consumer: CrossClusterRef, next_row_index: int, upper_row_index: int, *, is_older: bool = False
+) -> TrimBounds:
     """What a vital consumer has read may go; nothing may, if it claims more rows than there ever were.
 
-    Such an offset may be left over from an older queue of this name, whose rows were others.
+    Such an offset may be left over from an older queue of this name, whose rows were others; `is_older`: it is.
     """
     if next_row_index > upper_row_index:
         return TrimBounds(ConstraintKind.CONSUMER_AHEAD, allowed=0, subject=str(consumer))
+    if is_older and next_row_index:
+        return TrimBounds(ConstraintKind.STALE_OFFSET, allowed=0, subject=str(consumer))
     kind = ConstraintKind.VITAL_CONSUMER if next_row_index > 0 else ConstraintKind.NOTHING_READ
     return TrimBounds(kind, wanted=next_row_index, subject=str(consumer))
 

@@ -109,6 +109,7 @@ def _plan_table(
                 partition,
                 table.view.partitions[index],
                 table.view.has_timestamp_column,
+                snapshot.view.created_at,
                 config,
                 positions,
                 exports,

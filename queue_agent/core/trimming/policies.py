@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.queues.snapshots import (
+    ConsumerPartition,
     ConsumerQueueView,
     FailedConsumerPartition,
     FailedQueuePartition,
@@ -21,6 +23,7 @@ from queue_agent.core.queues.snapshots import (
 from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.trimming.bounds import TrimBounds, exported_by, keep_last_rows, read_by, unknown
 from queue_agent.core.trimming.plan import PartitionPlan
+from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
@@ -41,6 +44,9 @@ class PartitionFacts:
     """The one that has its rows: of the queue itself, or of a replica."""
 
     has_timestamp_column: bool
+    created_at: datetime | None
+    """When the queue was created; None: not known."""
+
     config: AutoTrimConfig
     positions: Mapping[CrossClusterRef, ConsumerPosition]
     """Of every vital consumer."""
@@ -144,4 +150,11 @@ def _consumer_bounds(facts: PartitionFacts, consumer: CrossClusterRef, position:
     if isinstance(read, FailedConsumerPartition):
         return unknown(ConstraintKind.ERROR, read.error, subject)
     upper_row_index = read.next_row_index if facts.upper_row_index is None else facts.upper_row_index
-    return read_by(consumer, read.next_row_index, upper_row_index)
+    return read_by(consumer, read.next_row_index, upper_row_index, is_older=_is_older(read, facts.created_at))
+
+
+def _is_older(read: ConsumerPartition, created_at: datetime | None) -> bool:
+    """Whether an offset is known to have been committed before the queue was created."""
+    if created_at is None or read.last_consume_time == EPOCH:
+        return False
+    return read.last_consume_time < created_at.replace(microsecond=0)  # of commits only the second is known

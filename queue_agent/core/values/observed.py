@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from queue_agent.core.values.refs import CrossClusterRef
@@ -53,6 +53,9 @@ class TableDescription:
     """In order of their index, without gaps."""
 
     unique_keys: bool = False
+    created_at: datetime | None = None
+    """By the clock of the cluster; None: not known."""
+
     data_ttl: timedelta | None = None
     """Of an ordered table: the cluster removes older rows, whether they were read or not. None: it removes none."""
 

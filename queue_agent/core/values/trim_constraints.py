@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from queue_agent.trim_policies import ConstraintKind
+from queue_agent.trim_policies import OFFSETS_OF_NO_ROW, ConstraintKind
 
-__all__ = ["ConstraintKind", "PartitionTrim", "TrimConstraint"]
+__all__ = ["OFFSETS_OF_NO_ROW", "ConstraintKind", "PartitionTrim", "TrimConstraint"]
 
 
 @dataclass(frozen=True, slots=True)

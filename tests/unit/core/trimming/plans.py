@@ -67,9 +67,11 @@ def snapshot_of(
     return QueueSnapshot(row, Role.LEADING, 1, NOW, view, exports=find_exports(row, Role.LEADING, NO_STATES, ORIGIN))
 
 
-def position(queue: QueueSnapshot, *offsets: int) -> SubSnapshot:
+def position(queue: QueueSnapshot, *offsets: int, committed_at: datetime | None = None) -> SubSnapshot:
+    """Of who committed when the queue had been there for long, if nothing else is said."""
     assert queue.view is not None
-    rows = {index: ConsumerOffset(index, offset, 0) for index, offset in enumerate(offsets)}
+    timestamp = 0 if committed_at is None else int(committed_at.timestamp()) << 30
+    rows = {index: ConsumerOffset(index, offset, timestamp) for index, offset in enumerate(offsets)}
     return build_sub_snapshot(None, queue.view, [OffsetsRead(rows, 0)], QueueRowAnswers(), NOW)
 
 

@@ -88,6 +88,30 @@ def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
     assert constraint(result) == TrimConstraint(ConstraintKind.CONSUMER_AHEAD, 0, 5, str(ALICE))
 
 
+@pytest.mark.parametrize(
+    ("offset", "before", "kind"),
+    [
+        (8, timedelta(seconds=1), ConstraintKind.STALE_OFFSET),
+        (8, timedelta(milliseconds=900), ConstraintKind.VITAL_CONSUMER),
+        (8, None, ConstraintKind.VITAL_CONSUMER),
+        (0, None, ConstraintKind.NOTHING_READ),
+        (0, timedelta(seconds=1), ConstraintKind.NOTHING_READ),
+        (15, timedelta(seconds=1), ConstraintKind.CONSUMER_AHEAD),
+    ],
+)
+def test_an_offset_from_before_the_queue_was_created_lets_nothing_go(
+    offset: int, before: timedelta | None, kind: ConstraintKind
+) -> None:
+    queue = snapshot_of(mounted(0, 12))
+    assert queue.view is not None
+    created_at = NOW + timedelta(milliseconds=900)
+    queue = replace(queue, content=replace(queue.view, created_at=created_at))
+    read = position(queue, offset, committed_at=None if before is None else created_at - before)
+    result = plan(queue, {ALICE: read, BOB: position(queue, 12, committed_at=created_at)})
+    assert good_targets(result) == ({0: 8} if kind is ConstraintKind.VITAL_CONSUMER else {})
+    assert (constraint(result).kind, constraint(result).subject) == (kind, str(ALICE))
+
+
 def test_tablets_that_are_not_mounted_are_left_alone_without_alert() -> None:
     queue = snapshot_of(mounted(0, 9), mounted(0, 9, "frozen"), unmounted())
     result = plan(queue, {ALICE: position(queue, 4, 4, 4)})

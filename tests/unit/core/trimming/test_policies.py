@@ -18,7 +18,7 @@ from tests.unit.core.trimming.plans import ALICE, BROKEN, ORIGIN, mounted, unmou
 def facts(
     partition: QueuePartition | FailedQueuePartition, config: AutoTrimConfig, *, has_timestamp_column: bool = True
 ) -> PartitionFacts:
-    return PartitionFacts(1, partition, partition, has_timestamp_column, config, {ALICE: BROKEN}, {}, ORIGIN)
+    return PartitionFacts(1, partition, partition, has_timestamp_column, None, config, {ALICE: BROKEN}, {}, ORIGIN)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ def test_a_decision_is_made_once_for_all_who_ask() -> None:
 
 def test_a_replica_is_left_alone_where_the_queue_itself_can_not_be_read() -> None:
     config = AutoTrimConfig(True)
-    plan = plan_partition(PartitionFacts(1, unmounted(), mounted(0, 10), True, config, {}, {}, ORIGIN))
+    plan = plan_partition(PartitionFacts(1, unmounted(), mounted(0, 10), True, None, config, {}, {}, ORIGIN))
     assert [one.kind for one in plan.bounds] == [ConstraintKind.ERROR]
     assert plan.error is BROKEN

@@ -7,7 +7,7 @@ import { html, useEffect, useState } from "../lib.js";
 import { Failure, useAnswer } from "../parts.js";
 
 const EVERY_MILLISECONDS = 10000;
-const CONSUMER_BOUNDS = new Set(["vital_consumer", "nothing_read", "consumer_ahead"]);
+const OFFSETS = new Set(["vital_consumer", "nothing_read"]);
 const FLOORS = new Set(["retained_rows", "retained_lifetime_duration"]);
 const MOST_CONSUMERS = 20;
 const UNITS = { seconds: 1000, minutes: 60000, hours: 3600000, days: 86400000 };
@@ -53,7 +53,7 @@ async function findMarks(queue, signal) {
     for (const bound of one.bounds || []) {
       if (!bound.subject || typeof bound.row_index !== "number") continue;
       if (bound.kind === "export") add(index, { kind: "export", who: bound.subject, offset: bound.row_index });
-      else if (CONSUMER_BOUNDS.has(bound.kind) && bound.kind !== "consumer_ahead") add(index, { kind: "consumer", who: bound.subject, offset: bound.row_index, isVital: true });
+      else if (OFFSETS.has(bound.kind)) add(index, { kind: "consumer", who: bound.subject, offset: bound.row_index, isVital: true });
     }
   }
   const known = new Set(Object.values(offsets).flatMap((list) => list.map((mark) => mark.who)));
