@@ -13,7 +13,7 @@ from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
 from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
-from tests.unit.core.verdicts.timelines import HOUR_OF_ROWS, warm
+from tests.timelines.timelines import HOUR_OF_ROWS, warm
 
 NOW = 1_750_000_000.0
 PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
