@@ -7,6 +7,8 @@ UV_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt-queue-agent/uv-$(UV_VERSION
 UV := $(UV_HOME)/bin/uv
 BIN := .venv/bin
 TOOLS_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/yt-queue-agent/tools
+# What Hypothesis has found in the source, which takes seconds in each process of tests.
+export HYPOTHESIS_STORAGE_DIRECTORY ?= $(TOOLS_HOME)/hypothesis
 
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
@@ -38,18 +40,19 @@ demo-verify: .venv/dev.installed  ## read those files back, and prove that they 
 	    --consumer //home/demo/exporter --target $(DEMO_EXPORT) --deep
 
 test: .venv/dev.installed  ## the linters, the type checker, and all tests but the slow ones; each whatever became of the others
-	$(MAKE) --keep-going --no-print-directory check coverage test-rest
+	@$(MAKE) --keep-going --no-print-directory --jobs 2 --output-sync=target check coverage; first=$$?; \
+	    $(MAKE) --no-print-directory test-rest && exit $$first
 
 test-rest: .venv/dev.installed
-	$(PYTEST) -q --numprocesses auto -m "not slow" --ignore tests/unit/core
+	$(PYTEST) -q --numprocesses auto -m "not slow" --ignore tests/unit/core --ignore tests/spark
 
 test-loaded: .venv/dev.installed  ## the same tests while every processor has other things to do, and stopped now and then
-	$(BIN)/python -m tests.loaded $(PYTEST) -q --numprocesses auto -m "not slow"
+	$(BIN)/python -m tests.loaded $(PYTEST) -q --numprocesses auto -m "not slow" --ignore tests/spark
 
 test-all: test-slow check-deploy check-spark  ## the slower suites, one after the other; CI runs them after make test
 
 test-slow: .venv/dev.installed  ## attacks and fuzzing of ten seconds or more each
-	$(PYTEST) -q --numprocesses auto -m slow
+	$(PYTEST) -q --numprocesses auto -m slow --ignore tests/spark
 
 coverage: .venv/dev.installed  ## the unit tests of queue_agent/core, and whether they cover each of its branches
 	$(BIN)/coverage erase
@@ -98,8 +101,8 @@ kubernetes-up: .venv/dev.installed  ## that Kubernetes with three agents, until 
 	UV=$(UV) deploy/install-tools.sh $(TOOLS_HOME) root go kubernetes node prometheus
 	@TOOLS_HOME=$(TOOLS_HOME) exec $(BIN)/python -m deploy.kubernetes_tests.up
 
-check-spark: .venv/dev.installed  ## exports, frames and streams on a standalone cluster of Spark, with kills; needs Java 17
-	REMOTE_EXECUTORS=1 $(PYTEST) -q -rs tests/spark/test_remote_executors.py
+check-spark: .venv/dev.installed  ## exports, frames and streams, in one process and on a standalone cluster of Spark, with kills; needs Java 17
+	REMOTE_EXECUTORS=1 $(PYTEST) -q -rs --numprocesses 2 tests/spark
 
 check-browser: .venv/dev.installed  ## the page of the example in a real browser, which is installed if you are root on Debian
 	deploy/install-tools.sh $(TOOLS_HOME) chromium

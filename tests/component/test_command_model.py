@@ -220,6 +220,7 @@ def raw() -> Iterator[RawHttp]:
         yield RawHttp(thread.address("pythia"))
 
 
+@pytest.mark.slow
 def test_random_commands_do_what_a_plain_model_does(raw: RawHttp) -> None:
     Commands.raw = raw
     run_state_machine_as_test(Commands, settings=settings(max_examples=80, stateful_step_count=50))

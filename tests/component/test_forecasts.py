@@ -107,7 +107,7 @@ def _is_true(foretold: float | None, taken: int) -> bool:
     return foretold is not None and abs(taken - foretold) <= 0.01 * foretold + 4
 
 
-@pytest.mark.parametrize("is_vital", [True, False])
+@pytest.mark.parametrize("is_vital", [True, pytest.param(False, marks=pytest.mark.slow)])
 async def test_a_dead_reader_loses_rows_by_ttl_when_it_was_foretold(race: Race, is_vital: bool) -> None:
     await race.begin(is_vital=is_vital)
     await race.run(20, lambda _: race.act(10, 100, 0))
@@ -149,6 +149,7 @@ async def test_a_vital_consumer_that_comes_near_takes_rows_when_it_was_foretold(
     assert _is_true(forecast.value, await race.seconds_until_loss(1, 0, 4, 300))
 
 
+@pytest.mark.slow
 async def test_a_reader_behind_a_dead_vital_consumer_loses_nothing(race: Race) -> None:
     await race.begin(is_vital=False, retained_rows=10)
     await race.run(320, lambda _: race.act(10, 5, 0))

@@ -30,6 +30,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
         yield playground
 
 
+@pytest.mark.slow
 def test_the_agent_does_its_whole_work_with_a_token_of_its_own(guarded: Playground) -> None:
     with ExitStack() as stack:
         pythia, hume = (stack.enter_context(as_root(guarded, name)) for name in ("pythia", "hume"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from yt.wrapper import YtClient
 
 from examples.comment_service.tables import EVENT_PARTITION_COUNT, event_partition
@@ -13,6 +14,7 @@ from tests.examples.test_create_tables import ask, started
 from yt_local.testing import CLIENT_CONFIG
 
 
+@pytest.mark.slow
 def test_the_agent_says_how_many_comments_the_consumer_has_not_read(tmp_path: Path) -> None:
     with running(tmp_path) as playground:
         created = playground.shell(

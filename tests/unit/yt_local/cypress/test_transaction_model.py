@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -265,4 +266,4 @@ class Transactions(RuleBasedStateMachine):
 
 
 Transactions.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
-TestTransactions: Callable[[], Any] = Transactions.TestCase
+TestTransactions: Callable[[], Any] = pytest.mark.slow(Transactions.TestCase)
