@@ -77,4 +77,4 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]) if sys.argv[1:] else __doc__)

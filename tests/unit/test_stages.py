@@ -149,3 +149,26 @@ def test_stages_that_nobody_has_run_to_the_end_are_no_success(tmp_path: Path) ->
     code, said = Ci(tmp_path).run(killer="check-alerts")
     assert code == 1
     assert not any("check-alerts" in line or "failed" in line for line in said if line.startswith("stage "))
+
+
+SUBMAKE: Final = """#!/bin/sh
+echo "$*" >> "$ASKED"
+case "$*" in *"$BROKEN") exit 2 ;; esac
+"""
+
+
+@pytest.mark.parametrize("broken", ["check coverage", "test-rest", "nothing"])
+def test_make_test_does_all_of_it_and_fails_if_any_of_it_does(tmp_path: Path, broken: str) -> None:
+    make, asked = tmp_path / "make", tmp_path / "asked"
+    make.write_text(SUBMAKE)
+    make.chmod(0o755)
+    ended = subprocess.run(
+        ["make", "--old-file", ".venv/dev.installed", "test", f"MAKE={make}"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "ASKED": str(asked), "BROKEN": broken},
+        check=False,
+    )
+    assert (ended.returncode == 0) == (broken == "nothing")
+    linters, rest = asked.read_text().splitlines()
+    assert linters.endswith(" check coverage")
+    assert rest.endswith(" test-rest")
