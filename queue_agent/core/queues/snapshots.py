@@ -347,6 +347,11 @@ class ConsumerSnapshot:
         return self.row.consumer
 
     @property
+    def is_processed(self) -> bool:
+        """Whether there was a pass."""
+        return self.pass_index > 0
+
+    @property
     def error(self) -> ErrorInfo | None:
         return self.content if isinstance(self.content, ErrorInfo) else None
 

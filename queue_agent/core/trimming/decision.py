@@ -18,7 +18,7 @@ from queue_agent.core.state.replication import REPLICATED_TYPES
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.trimming.bounds import unknown
-from queue_agent.core.trimming.errors import session_error
+from queue_agent.core.trimming.errors import TRIM_FAILED_CODE, session_error
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
 from queue_agent.core.trimming.policies import ConsumerPosition, PartitionFacts, plan_partition
 from queue_agent.core.values.error_info import ErrorInfo, Origin
@@ -88,7 +88,19 @@ def plan_trims(
         of_table = session_error(table.ref, replica_error, origin)
         return replace(blocked(ConstraintKind.ERROR, replica_error), error=of_table)
     positions = _vital_positions(queue, registrations, consumers, origin)
-    return _plan_table(snapshot, table, config, positions, exports, origin)
+    plan = _plan_table(snapshot, table, config, positions, exports, origin)
+    failed = _find_vital_error(positions, consumers)
+    return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
+
+
+def _find_vital_error(
+    positions: Mapping[CrossClusterRef, ConsumerPosition], consumers: Mapping[CrossClusterRef, ConsumerSnapshot]
+) -> ErrorInfo | None:
+    """The first vital consumer's that has one; one that is looked at for the first time has not failed."""
+    for ref, position in positions.items():
+        if isinstance(position, ErrorInfo) and (ref not in consumers or consumers[ref].is_processed):
+            return position
+    return None
 
 
 def _plan_table(
@@ -121,13 +133,11 @@ def _plan_table(
     plan = TrimPlan(snapshot.ref, config, partitions, replica=None if table is snapshot else table.ref)
     if not positions and not exports:
         error = origin.error(
-            f'Attempted trimming iteration on queue "{snapshot.ref}" with no vital consumers and no configured static '
-            "table exports"
+            f'Nothing of queue "{snapshot.ref}" is trimmed until it has a vital consumer or a static export',
+            TRIM_FAILED_CODE,
         )
-        plan = plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
-        return replace(plan, error=session_error(plan.table, error, origin))
-    failed = next((position for position in positions.values() if isinstance(position, ErrorInfo)), None)
-    return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
+        return plan.blocked(ConstraintKind.NO_VITAL_CONSUMER, error)
+    return plan
 
 
 def _vital_positions(
@@ -191,6 +201,8 @@ def _position(
     """Where a vital consumer stands in the queue; an error if that is not known."""
     if snapshot is None:
         return origin.error(f'Trimming iteration skipped due to missing registered vital consumer "{consumer}"')
+    if not snapshot.is_processed:
+        return origin.error(f'Not trimmed before vital consumer "{consumer}" is looked at for the first time')
     if isinstance(snapshot.content, ErrorInfo):
         return origin.error(
             f'Trimming iteration skipped due to erroneous registered vital consumer "{consumer}"',

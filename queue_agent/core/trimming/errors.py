@@ -42,7 +42,14 @@ def find_trim_error(plan: TrimPlan, failures: Mapping[int, ErrorInfo], origin: O
 
 
 def trim_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
-    """The alert that tells of a failed trimming iteration."""
+    """The alert that tells of a failed trimming iteration.
+
+    Args:
+        error: what went wrong; with the alert's code it is the alert itself.
+        origin: of errors.
+    """
+    if error.code == TRIM_FAILED_CODE:
+        return error
     return origin.error("Error while trimming queue", TRIM_FAILED_CODE, inner_errors=[error])
 
 

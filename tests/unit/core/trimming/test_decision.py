@@ -21,7 +21,6 @@ from queue_agent.core.queues.snapshots import (
 )
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.trimming.ages import RowAges
-from queue_agent.core.trimming.bounds import read_by
 from queue_agent.core.trimming.decision import is_trim_due, plan_trims
 from queue_agent.core.trimming.errors import find_trim_error, trim_alert
 from queue_agent.core.trimming.plan import TrimPlan
@@ -161,6 +160,15 @@ def test_a_vital_consumer_in_error_stops_the_iteration(content: ErrorInfo | None
     assert (constraint(result).kind, constraint(result).subject) == (ConstraintKind.ERROR, "hume://tmp/alice")
 
 
+def test_a_vital_consumer_that_was_never_looked_at_is_waited_for_and_no_failure() -> None:
+    new = replace(consumer(ALICE, BROKEN), pass_index=0)
+    queue = snapshot_of(mounted(0, 9))
+    result = plan_with(queue, [Registration(QUEUE, ALICE, vital=True)], {ALICE: new})
+    assert targets(result) == {}
+    assert "is looked at for the first time" in str(constraint(result).message)
+    assert find_trim_error(result, {}, ORIGIN) is None
+
+
 def test_a_vital_consumer_without_snapshot_stops_the_iteration() -> None:
     error = failure(plan_with(snapshot_of(mounted(0, 9)), [Registration(QUEUE, ALICE, vital=True)], {}))
     assert error.inner_errors[0].message == (
@@ -194,7 +202,7 @@ def test_an_unreadable_position_stops_the_iteration() -> None:
             "must be a multiple of 1000",
             ConstraintKind.ERROR,
         ),
-        (snapshot_of(mounted(0, 9)), "Error trimming 1 queue replicas", ConstraintKind.NO_VITAL_CONSUMER),
+        (snapshot_of(mounted(0, 9)), "is trimmed until it has a vital consumer", ConstraintKind.NO_VITAL_CONSUMER),
         (
             snapshot_of(
                 mounted(0, 9),
@@ -277,10 +285,10 @@ def test_rows_whose_age_could_not_be_asked_for_stay() -> None:
 def test_no_vital_consumers_is_an_error() -> None:
     queue = snapshot_of(mounted(0, 9))
     error = failure(plan(queue, {ALICE: position(queue, 5)}, non_vital=(ALICE,)))
-    assert error.inner_errors[0].message == (
-        'Attempted trimming iteration on queue "pythia://tmp/q" with no vital consumers and no configured static '
-        "table exports"
+    assert error.message == (
+        'Nothing of queue "pythia://tmp/q" is trimmed until it has a vital consumer or a static export'
     )
+    assert trim_alert(error, ORIGIN) is error
 
 
 def test_a_new_partition_the_consumer_has_not_seen_is_an_error_and_the_others_are_trimmed() -> None:
@@ -380,21 +388,3 @@ def test_an_error_says_what_it_comes_of() -> None:
     registrations = [Registration(QUEUE, ALICE, vital=True)]
     result = plan_with(queue, registrations, {ALICE: consumer(ALICE, BROKEN)})
     assert "broken" in str(failure(result).to_map())
-
-
-def test_a_plan_is_paused_without_an_error() -> None:
-    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
-    paused = plan(queue, {ALICE: position(queue, 8, 9)}).paused(ConstraintKind.HAND_OVER, BROKEN)
-    assert good_targets(paused) == {}
-    assert [constraint(paused, index) for index in range(2)] == [
-        TrimConstraint(ConstraintKind.HAND_OVER, 0, 8 - 3, message="broken"),
-        TrimConstraint(ConstraintKind.HAND_OVER, 0, 9 - 3, message="broken"),
-    ]
-
-
-def test_what_is_known_newer_of_one_consumer_leaves_the_others_alone() -> None:
-    queue = snapshot_of(mounted(3, 20))
-    result = plan(queue, {ALICE: position(queue, 8), BOB: position(queue, 5)})
-    narrowed = result.partitions[0].narrowed(read_by(ALICE, 7, 20))
-    assert narrowed.trim.target == 5
-    assert narrowed.trim.constraint.held_row_count == 2

@@ -8,12 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.trimming.ages import RowAges
-from queue_agent.core.trimming.bounds import TrimBounds, unknown
+from queue_agent.core.trimming.bounds import TrimBounds, read_by, unknown
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.values.trim_constraints import ConstraintKind
-from tests.unit.core.trimming.plans import BROKEN, QUEUE, constraint, mounted, targets, unmounted
+from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
+from tests.unit.core.trimming.plans import (
+    ALICE,
+    BOB,
+    BROKEN,
+    QUEUE,
+    constraint,
+    good_targets,
+    mounted,
+    plan,
+    position,
+    snapshot_of,
+    targets,
+    unmounted,
+)
 
 READ = TrimBounds(ConstraintKind.VITAL_CONSUMER, wanted=15, subject="alice")
 ONE = PartitionPlan(mounted(3, 20), [READ])
@@ -98,3 +111,21 @@ def test_rows_that_others_trimmed_since_are_not_trimmed_again() -> None:
     assert begun.partition == mounted(10, 20)
     assert ONE.begun_at(16).trim.target is None
     assert ONE.begun_at(3) is ONE
+
+
+def test_a_plan_is_paused_without_an_error() -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    paused = plan(queue, {ALICE: position(queue, 8, 9)}).paused(ConstraintKind.HAND_OVER, BROKEN)
+    assert good_targets(paused) == {}
+    assert [constraint(paused, index) for index in range(2)] == [
+        TrimConstraint(ConstraintKind.HAND_OVER, 0, 8 - 3, message="broken"),
+        TrimConstraint(ConstraintKind.HAND_OVER, 0, 9 - 3, message="broken"),
+    ]
+
+
+def test_what_is_known_newer_of_one_consumer_leaves_the_others_alone() -> None:
+    queue = snapshot_of(mounted(3, 20))
+    result = plan(queue, {ALICE: position(queue, 8), BOB: position(queue, 5)})
+    narrowed = result.partitions[0].narrowed(read_by(ALICE, 7, 20))
+    assert narrowed.trim.target == 5
+    assert narrowed.trim.constraint.held_row_count == 2
