@@ -92,6 +92,11 @@ _VERDICT_FAMILIES: Final = (
     ),
     _pair("drainable_rows", "gauge", "Unread rows that are still there."),
     _pair(
+        "stopped_partitions",
+        "gauge",
+        "Partitions that the consumer has stopped or stalled in, whatever the verdict; absent if there are none.",
+    ),
+    _pair(
         "dead", "gauge", "Whether a vital consumer that holds rows has been silent for too long; absent while it reads."
     ),
     _pair("held_rows", "gauge", "Rows kept only for a vital consumer that does not read."),

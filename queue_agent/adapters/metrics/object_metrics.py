@@ -36,6 +36,7 @@ from queue_agent.core.queues.snapshots import (
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.forecasts import NOT_READING
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.values import QueueVerdict
 
@@ -103,9 +104,11 @@ class _Object:
         self._text = label_text(labels)
         self.series = ObjectSeries(Lines(), Lines(), Lines())
 
-    def add(self, name: str, value: float, **more: str) -> None:
-        text = f"{self._text},{label_text(more)}" if more else self._text
-        self.series.aggregates.add(name, text, value)
+    def add(self, name: str, value: float | None, **more: str) -> None:
+        """A series, if its value is known."""
+        if value is not None:
+            text = f"{self._text},{label_text(more)}" if more else self._text
+            self.series.aggregates.add(name, text, value)
 
     def add_partitions(self, name: str, values: Mapping[int, float]) -> None:
         """A series for each partition that is wanted."""
@@ -295,22 +298,19 @@ def _add_verdict(page: _Object, verdict: QueueVerdict) -> None:
     if verdict.price is not None:
         page.add(f"{_OWN_CONSUMER}_dead", int(verdict.price.is_dead))
         page.add(f"{_OWN_CONSUMER}_held_rows", verdict.price.held_rows)
-        if verdict.price.held_bytes is not None:
-            page.add(f"{_OWN_CONSUMER}_held_bytes", verdict.price.held_bytes)
+        page.add(f"{_OWN_CONSUMER}_held_bytes", verdict.price.held_bytes)
     if not verdict.partitions:
         return
     page.add(f"{_OWN_CONSUMER}_drainable_rows", whole.drainable)
-    gauges = {
-        "pace_seconds": verdict.pace.usual,
-        "patience_seconds": verdict.pace.patience,
-        "time_to_catch_up_seconds": whole.time_to_catch_up.value,
-        "time_to_loss_earliest_seconds": whole.time_to_loss.earliest,
-    }
-    for name, value in gauges.items():
-        if value is not None:
-            page.add(f"{_OWN_CONSUMER}_{name}", value)
-    if whole.time_to_loss.value is not None:
-        page.add(f"{_OWN_CONSUMER}_time_to_loss_seconds", whole.time_to_loss.value, cause=whole.time_to_loss.cause)
+    page.add(
+        f"{_OWN_CONSUMER}_stopped_partitions",
+        sum(one.verdict in NOT_READING for one in verdict.partitions.values()) or None,
+    )
+    page.add(f"{_OWN_CONSUMER}_pace_seconds", verdict.pace.usual)
+    page.add(f"{_OWN_CONSUMER}_patience_seconds", verdict.pace.patience)
+    page.add(f"{_OWN_CONSUMER}_time_to_catch_up_seconds", whole.time_to_catch_up.value)
+    page.add(f"{_OWN_CONSUMER}_time_to_loss_earliest_seconds", whole.time_to_loss.earliest)
+    page.add(f"{_OWN_CONSUMER}_time_to_loss_seconds", whole.time_to_loss.value, cause=whole.time_to_loss.cause)
 
 
 def _add_objective(page: _Object, status: ObjectiveStatus) -> None:

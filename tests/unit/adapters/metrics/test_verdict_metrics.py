@@ -59,6 +59,18 @@ def test_losses_are_told_with_their_cause_and_the_culprit() -> None:
     assert page.own("consumer_time_to_catch_up_seconds", CONSUMER_LABELS) is None
 
 
+def test_partitions_that_nobody_reads_are_counted_whatever_the_verdict() -> None:
+    verdict = _judged([0])
+    [one] = verdict.partitions.values()
+    partitions = {
+        index: replace(one, verdict=found)
+        for index, found in enumerate((Verdict.LOSING, Verdict.STOPPED, Verdict.OK, Verdict.STALLED))
+    }
+    verdict = replace(verdict, whole=replace(one, verdict=Verdict.LOSING), partitions=partitions)
+    page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
+    assert page.own("consumer_stopped_partitions", CONSUMER_LABELS) == 2
+
+
 def test_what_a_silent_vital_consumer_holds_is_told_as_far_as_it_is_known() -> None:
     price = Price(5, 700, 8, 9, None, 90000.0, is_dead=True)
     for one, held_bytes in ((price, 700), (replace(price, held_bytes=None, is_dead=False), None)):
@@ -76,7 +88,7 @@ def test_what_is_not_known_has_no_series() -> None:
     page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
     assert page.own("consumer_verdict", CONSUMER_LABELS, verdict="ok") == 1
     assert page.own("consumer_lost_rows_total", CONSUMER_LABELS) == 0
-    missing = {"last_loss_timestamp_seconds", "lost_rows_per_second", "time_to_loss_seconds"}
+    missing = {"last_loss_timestamp_seconds", "lost_rows_per_second", "time_to_loss_seconds", "stopped_partitions"}
     assert not page.names & {f"queue_agent_consumer_{name}" for name in missing}
 
 
