@@ -50,7 +50,7 @@ async def recorded(location: StateLocation | None, request: ActRequest, plan: Ma
     if location is None:
         yield act
         return
-    async with YtCluster(location.name, location.cluster) as cluster:
+    async with location.reach.open(location.name) as cluster:
         audit = AuditTable(cluster, location.root)
         record = await _begin(cluster, audit, request, plan)
         if record is None:

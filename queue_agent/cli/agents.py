@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,14 +23,13 @@ from queue_agent.cli.act_record import recorded
 from queue_agent.cli.init_state import StateLocation, locate
 from queue_agent.cli.names import did_you_mean
 from queue_agent.cli.options import Json, OptionalConfigFile, Proxy, Root, TokenFile, exit_codes, now
-from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.access.acts import ActKind, ActRequest
 from queue_agent.errors import ClusterError, ObjectNotFound
 from yt_wire import yson
 from yt_wire.ypath import escape_literal
 
 DEFAULT_PROXY: Final = "http://127.0.0.1:8001"
-"""The first cluster of `queue-agent local`."""
+"""Without `YT_PROXY`: the first cluster of `queue-agent local`."""
 
 _PATIENCE_SECONDS: Final = 5.0
 """For one agent, which may hang."""
@@ -50,7 +50,7 @@ def command(
     """List agents: what each leads, its last pass, whether it is banned, who coordinates."""
     with exit_codes():
         location = _locate(proxy, config, root, token_file)
-        reports = asyncio.run(fetch_agents(location.cluster, location.root, now()))
+        reports = asyncio.run(fetch_agents(location, now()))
         typer.echo(json.dumps(agents_document(reports), indent=2) if as_json else render_agents(reports))
 
 
@@ -84,7 +84,7 @@ def unban(
 
 def _locate(proxy: str | None, config: Path | None, root: str | None, token_file: Path | None) -> StateLocation:
     configure_logging("error", "console")
-    return locate(proxy, config, root, token_file, DEFAULT_PROXY)
+    return locate(proxy, config, root, token_file, os.environ.get("YT_PROXY") or DEFAULT_PROXY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +115,18 @@ class AgentReport:
     """Why it does not answer."""
 
 
-async def fetch_agents(config: ClusterConfig, root: str, now: datetime) -> list[AgentReport]:
+async def fetch_agents(location: StateLocation, now: datetime) -> list[AgentReport]:
     """Ask a cluster for its agents, by address, and each of them for its passes.
 
     Args:
-        config: of the cluster that holds the state.
-        root: directory of the state tables.
+        location: of the state tables.
         now: what lags are counted to.
 
     Raises:
         ClusterError: the cluster did not answer.
     """
-    async with YtCluster("cluster", config) as cluster:
+    root = location.root
+    async with location.reach.open(location.name) as cluster:
         instances = (await cluster.run_light([LightCommand.of("list", f"{root}/{INSTANCES}", attributes=["banned"])]))[
             0
         ]
@@ -166,7 +166,7 @@ async def change_ban(location: StateLocation, address: str, banned: bool) -> Non
     """
     root = location.root
     request = ActRequest(ActKind.BAN if banned else ActKind.UNBAN, agent=address)
-    async with YtCluster(location.name, location.cluster) as cluster:
+    async with location.reach.open(location.name) as cluster:
         try:
             async with recorded(location, request, {"becomes": banned}):
                 await set_ban(cluster, root, address, banned=banned)

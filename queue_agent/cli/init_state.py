@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 
-from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.history.history_setup import HistorySetup
 from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.adapters.state.state_lock import StateLock
 from queue_agent.adapters.state.state_setup import StateSetup
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.options import DryRun, OptionalConfigFile, Proxy, Root, TokenFile, exit_codes
-from queue_agent.config.clusters import ClusterConfig, HistoryTables, StateConfig
+from queue_agent.cli.reach import Reach, as_yt_finds
+from queue_agent.config.clusters import HistoryTables, StateConfig
 from queue_agent.config.file import load_config
 from queue_agent.core.state.migration import CreateDirectory, MigrationError, notes_on, plan_migration
 from queue_agent.core.state.schema import LATEST_VERSION
@@ -69,7 +69,7 @@ class StateLocation:
     """Where the state tables are, or are to be."""
 
     name: str
-    cluster: ClusterConfig
+    reach: Reach
     root: str
 
 
@@ -93,14 +93,16 @@ def locate(
     address = proxy or (default if config is None else None)
     if address is None or config is not None:
         raise CommandError("either --proxy, with or without --token-file, or --config says where the state is")
-    cluster = ClusterConfig(proxy=address, token_file=token_file)
-    return StateLocation(CLUSTER_NAME, cluster, root or StateConfig.model_fields["root"].default)
+    return StateLocation(
+        CLUSTER_NAME, as_yt_finds(address, token_file), root or StateConfig.model_fields["root"].default
+    )
 
 
 def location_in(config_file: Path, root: str | None) -> StateLocation:
     """The one an agent with this configuration uses, but for the root if one is given. See `load_config`."""
     config = load_config(config_file)
-    return StateLocation(config.state.cluster, config.clusters[config.state.cluster], root or config.state.root)
+    reach = Reach(config.clusters[config.state.cluster])
+    return StateLocation(config.state.cluster, reach, root or config.state.root)
 
 
 async def init_state(location: StateLocation, target: int, dry_run: bool, tell: Callable[[str], None]) -> None:
@@ -117,7 +119,7 @@ async def init_state(location: StateLocation, target: int, dry_run: bool, tell: 
         ClusterError: a step failed, or somebody else is at it; what has been done before stays, and another run goes on
             from there.
     """
-    async with YtCluster(location.name, location.cluster) as cluster:
+    async with location.reach.open(location.name) as cluster:
         setup = StateSetup(cluster, location.root)
         found = await setup.look()
         plan = plan_migration(found, target)
@@ -138,13 +140,13 @@ async def init_state(location: StateLocation, target: int, dry_run: bool, tell: 
 class HistoryLocation:
     """Where the history is, or is to be."""
 
-    cluster: ClusterConfig
+    reach: Reach
     tables: HistoryTables
 
 
 def history_beside(state: StateLocation) -> HistoryLocation:
     """The one of an agent whose configuration says nothing else."""
-    return HistoryLocation(state.cluster, HistoryTables.below(state.name, state.root))
+    return HistoryLocation(state.reach, HistoryTables.below(state.name, state.root))
 
 
 def find_history_in(config_file: Path, wanted: bool) -> HistoryLocation | None:
@@ -153,7 +155,7 @@ def find_history_in(config_file: Path, wanted: bool) -> HistoryLocation | None:
     if config.history is None and not wanted:
         return None
     tables = config.history_tables
-    return HistoryLocation(config.clusters[tables.queue.cluster], tables)
+    return HistoryLocation(Reach(config.clusters[tables.queue.cluster]), tables)
 
 
 async def init_history(location: HistoryLocation, dry_run: bool, tell: Callable[[str], None]) -> None:
@@ -167,7 +169,7 @@ async def init_history(location: HistoryLocation, dry_run: bool, tell: Callable[
     Raises:
         ClusterError: a step failed; what has been done before stays, and another run goes on from there.
     """
-    async with YtCluster(location.tables.queue.cluster, location.cluster) as cluster:
+    async with location.reach.open(location.tables.queue.cluster) as cluster:
         setup = HistorySetup(cluster, location.tables)
         steps = await setup.plan()
         for step in steps:

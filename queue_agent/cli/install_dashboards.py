@@ -9,11 +9,10 @@ from typing import Annotated
 
 import typer
 
-from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.options import DryRun, OptionalConfigFile, Proxy, TokenFile, exit_codes
-from queue_agent.config.clusters import ClusterConfig
+from queue_agent.cli.reach import Reach, as_yt_finds
 from queue_agent.config.file import load_config
 from queue_agent.dashboards.ui_documents import ui_documents
 from queue_agent.errors import ObjectNotFound
@@ -32,26 +31,26 @@ def command(
     """Install dashboards of queues and consumers for the YTsaurus UI. Safe to run again."""
     configure_logging("warning", "console")
     with exit_codes():
-        for name, cluster in _clusters(proxy, config, token_file).items():
-            asyncio.run(install_dashboards(name, cluster, directory, dry_run, typer.echo))
+        for name, reach in _clusters(proxy, config, token_file).items():
+            asyncio.run(install_dashboards(name, reach, directory, dry_run, typer.echo))
 
 
-def _clusters(proxy: str | None, config: Path | None, token_file: Path | None) -> Mapping[str, ClusterConfig]:
+def _clusters(proxy: str | None, config: Path | None, token_file: Path | None) -> Mapping[str, Reach]:
     if proxy is not None and config is None:
-        return {proxy: ClusterConfig(proxy=proxy, token_file=token_file)}
+        return {proxy: as_yt_finds(proxy, token_file)}
     if config is not None and proxy is None and token_file is None:
-        return load_config(config).clusters
+        return {name: Reach(cluster) for name, cluster in load_config(config).clusters.items()}
     raise CommandError("either --proxy, with or without --token-file, or --config says where they are to be installed")
 
 
 async def install_dashboards(
-    name: str, config: ClusterConfig, directory: str, dry_run: bool, tell: Callable[[str], None]
+    name: str, reach: Reach, directory: str, dry_run: bool, tell: Callable[[str], None]
 ) -> None:
     """Create or replace the documents of one cluster; one that is there already as it is to be stays untouched.
 
     Args:
         name: of the cluster, for messages.
-        config: how to reach it.
+        reach: how to reach it.
         directory: where its UI looks.
         dry_run: only tell what would be done.
         tell: is given a line for every document.
@@ -59,7 +58,7 @@ async def install_dashboards(
     Raises:
         ClusterError: a step failed; what has been done before stays, and another run goes on from there.
     """
-    async with YtCluster(name, config) as cluster:
+    async with reach.open(name) as cluster:
         for document, content in ui_documents().items():
             path = f"{directory}/{document}"
             try:

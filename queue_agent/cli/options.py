@@ -63,8 +63,13 @@ Agents = Annotated[
         " the work of a stage.",
     ),
 ]
-Proxy = Annotated[str | None, typer.Option(metavar="ADDRESS", help="HTTP proxy of the cluster, instead of --config.")]
-TokenFile = Annotated[Path | None, typer.Option(metavar="FILE", help="File with an OAuth token, with --proxy.")]
+Proxy = Annotated[
+    str | None,
+    typer.Option(metavar="CLUSTER", help="Cluster, as `yt --proxy` takes it, instead of --config."),
+]
+TokenFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="File with an OAuth token, with --proxy; yours by default.")
+]
 Root = Annotated[str | None, typer.Option(help="Directory of the state tables; //sys/queue_agents by default.")]
 Json = Annotated[bool, typer.Option("--json", help="Print a JSON document, for programs.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]

@@ -12,14 +12,14 @@ from typing import Annotated, Final
 
 import typer
 
-from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.cli.act_record import recorded
-from queue_agent.cli.consumer_reset import Reach, find_clusters
+from queue_agent.cli.consumer_reset import find_clusters
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.init_state import StateLocation, location_in
 from queue_agent.cli.names import did_you_mean
 from queue_agent.cli.options import SOME_FAILED, DryRun, OptionalConfigFile, TokenFile, exit_codes, now
+from queue_agent.cli.reach import Reach
 from queue_agent.cli.references import parse_object, parse_table
 from queue_agent.cli.reset_view import view_outcome, view_plan
 from queue_agent.cli.status_view import make_console
@@ -147,10 +147,7 @@ async def _reset(
     except ValueError as error:
         raise CommandError(f"--to: {error}") from error
     async with AsyncExitStack() as stack:
-        clusters = {
-            name: await stack.enter_async_context(YtCluster(name, one.config, credential=one.caller))
-            for name, one in reaches.items()
-        }
+        clusters = {name: await stack.enter_async_context(one.open(name)) for name, one in reaches.items()}
         work = ConsumerReset(queue, consumer, clusters, now, did_you_mean)
         plan = await work.plan(destination, wanted.partitions, lost_rows_are_fine=wanted.allow_trimmed)
         if not wanted.as_json:

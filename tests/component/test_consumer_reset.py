@@ -16,9 +16,10 @@ from yt.wrapper import YtClient
 from queue_agent.adapters.cluster.cluster_access import CallerToken
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process import logs
-from queue_agent.cli.consumer_reset import Reach, find_clusters
+from queue_agent.cli.consumer_reset import find_clusters
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.main import application
+from queue_agent.cli.reach import Reach
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.controllers.acts.reset import ConsumerReset
 from queue_agent.core.consumers.destinations import parse_destination

@@ -17,6 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from queue_agent.cli.init_state import HistoryLocation, init_history
+from queue_agent.cli.reach import Reach
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.errors import ClusterError
 from tests.component.faulty_proxy import FaultyProxy, Kind
@@ -79,7 +80,7 @@ async def world() -> AsyncIterator[World]:
         await user.insert(QUEUE, [{"data": "x"}] * 5)
         await user.create_consumer(CONSUMER, QUEUE)
         await user.advance(CONSUMER, QUEUE, 0, 2)
-        location = HistoryLocation(ClusterConfig(proxy=address, discover_proxies=False), TABLES)
+        location = HistoryLocation(Reach(ClusterConfig(proxy=address, discover_proxies=False)), TABLES)
         await init_history(location, False, lambda line: None)
         yield World(user, proxy, session, reserved_port())
 
@@ -132,7 +133,7 @@ async def test_the_command_makes_both_tables_and_then_has_nothing_to_do(tmp_path
     async with LocalClusters({"hume": 0}) as clusters, aiohttp.ClientSession() as session:
         address = clusters.addresses["hume"]
         user = User(session, "hume", address)
-        location = HistoryLocation(ClusterConfig(proxy=address, discover_proxies=False), TABLES)
+        location = HistoryLocation(Reach(ClusterConfig(proxy=address, discover_proxies=False)), TABLES)
         told: list[str] = []
         await init_history(location, True, told.append)
         assert told[-1] == "nothing of this was done"

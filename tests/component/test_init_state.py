@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from queue_agent.adapters.cluster.cluster_access import CallerToken
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.state.state_lock import LOCK_NAME, StateLock
 from queue_agent.adapters.state.state_setup import StateSetup
-from queue_agent.cli.init_state import StateLocation, init_state, location_in
+from queue_agent.cli.init_state import StateLocation, init_state, locate, location_in
 from queue_agent.cli.main import application
+from queue_agent.cli.reach import Reach
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.state.migration import REPLACED_SUFFIX, FinishRebuild, MigrationError, plan_migration
 from queue_agent.core.state.schema import INDEX_TABLE, LATEST_VERSION, tables_at
@@ -50,7 +52,7 @@ async def cluster(address: str) -> AsyncIterator[YtCluster]:
 
 
 def location(address: str, root: str = ROOT) -> StateLocation:
-    return StateLocation("hume", ClusterConfig(proxy=address, discover_proxies=False), root)
+    return StateLocation("hume", Reach(ClusterConfig(proxy=address, discover_proxies=False)), root)
 
 
 async def columns(cluster: YtCluster, name: str) -> list[str]:
@@ -225,7 +227,7 @@ def test_cluster_and_root_come_from_the_configuration_of_an_agent(tmp_path: Path
     file = tmp_path / "agent.yaml"
     file.write_text("{stage: s, clusters: {a: {proxy: x}, b: {proxy: y}}, state: {cluster: b, root: //home/s}}")
     found = location_in(file, None)
-    assert (found.name, found.cluster.proxy, found.root) == ("b", "y", "//home/s")
+    assert (found.name, found.reach.config.proxy, found.root) == ("b", "y", "//home/s")
     assert location_in(file, "//other").root == "//other"
 
 
@@ -253,3 +255,11 @@ async def test_the_command_tells_what_it_does(address: str) -> None:
         output, _ = await process.communicate()
         assert process.returncode == 0
         assert output.decode().splitlines()[-1] == expected
+
+
+def test_a_proxy_is_found_as_yt_finds_it_with_the_token_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YT_PROXY_URL_ALIASING_CONFIG", '{hume="http://there:80"}')
+    monkeypatch.setenv("YT_TOKEN", "secret")
+    assert locate("hume", None, None, None).reach == Reach(
+        ClusterConfig(proxy="http://there:80"), CallerToken("secret")
+    )

@@ -15,6 +15,7 @@ import pytest
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.history.history_reader import HistoryQueueReader
 from queue_agent.cli.init_state import HistoryLocation, init_history
+from queue_agent.cli.reach import Reach
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError
@@ -66,7 +67,7 @@ async def world() -> AsyncIterator[World]:
         await user.insert(QUEUE, [{"data": "x", "$tablet_index": index % 2} for index in range(5)])
         await user.create_consumer(CONSUMER, QUEUE)
         await user.advance(CONSUMER, QUEUE, 0, 2)
-        await init_history(HistoryLocation(config, TABLES), False, lambda line: None)
+        await init_history(HistoryLocation(Reach(config), TABLES), False, lambda line: None)
         world = World(user, config, clusters.addresses)
         async with world.agent(clock=LateClock(), history={"period": 50}):
             await eventually(world.history_rows, lambda count: count > 40)

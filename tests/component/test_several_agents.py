@@ -12,6 +12,7 @@ import pytest
 
 from queue_agent.cli.agents import change_ban, fetch_agents, render_agents
 from queue_agent.cli.init_state import StateLocation
+from queue_agent.cli.reach import Reach
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.group.sharding import Rendezvous
 from queue_agent.core.values.refs import CrossClusterRef
@@ -159,13 +160,13 @@ async def test_agents_are_listed_with_what_they_do(world: World) -> None:
         agents = [await world.start(stack) for _ in range(2)]
         hosts = await world.settled(*agents)
         await world.user.run("create", type="map_node", path=f"{ROOT}/instances/gone:1")
-        location = StateLocation("pythia", config, ROOT)
+        location = StateLocation("pythia", Reach(config), ROOT)
         await change_ban(location, "gone:1", banned=True)
         with pytest.raises(ClusterError, match=r"gone:11 was ever .*did you mean gone:1\?"):
             await change_ban(location, "gone:11", banned=True)
         with pytest.raises(ClusterError, match="No agent nobody:1 was ever registered"):
             await change_ban(location, "nobody:1", banned=True)
-        reports = {one.address: one for one in await fetch_agents(config, ROOT, datetime.now(UTC))}  # noqa: TID251 - as the command does
+        reports = {one.address: one for one in await fetch_agents(location, datetime.now(UTC))}  # noqa: TID251 - as the command does
         for agent in agents:
             report = reports[agent.rpc_address]
             assert (report.stage, report.banned, report.error) == ("production", False, None)

@@ -189,3 +189,10 @@ def test_doctor_finds_nothing_wrong_with_a_playground_but_its_consumer_that_is_g
 def test_help_has_examples_and_exit_codes(command: list[str]) -> None:
     result = CliRunner().invoke(application, [*command, "--help"])
     assert (result.exit_code, "Examples" in result.stdout, "Exit codes" in result.stdout) == (0, True, True)
+
+
+def test_agents_are_those_of_the_cluster_at_yt_proxy(playground: Playground) -> None:
+    ended = playground.shell("YT_PROXY=pythia queue-agent agents --json")
+    assert ended.returncode == 0, ended.stderr
+    [agent] = json.loads(ended.stdout)
+    assert (agent["stage"], agent["keeps_tables"]) == ("production", True)

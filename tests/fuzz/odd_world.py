@@ -22,6 +22,7 @@ from queue_agent import isolation
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.group.orchid_client import OrchidClient
 from queue_agent.cli.init_state import HistoryLocation, init_history
+from queue_agent.cli.reach import Reach
 from queue_agent.config.clusters import ClusterConfig, HistoryTables
 from queue_agent.core.state.family import FAMILY
 from tests.component.running_agent import RunningAgent, User, running_agent
@@ -251,7 +252,7 @@ async def odd_world() -> AsyncIterator[OddWorld]:
         world = OddWorld(clusters, session, User(session, NAME, address))
         await world.user.create_queue(QUEUE, auto_trim_config={"enable": True})
         await world.user.create_consumer(CONSUMER, QUEUE)
-        location = HistoryLocation(ClusterConfig(proxy=address, discover_proxies=False), HISTORY)
+        location = HistoryLocation(Reach(ClusterConfig(proxy=address, discover_proxies=False)), HISTORY)
         await init_history(location, False, lambda line: None)
         clusters.cluster(NAME).cypress.create(UNLIMITED, "//tmp/odd", "map_node", {})
         clusters.cluster(NAME).cypress.create(UNLIMITED, "//tmp/exports", "map_node", {})
