@@ -92,7 +92,7 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
     except ClusterError as error:
         return refusal(subject, check, error), ()
     if known is None:
-        yt, other = f"yt --proxy {patient.config.clusters[name].proxy}", _DIRECTORY.format(name)
+        yt, other = patient.yt(name), _DIRECTORY.format(name)
         source = other if place == _CONNECTION else _CONNECTION
         detail = f"there is no {place}, so the masters of {name} do not know whom to ask"
         repair = f"{yt} get {source} | {yt} set --recursive {place}\n{register} --address {own}"

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from queue_agent.adapters.cluster.yt_errors import has_code
@@ -33,7 +34,7 @@ async def check_cluster(patient: Patient, name: str) -> tuple[Sequence[Finding],
     """
     subject = f"cluster {name}"
     config, cluster = patient.config.clusters[name], patient.clusters[name]
-    token = _check_token_file(subject, config.token_file)
+    token = _check_token_file(subject, config.token_file, patient.yt(name))
     if token.grade is Grade.FAILURE:
         return [token], None
     before = patient.now()
@@ -81,10 +82,11 @@ class _Nobody:
     ) -> None: ...
 
 
-def _check_token_file(subject: str, file: Path | None) -> Finding:
+def _check_token_file(subject: str, file: Path | None, yt: str) -> Finding:
     if file is None:
         return Finding(subject, "token", Grade.OK, "requests are sent without one")
-    issue = f"yt execute issue_token '{{user=queue_agent; output_format=json}}' | tr -d '\"' > {file}"
+    place = quote(str(file))
+    issue = f"{yt} execute issue_token '{{user=queue_agent; output_format=json}}' | tr -d '\"' > {place}"
     try:
         token, mode = file.read_text(encoding="utf-8").strip(), file.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:
@@ -93,7 +95,7 @@ def _check_token_file(subject: str, file: Path | None) -> Finding:
         return Finding(subject, "token", Grade.FAILURE, f"{file} is empty", issue)
     if mode & _OTHERS_MAY_READ:
         return Finding(
-            subject, "token", Grade.WARNING, f"everybody on this machine can read {file}", f"chmod o= {file}"
+            subject, "token", Grade.WARNING, f"everybody on this machine can read {file}", f"chmod o= {place}"
         )
     return Finding(subject, "token", Grade.OK, f"{file} has one")
 

@@ -60,7 +60,7 @@ async def check_objects(patient: Patient) -> Sequence[Finding]:
 
 
 def _judge_config(patient: Patient, row: QueueRow) -> Iterator[Finding]:
-    subject, yt = f"queue {row.queue}", f"yt --proxy {patient.config.clusters[row.queue.cluster].proxy}"
+    subject, yt = f"queue {row.queue}", patient.yt(row.queue.cluster)
     error = row.synchronization_error or {}
     if error.get("code"):
         repair = f"{yt} get {quote(f'{row.queue.path}/@')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import Any, Final
 
 from queue_agent.adapters.cluster.light_commands import LightCommand
@@ -48,7 +49,8 @@ async def check_tables(patient: Patient) -> Sequence[Finding]:
         return [Finding(subject, "tables", Grade.FAILURE, detail, init)]
     unmounted = [name for name, table in tables.items() if name in tables_at(LATEST_VERSION) and not table.is_mounted]
     if unmounted:
-        commands = "\n".join(f"yt mount-table {root}/{name} --sync" for name in unmounted)
+        yt = patient.yt(patient.config.state.cluster)
+        commands = "\n".join(f"{yt} mount-table {quote(f'{root}/{name}')} --sync" for name in unmounted)
         detail = f"{', '.join(unmounted)} cannot be read: not mounted"
         return [Finding(subject, "tables", Grade.FAILURE, detail, commands)]
     for table in elsewhere.values():
@@ -92,7 +94,8 @@ async def _find_problem(patient: Patient, table: CrossClusterRef) -> Finding | N
     except ClusterError as error:
         return refusal(subject, "tables", error)
     if tablet_state != "mounted":
-        return Finding(subject, "tables", Grade.FAILURE, f"it is {tablet_state}", f"yt mount-table {table.path} --sync")
+        repair = f"{patient.yt(table.cluster)} mount-table {quote(table.path)} --sync"
+        return Finding(subject, "tables", Grade.FAILURE, f"it is {tablet_state}", repair)
     return None
 
 
@@ -131,7 +134,8 @@ async def check_options(patient: Patient) -> Sequence[Finding]:
         laid = overlay(config.sections(), document)
         config = config.with_sections(laid.sections)
     except ConfigError as error:
-        repair = f"yt set {path} with what docs/configuration.md allows, or yt remove {path}"
+        remove = f"{patient.yt(config.state.cluster)} remove {quote(path)}"
+        repair = f"write there what docs/configuration.md allows, or remove it:\n{remove}"
         return [Finding(f"options {path}", "document", Grade.FAILURE, f"it makes no sense: {error}", repair)]
     detail = "in force"
     if laid.unrecognized:

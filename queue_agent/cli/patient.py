@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
@@ -31,6 +32,10 @@ class Patient:
     def state(self) -> YtCluster:
         """The cluster of the state."""
         return self.clusters[self.config.state.cluster]
+
+    def yt(self, cluster: str) -> str:
+        """How commands for this cluster begin, wherever they are pasted."""
+        return f"yt --proxy {quote(self.config.clusters[cluster].proxy)}"
 
 
 @asynccontextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +16,7 @@ from queue_agent.cli.doctor import examine
 from queue_agent.cli.findings import Finding, Grade, is_healthy
 from queue_agent.cli.patient import admitted
 from queue_agent.config.agent import AgentConfig
+from tests.pasting import paste
 from yt_local.testing import LocalClusterSet
 
 QUEUE: Final = "//tmp/queue"
@@ -47,6 +50,10 @@ class Ward:
 
         self.findings = asyncio.run(look())
         return {(finding.subject, finding.check): finding for finding in self.findings}
+
+    def paste(self, command: str) -> None:
+        """Run a command as it was printed, in a shell that knows of no cluster."""
+        paste(command, {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
 
     def failures(self) -> set[str]:
         """Checks that failed in the latest examination."""
@@ -113,9 +120,14 @@ def test_state_that_can_not_be_used_is_named_with_the_command_that_mends_it(ward
     ward.document["history"] = {}
     found = ward.examine()
     tables = found[f"state pythia:{ROOT}", "tables"]
-    assert (tables.grade, tables.repair) == (Grade.FAILURE, f"yt mount-table {ROOT}/consumers --sync")
+    assert (tables.grade, tables.detail) == (Grade.FAILURE, "consumers cannot be read: not mounted")
     options = found[f"options {ROOT}/config", "document"]
     assert (options.grade, "queue_agent.pass_period" in options.detail) == (Grade.FAILURE, True)
+    ward.paste(str(tables.repair))
+    ward.paste(str(options.repair).splitlines()[-1])
+    mended = ward.examine()
+    assert mended[f"state pythia:{ROOT}", "tables"].grade is Grade.WARNING, "of the version"
+    assert mended[f"options {ROOT}/config", "document"].grade is Grade.OK
     assert (
         found[f"history pythia:{ROOT}/history_queue", "tables"].repair == "queue-agent init-state --config agent.yaml"
     )
