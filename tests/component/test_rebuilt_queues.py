@@ -26,9 +26,9 @@ class World:
         self._clusters = clusters
         self.user = User(session, "pythia", clusters.addresses["pythia"])
 
-    async def start(self, stack: AsyncExitStack) -> RunningAgent:
+    async def start(self, stack: AsyncExitStack, **options: Any) -> RunningAgent:
         return await stack.enter_async_context(
-            running_agent(self._session, self._clusters.addresses, membership={"lease": 2000})
+            running_agent(self._session, self._clusters.addresses, membership={"lease": 2000}, **options)
         )
 
     async def kept(self) -> Any:
@@ -116,3 +116,15 @@ async def test_a_re_created_queue_is_told_until_the_consumer_steps_back(world: W
         await world.user.advance(CONSUMER, QUEUE, 0, 0)
         await eventually(lambda: alerts(agent), lambda found: not found)
         assert (await verdict(agent))["verdict"] not in ("recreated", "ahead")
+
+
+async def test_a_queue_is_known_as_a_new_one_before_its_row_in_the_state_is(world: World) -> None:
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack, cypress_synchronizer={"pass_period": 3_600_000})
+        await world.write(5)
+        await eventually(lambda: verdict(agent), lambda found: found.get("drainable_row_count") == 5)
+        await world.recreate()
+        await world.write(15)
+        found = await eventually(lambda: verdict(agent), lambda found: found.get("lost_row_count") == 5)
+        assert (found["verdict"], found["loss"]["cause"]) == ("losing", "recreation")
+        assert found["rebuild"]["kind"] == "recreation"

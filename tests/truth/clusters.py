@@ -90,7 +90,7 @@ class TruthCluster:
             for index, tablet in enumerate(table.tablets)
         ]
         self._wire.answered()
-        return TableDescription(_COLUMNS, tablets)
+        return TableDescription(_COLUMNS, tablets, table.object_id)
 
     async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
         self._wire.ask()

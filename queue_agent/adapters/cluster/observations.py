@@ -27,7 +27,16 @@ _SHARED_VALUES: Final = 1 << 10
 _LONGEST_TTL: Final = 10**14
 """Milliseconds: three thousand years, which no row will see."""
 
-TABLE_ATTRIBUTES: Final = ("creation_time", "min_data_versions", "max_data_versions", "min_data_ttl", "max_data_ttl")
+TABLE_ATTRIBUTES: Final = (
+    "id",
+    "schema",
+    "tablets",
+    "creation_time",
+    "min_data_versions",
+    "max_data_versions",
+    "min_data_ttl",
+    "max_data_ttl",
+)
 _FACTS: Final = ["id", "attribute_revision", "tablet_count_by_state"]
 
 

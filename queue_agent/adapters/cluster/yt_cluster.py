@@ -40,10 +40,11 @@ from queue_agent.core.values.observed import (
     Watch,
 )
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, ObjectNotFound
 from queue_agent.isolation import contain
 from queue_agent.ports.cluster import Permit, RequestObserver
 from yt_wire import yson
+from yt_wire.error import ErrorCode
 
 _LARGEST_BATCH: Final = 100
 
@@ -181,11 +182,15 @@ class YtCluster(YtTables):
             return contain("polls", f"{watch.path} on cluster {self._name}", error)
 
     async def get_table(self, path: str) -> TableDescription:
-        """Schema, creation, lifetime of rows, and tablets with the address of each tablet's cell."""
-        others = LightCommand.of("get", f"{path}/@", attributes=list(TABLE_ATTRIBUTES))
-        commands = [LightCommand.get(f"{path}/@schema"), LightCommand.get(f"{path}/@tablets"), others]
-        schema, rows, attributes = [output["value"] for output in await self.run_light(commands)]
-        tablets = tablet_descriptions(rows)
+        """Identity, schema, creation, lifetime of rows, and tablets with the address of each tablet's cell.
+
+        All by one request: a table may be removed and created again between two.
+        """
+        attributes = await self.get_attributes(path, TABLE_ATTRIBUTES)
+        missing = next((name for name in ("schema", "tablets") if name not in attributes), None)
+        if missing is not None:
+            raise ObjectNotFound(f'{path} on cluster {self._name} has no attribute "{missing}"', ErrorCode.RESOLVE)
+        schema, tablets = attributes["schema"], tablet_descriptions(attributes["tablets"])
         hosts = await self._cell_hosts.get({tablet.cell_id for tablet in tablets if tablet.cell_id and not tablet.host})
         return TableDescription(
             columns=column_descriptions(schema),
@@ -193,6 +198,7 @@ class YtCluster(YtTables):
                 tablet if tablet.host or not tablet.cell_id else replace(tablet, host=hosts[tablet.cell_id])
                 for tablet in tablets
             ],
+            object_id=attributes.get("id"),
             unique_keys=bool(yson.attributes_of(schema).get("unique_keys", False)),
             created_at=created_at(attributes),
             data_ttl=data_ttl(attributes),

@@ -89,7 +89,7 @@ class Inquiry:
         is_waiting = False
         for index, one in readings.items():
             start, old = one.reading.start, state.positions.get(index)
-            trims = self._find_trims(index, queue, answered)
+            trims = self._find_trims(index, one.reading.object_id, answered)
             to = None if answered is None else answered.to.get(index)
             if old is None:
                 is_new = state.is_kept and one.reading.committed_at is not None and self._has_journal() and asks
@@ -123,8 +123,8 @@ class Inquiry:
         self._asked = None
         return asked
 
-    def _find_trims(self, index: int, queue: QueueSnapshot, answered: _Asked | None) -> list[Trim]:
-        records = list(self._context.trims.find(self._queue, queue.row.object_id, index))
+    def _find_trims(self, index: int, object_id: str | None, answered: _Asked | None) -> list[Trim]:
+        records = list(self._context.trims.find(self._queue, object_id, index))
         if answered is not None:
             records += [one for one in answered.question.answer or () if one.partition_index == index]
         return trims_of(records, self._consumer)
@@ -144,5 +144,6 @@ class Inquiry:
         is_replicated = queue.row.object_type in REPLICATED_TYPES and mapping is not None
         tables = [one.table for one in replicas_of(mapping)] if is_replicated and mapping is not None else [self._queue]
         span = JournalSpan(datetime.fromtimestamp(since, UTC), frozenset(unknown))
-        question = self._context.trims.ask(self._queue, queue.row.object_id, tables, span)
+        object_id = None if queue.view is None else queue.view.object_id
+        question = self._context.trims.ask(self._queue, object_id, tables, span)
         self._asked = _Asked(question, dict(unknown))

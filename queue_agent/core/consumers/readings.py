@@ -59,7 +59,7 @@ def read_positions(
         written = partition.last_row_commit_time
         retention = find_retention(index, mine, queue, registration, vital, is_ours=trims)
         found[index] = PartitionReading(
-            _reading(mine, partition, queue, view.compared.later_offset(index)),
+            _reading(mine, partition, view.compared.queue.object_id, view.compared.later_offset(index)),
             _find_blame(partition, trim, config, retention.slowest_vital, others),
             retention,
             _held_rows(trim, registration),
@@ -89,7 +89,7 @@ def explain_unreadable(queue: QueueSnapshot | None, registration: Registration, 
     return f"Cannot be read: {error.message}", Advice(Turn.CLUSTER)
 
 
-def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSnapshot, later_offset: int) -> Reading:
+def _reading(mine: ConsumerPartition, partition: QueuePartition, object_id: str | None, later_offset: int) -> Reading:
     committed_at: float | None = mine.last_consume_time.timestamp()
     if mine.last_consume_time == EPOCH and mine.next_row_index == 0:
         committed_at = None
@@ -102,7 +102,7 @@ def _reading(mine: ConsumerPartition, partition: QueuePartition, queue: QueueSna
         mine.next_row_index,
         committed_at,
         partition.tablet_id,
-        queue.row.object_id,
+        object_id,
         None if written is None else written.timestamp(),
         later_offset=later_offset,
     )

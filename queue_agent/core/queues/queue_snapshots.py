@@ -197,6 +197,7 @@ def _build_view(
         seen_at=seen_at,
         asked=asked,
         settled=settled,
+        object_id=table.object_id,
         created_at=table.created_at,
         data_ttl=table.data_ttl,
     )

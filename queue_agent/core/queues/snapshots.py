@@ -98,6 +98,9 @@ class QueueView:
     settled: bool = False
     """As long as nothing changes there is nothing more to be asked; never so with a failed partition."""
 
+    object_id: str | None = None
+    """Whose partitions these are: the row may still be about a table that was at this path before. None: not known."""
+
     created_at: datetime | None = None
     """By the clock of its cluster; None: not known."""
 

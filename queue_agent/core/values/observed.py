@@ -52,6 +52,9 @@ class TableDescription:
     tablets: Sequence[TabletDescription]
     """In order of their index, without gaps."""
 
+    object_id: str | None = None
+    """Of this table; one that is created at the same path has another. None: not known."""
+
     unique_keys: bool = False
     created_at: datetime | None = None
     """By the clock of the cluster; None: not known."""

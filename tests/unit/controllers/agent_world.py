@@ -159,6 +159,7 @@ class FakeCluster:
                 TabletDescription(index, f"{path}-{index}", state, "cell", "node-1:9022")
                 for index, state in enumerate(self.queues[path].states)
             ],
+            object_id="1-2-3-4",
         )
 
     async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:

@@ -52,9 +52,11 @@ def _read(
 def _queue(
     *partitions: QueuePartition, trims: Mapping[int, PartitionTrim] | None = None, **config: Any
 ) -> QueueSnapshot:
+    """The row is about the table that was at this path before."""
     queue = snapshot_of(*partitions)
-    row = replace(queue.row, auto_trim_config={"enable": True, **config}, object_id="o")
-    return replace(queue, row=row, trims=trims)
+    assert queue.view is not None
+    row = replace(queue.row, auto_trim_config={"enable": True, **config}, object_id="old")
+    return replace(queue, row=row, content=replace(queue.view, object_id="o"), trims=trims)
 
 
 def _trim(kind: ConstraintKind, row_index: int | None = None, subject: str | None = None) -> PartitionTrim:
