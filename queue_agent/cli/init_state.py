@@ -22,9 +22,6 @@ from queue_agent.config.file import load_config
 from queue_agent.core.state.migration import CreateDirectory, MigrationError, notes_on, plan_migration
 from queue_agent.core.state.schema import LATEST_VERSION
 
-CLUSTER_NAME = "cluster"
-"""How messages call a cluster whose name nobody has told."""
-
 
 def command(
     proxy: Proxy = None,
@@ -69,6 +66,8 @@ class StateLocation:
     """Where the state tables are, or are to be."""
 
     name: str
+    """What messages call the cluster: its name, or the address that was given."""
+
     reach: Reach
     root: str
 
@@ -93,9 +92,7 @@ def locate(
     address = proxy or (default if config is None else None)
     if address is None or config is not None:
         raise CommandError("either --proxy, with or without --token-file, or --config says where the state is")
-    return StateLocation(
-        CLUSTER_NAME, as_yt_finds(address, token_file), root or StateConfig.model_fields["root"].default
-    )
+    return StateLocation(address, as_yt_finds(address, token_file), root or StateConfig.model_fields["root"].default)
 
 
 def location_in(config_file: Path, root: str | None) -> StateLocation:

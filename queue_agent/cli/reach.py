@@ -46,5 +46,7 @@ def as_yt_finds(address: str, token_file: Path | None) -> Reach:
         config = ClusterConfig(proxy=get_proxy_address_url(client=client), token_file=token_file)
         token = None if token_file is not None else get_token(client=client)
     except YtError as error:
-        raise CommandError(f"the settings of yt make no sense for cluster {address}: {error.message}") from error
+        # Its message may be bytes; the first paragraph of its text is for people, details come after it.
+        words = " ".join(str(error).split("\n\n")[0].split())
+        raise CommandError(f"the settings of yt make no sense for cluster {address}: {words}") from error
     return Reach(config, None if token is None else CallerToken(token))

@@ -133,7 +133,10 @@ def test_the_caller_is_known_as_yt_knows_them(monkeypatch: pytest.MonkeyPatch, t
         "hume": Reach(ClusterConfig(proxy="http://there:80", token_file=own))
     }
     monkeypatch.setenv("YT_TOKEN", "not \x01 a token")
-    with pytest.raises(CommandError, match="settings of yt make no sense for cluster hume"):
+    with pytest.raises(CommandError, match="settings of yt make no sense for cluster hume: You have an improper"):
+        find_clusters(["hume"], None, (), None)
+    monkeypatch.setenv("YT_PROXY_URL_ALIASING_CONFIG", "{")
+    with pytest.raises(CommandError, match=r"for cluster hume: Yson load failed .* Unexpected"):
         find_clusters(["hume"], None, (), None)
 
 

@@ -140,6 +140,13 @@ async def test_a_sorted_table_has_unique_keys(cluster: YtCluster, user: User) ->
     ]
 
 
+async def test_what_is_not_a_dynamic_table_lacks_an_attribute_of_one(cluster: YtCluster, user: User) -> None:
+    await user.run("create", type="table", path="//tmp/static")
+    for path, name in (("//tmp", "schema"), ("//tmp/static", "tablets")):
+        with pytest.raises(ObjectNotFound, match=f'{path} on cluster hume has no attribute "{name}"'):
+            await cluster.get_table(path)
+
+
 async def test_an_unmounted_tablet_has_no_cell(cluster: YtCluster, user: User) -> None:
     await user.create_queue(QUEUE, 1, mounted=False)
     [tablet] = (await cluster.get_table(QUEUE)).tablets
