@@ -63,6 +63,10 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
                 "reset",
                 "Move a consumer to another position in a queue, after showing what that means and asking.",
             ),
+            "acknowledge": Entry(
+                "acknowledge",
+                "Acknowledge lost rows, a reshard or a re-creation: the verdict no longer shows it.",
+            ),
             "events": Entry("events", "Show what happened to queues and consumers, newest last."),
         },
     ),

@@ -22,6 +22,12 @@ from queue_agent.errors import ClusterError, ConfigError
 SOME_FAILED: Final = 1
 NOTHING_DONE: Final = 2
 
+BY_NAME: Final = (
+    "; clusters were looked for by their names, as `yt --proxy NAME` does: --proxy NAME=ADDRESS and --config say where"
+    " they are"
+)
+"""What to add to an error about a cluster that nobody has given an address for."""
+
 ConfigFile = Annotated[
     Path, typer.Option("--config", metavar="FILE", help="Configuration of the agent: .yaml, .yml or .yson.")
 ]
@@ -66,6 +72,21 @@ Agents = Annotated[
 Proxy = Annotated[
     str | None,
     typer.Option(metavar="CLUSTER", help="Cluster, as `yt --proxy` takes it, instead of --config."),
+]
+Queue = Annotated[
+    str,
+    typer.Argument(metavar="QUEUE", help="cluster://path or <cluster=...>//path."),
+]
+Consumer = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONSUMER",
+        help="The same; one of several in a table is '<cluster=...;queue_consumer_name=...>//path'.",
+    ),
+]
+Proxies = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=ADDRESS", help="HTTP proxy of a cluster, instead of --config; may be repeated."),
 ]
 TokenFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="File with an OAuth token, with --proxy; yours by default.")

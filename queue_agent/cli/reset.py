@@ -18,7 +18,18 @@ from queue_agent.cli.consumer_reset import find_clusters
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.init_state import StateLocation, location_in
 from queue_agent.cli.names import did_you_mean
-from queue_agent.cli.options import SOME_FAILED, DryRun, OptionalConfigFile, TokenFile, exit_codes, now
+from queue_agent.cli.options import (
+    BY_NAME,
+    SOME_FAILED,
+    Consumer,
+    DryRun,
+    OptionalConfigFile,
+    Proxies,
+    Queue,
+    TokenFile,
+    exit_codes,
+    now,
+)
 from queue_agent.cli.reach import Reach
 from queue_agent.cli.references import parse_object, parse_table
 from queue_agent.cli.reset_view import view_outcome, view_plan
@@ -44,22 +55,6 @@ said no; 2: refused, nothing was changed.
 """
 
 
-_BY_NAME: Final = (
-    "; clusters were looked for by their names, as `yt --proxy NAME` does: --proxy NAME=ADDRESS and --config say where"
-    " they are"
-)
-
-_Queue = Annotated[
-    str,
-    typer.Argument(metavar="QUEUE", help="cluster://path or <cluster=...>//path."),
-]
-_Consumer = Annotated[
-    str,
-    typer.Argument(
-        metavar="CONSUMER",
-        help="The same; one of several in a table is '<cluster=...;queue_consumer_name=...>//path'.",
-    ),
-]
 _Destination = Annotated[
     str,
     typer.Option(
@@ -72,10 +67,6 @@ _Destination = Annotated[
 _Partitions = Annotated[
     list[int] | None, typer.Option(min=0, metavar="INDEX", help="Partition to move; may be repeated. All by default.")
 ]
-_Proxies = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=ADDRESS", help="HTTP proxy of a cluster, instead of --config; may be repeated."),
-]
 _AllowTrimmed = Annotated[
     bool,
     typer.Option("--allow-trimmed", help="Move a vital consumer even to rows that are trimmed already."),
@@ -83,12 +74,12 @@ _AllowTrimmed = Annotated[
 
 
 def command(
-    queue: _Queue,
-    consumer: _Consumer,
+    queue: Queue,
+    consumer: Consumer,
     to: _Destination,
     partition: _Partitions = None,
     config: OptionalConfigFile = None,
-    proxy: _Proxies = None,
+    proxy: Proxies = None,
     token_file: TokenFile = None,
     allow_trimmed: _AllowTrimmed = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -122,7 +113,7 @@ def command(
             code = asyncio.run(_reset(*pair, clusters, wanted))
         except (ActRefused, ClusterError) as error:
             is_lost = isinstance(error, ClusterUnavailable) and config is None and not proxy
-            raise CommandError(f"{error}{_BY_NAME if is_lost else ''}") from error
+            raise CommandError(f"{error}{BY_NAME if is_lost else ''}") from error
     raise typer.Exit(code)
 
 

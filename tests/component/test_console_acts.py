@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.component.console_world import ACTS, ALLOWED, CONSUMER, OF_QUEUE, PAIR, QUEUE, ConsoleWorld, console_world
+from tests.component.running_agent import eventually
 
 RESET = {**PAIR, "to": "earliest"}
 
@@ -202,3 +203,32 @@ async def test_without_a_journal_there_are_no_acts_and_one_out_of_reach_is_told(
     await world.root.run("remove", path="//sys/queue_agents/audit_journal")
     _, page = await ann.ask("GET", "/api/v1/events")
     assert (page["events"], page["acts_read"]) == ([], True)
+
+
+async def test_what_came_after_the_preview_is_not_acknowledged(world: ConsoleWorld) -> None:
+    stage = "//sys/clusters/pythia/queue_agent/stages/production"
+    await world.root.set(stage, {"addresses": [world.agent.rpc_address]})
+    ann, bob = await world.ann(), await world.bob()
+
+    async def resharded(count: int, last: str = "") -> str:
+        await world.root.run("unmount_table", path=QUEUE)
+        await world.root.run("reshard_table", path=QUEUE, tablet_count=count)
+        await world.root.run("mount_table", path=QUEUE)
+        found = await eventually(verdict, lambda one: one["rebuild"] is not None and one["rebuild"]["time"] > last)
+        return str(found["rebuild"]["time"])
+
+    async def verdict() -> Any:
+        document = await world.agent.find_consumer("pythia", CONSUMER)
+        return None if document is None else document["status"].get("queues", {}).get(f"pythia:{QUEUE}")
+
+    await eventually(verdict, lambda one: one["verdict"] == "ok")
+    first = await resharded(3)
+    assert (await bob.preview("acknowledge", PAIR))[0] == 403
+    _, shown = await ann.preview("acknowledge", PAIR)
+    await resharded(4, first)
+    assert (await ann.confirm("acknowledge", PAIR, shown["preview"]))[0] == 200
+    assert shown["plan"]["until"] == first
+    assert await get(world, f"{CONSUMER}/@queue_agent_acknowledged") == {f"pythia:{QUEUE}": first}
+    assert (await ann.carry_out("acknowledge", PAIR))[0] == 200
+    await eventually(verdict, lambda one: one["rebuild"] is None)
+    assert [one["act"] for one in await world.journal()] == ["acknowledge", "acknowledge"]

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from yt.wrapper import YtClient
 
 from queue_agent.cli.main import application
-from tests.e2e.playground import Playground, connected, environment, eventually
+from tests.e2e.playground import Playground, connected, environment, eventually, get_agent_attribute
 from tests.waiting import LIMIT_SECONDS
 
 QUEUE: Final = "//tmp/watched"
@@ -185,10 +185,44 @@ def test_doctor_finds_nothing_wrong_with_a_playground_but_its_consumer_that_is_g
     assert CliRunner().invoke(application, ["doctor", "--config", "nowhere.yaml"]).exit_code == 2
 
 
-@pytest.mark.parametrize("command", [["status"], ["watch"], ["doctor"], ["consumer", "reset"]])
+@pytest.mark.parametrize(
+    "command", [["status"], ["watch"], ["doctor"], ["consumer", "reset"], ["consumer", "acknowledge"]]
+)
 def test_help_has_examples_and_exit_codes(command: list[str]) -> None:
     result = CliRunner().invoke(application, [*command, "--help"])
     assert (result.exit_code, "Examples" in result.stdout, "Exit codes" in result.stdout) == (0, True, True)
+
+
+def test_a_reshard_is_acknowledged_once(playground: Playground, clients: dict[str, YtClient]) -> None:
+    pythia, hume, queue, consumer = clients["pythia"], clients["hume"], "//tmp/resharded", "//tmp/knowing"
+    pythia.create("table", queue, attributes={**ATTRIBUTES, "tablet_count": 1})
+    pythia.mount_table(queue, sync=True)
+    pythia.insert_rows(queue, [{"data": "x", "$tablet_index": 0}])
+    hume.create("queue_consumer", consumer)
+    pythia.register_queue_consumer(queue, f"<cluster=hume>{consumer}", vital=False)
+    status = f"{consumer}/@queue_consumer_status/queues/pythia:\\/\\/tmp\\/resharded"
+    acknowledge = f"queue-agent consumer acknowledge pythia:{queue} hume:{consumer}"
+
+    def is_told(verdict: str) -> None:
+        assert get_agent_attribute(hume, f"{status}/verdict") == verdict
+
+    eventually(lambda: is_told("not_started"))
+    assert (
+        playground.shell(acknowledge).stdout
+        == f"There is nothing to acknowledge of hume:{consumer} in pythia:{queue}\n"
+    )
+    pythia.unmount_table(queue, sync=True)
+    pythia.reshard_table(queue, tablet_count=2)
+    pythia.mount_table(queue, sync=True)
+    eventually(lambda: is_told("resharded"))
+    planned = json.loads(playground.shell(f"{acknowledge} --dry-run --json").stdout)
+    assert not hume.exists(f"{consumer}/@queue_agent_acknowledged")
+    told = playground.shell(acknowledge)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == (
+        f"Acknowledged of hume:{consumer} in pythia:{queue}:\n  The queue was resharded at {planned['until']}\n"
+    )
+    eventually(lambda: is_told("not_started"))
 
 
 def test_agents_are_those_of_the_cluster_at_yt_proxy(playground: Playground) -> None:

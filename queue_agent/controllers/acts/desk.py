@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 
+from queue_agent.controllers.acts.acknowledgement import prepare_acknowledgement
 from queue_agent.controllers.acts.deeds import (
     Deed,
     Setting,
@@ -193,6 +194,8 @@ class ActDesk:
         match request.kind:
             case ActKind.RESET:
                 return await prepare_reset(request, setting, self._clock.now, agreed)
+            case ActKind.ACKNOWLEDGE:
+                return await prepare_acknowledgement(request, setting, agreed)
             case ActKind.REGISTER | ActKind.UNREGISTER:
                 return await prepare_registration(request, setting)
             case ActKind.MOUNT | ActKind.UNMOUNT:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from queue_agent.controllers.consumers.judge import ConsumerJudge
-from queue_agent.controllers.consumers.objective_reader import ObjectiveReader
+from queue_agent.controllers.consumers.owner_reader import OwnerReader
 from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.passes.origins import Origins, describe_pass_error
 from queue_agent.controllers.rounds.round_member import FirstAnswer
@@ -86,7 +86,7 @@ class ConsumerController:
         """Before the offsets in the snapshot were read."""
 
         self._judge = ConsumerJudge(ref, context)
-        self._objectives = ObjectiveReader(self._table, context.clusters)
+        self._owner = OwnerReader(ref, context.clusters)
         self._board.put_consumer(self._snapshot)
 
     @property
@@ -119,7 +119,7 @@ class ConsumerController:
         ):
             return False
         now = self._clock.now()
-        if self._snapshot.role is Role.LEADING and self._objectives.is_due(row, now):
+        if self._snapshot.role is Role.LEADING and self._owner.is_due(row, now):
             return False
         found: dict[CrossClusterRef, SubSnapshot] = {}
         for queue, previous in view.queues.items():
@@ -151,7 +151,7 @@ class ConsumerController:
         queues = sorted({one.queue for one in registrations})
         if self._snapshot.role is Role.LEADING:
             await self._judge.prepare(queues)
-            self._judge.objectives = await self._objectives.read(row, pass_instant, origin)
+            self._judge.owner = await self._owner.read(row, pass_instant, origin)
         content = await self._look(row, queues, pass_index, first_answer, origin)
         self._publish(build_consumer_snapshot(self._snapshot, row, registrations, pass_instant, content))
 

@@ -29,8 +29,8 @@ from queue_agent.core.values.event_kinds import EventKind
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.changes import Told, find_changes, find_death, told_of
-from queue_agent.core.verdicts.objective_config import UNREAD_OBJECTIVES
 from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
+from queue_agent.core.verdicts.owner import OwnersWord
 from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.queue_state import Pair, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.silence import find_silence
@@ -48,8 +48,8 @@ class _Kept:
 
     state: QueueState
     inquiry: Inquiry
-    seen: tuple[object, object, object, object] | None = None
-    """The partitions of consumer and queue, the trims and the objective, from which the verdict is.
+    seen: tuple[object, ...] | None = None
+    """The partitions of consumer and queue, the trims and the owner's words, from which the verdict is.
 
     None: it could not be polled.
     """
@@ -81,8 +81,8 @@ class ConsumerJudge:
         self._ledger = context.ledger
         self._kept: dict[CrossClusterRef, _Kept] = {}
         self._verdicts: Mapping[CrossClusterRef, QueueVerdict] = {}
-        self.objectives = UNREAD_OBJECTIVES
-        """Those in force."""
+        self.owner = OwnersWord()
+        """What is in force."""
 
     async def prepare(self, queues: Collection[CrossClusterRef]) -> None:
         """Go on from what is kept of these queues; of one that cannot be read now, from what is in memory."""
@@ -126,7 +126,7 @@ class ConsumerJudge:
             kept = self._kept[queue]
             before = kept.state
             self._poll(kept, registration, snapshot)
-            if not self.objectives.is_read:  # maybe there is one: its seconds are counted later
+            if not self.owner.objectives.is_read:  # maybe there is one: its seconds are counted later
                 kept.state = replace(kept.state, seconds=before.seconds)
             if kept.state.verdict is not before.verdict:
                 kept.price = self._find_price(kept.state, registration, snapshot)
@@ -194,7 +194,7 @@ class ConsumerJudge:
             kept.seconds = kept.seconds if written is None else written.seconds
         else:
             kept.seconds = kept.state.seconds if self._ledger.is_missing else None
-        status = self.objectives.status(kept.state.pair.queue, kept.seconds)
+        status = self.owner.objectives.status(kept.state.pair.queue, kept.seconds)
         if status != verdict.objective:
             kept.state = replace(kept.state, verdict=replace(verdict, objective=status))
 
@@ -208,7 +208,7 @@ class ConsumerJudge:
             return
         kept.seen = None
         now = snapshot.pass_instant.timestamp()
-        objective = self.objectives.find(registration.queue)
+        objective = self.owner.objectives.find(registration.queue)
         is_served = board.find_queue_row(registration.queue) is not None
         is_early = is_served and (queue is None or (queue.pass_index == 0 and queue.role is not Role.ERROR))
         if snapshot.banned_since is not None:
@@ -239,8 +239,9 @@ class ConsumerJudge:
     ) -> None:
         assert position.compared is not None, "made of whole snapshots"
         now = position.seen_at.timestamp()
-        objective = self.objectives.find(registration.queue)
-        seen = (position.partitions, position.compared.queue.partitions, queue.trims, objective)
+        objective = self.owner.objectives.find(registration.queue)
+        acknowledged = self.owner.acknowledged.get(registration.queue)
+        seen = (position.partitions, position.compared.queue.partitions, queue.trims, objective, acknowledged)
         is_old = kept.seen is not None and all(map(_is, kept.seen, seen)) and not kept.inquiry.is_under_way
         if is_old and now < kept.state.deadline:
             kept.state = kept.state.passed(now)
@@ -259,7 +260,7 @@ class ConsumerJudge:
         period = self._context.config.pass_period.total_seconds()
         kept.seen = seen
         partitions = registered_indexes(position, registration)
-        kept.state = observe_queue(kept.state, known, partitions, now, period, objective)
+        kept.state = observe_queue(kept.state, known, partitions, now, period, objective, acknowledged)
 
     def _wait(self, kept: _Kept, now: float) -> None:
         """The verdict stays as it is until more is known."""

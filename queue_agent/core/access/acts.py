@@ -19,6 +19,7 @@ class ActKind(enum.StrEnum):
     """Kinds, as configuration and addresses call them."""
 
     RESET = "reset"
+    ACKNOWLEDGE = "acknowledge"
     REGISTER = "register"
     UNREGISTER = "unregister"
     MOUNT = "mount"
@@ -29,7 +30,7 @@ class ActKind(enum.StrEnum):
     UNBAN = "unban"
 
 
-OF_PAIRS: Final = frozenset({ActKind.RESET, ActKind.REGISTER, ActKind.UNREGISTER})
+OF_PAIRS: Final = frozenset({ActKind.RESET, ActKind.ACKNOWLEDGE, ActKind.REGISTER, ActKind.UNREGISTER})
 """Kinds about a consumer in a queue."""
 
 OF_AGENTS: Final = frozenset({ActKind.BAN, ActKind.UNBAN})

@@ -17,6 +17,7 @@ _IN: Final = " in "
 _MOST_READINGS: Final = 20
 _ACTS: Final[Mapping[str, str]] = {
     ActKind.RESET: "reset the offsets of",
+    ActKind.ACKNOWLEDGE: "acknowledged what happened to",
     ActKind.REGISTER: "registered",
     ActKind.UNREGISTER: "unregistered",
     ActKind.MOUNT: "mounted",

@@ -91,6 +91,11 @@ class Position:
         is_reshard = self.rebuild is not None and self.rebuild.kind is RebuildKind.RESHARD
         return None if is_reshard and not self.reading.drainable else self.rebuild
 
+    def knowing(self, until: Seconds | None) -> Position:
+        """The position once its owner has said that what happened until then is known; None: nothing was said."""
+        is_known = until is not None and self.rebuild is not None and self.rebuild.at <= until
+        return replace(self, rebuild=None) if is_known else self
+
 
 def open_position(
     reading: Reading, now: Seconds, written_at: Seconds | None = None, trims: Sequence[Trim] = ()
@@ -202,6 +207,7 @@ def judge(
     patience: Seconds | None,
     window: Seconds,
     now: Seconds,
+    acknowledged: Seconds | None = None,
     *,
     is_known: bool,
     is_mended: bool = False,
@@ -213,11 +219,14 @@ def judge(
         patience: a longer silence is a stop; None: no silence is.
         window: to judge rates by.
         now: of the poll.
+        acknowledged: losses until then are known to the owner; None: none is.
         is_known: the usual pace is.
+        is_mended: what took rows can take no more of them.
     """
     active = _find_activity(position, patience, window, now, is_known=is_known)
     activity, nearly_active = _calm(position.activity, position.nearly_active, active)
-    whole = min(activity, _find_loss(position, now, is_mended=is_mended), _find_rebuild(position), key=_severity)
+    loss = _find_loss(position, now, acknowledged, is_mended=is_mended)
+    whole = min(activity, loss, _find_rebuild(position), key=_severity)
     verdict, nearly = (activity, None) if whole is activity else _calm(position.verdict, position.nearly, whole)
     if (verdict, activity, nearly, nearly_active) == (
         position.verdict,
@@ -232,7 +241,7 @@ def judge(
     )
 
 
-def _find_loss(position: Position, now: Seconds, *, is_mended: bool) -> Verdict:
+def _find_loss(position: Position, now: Seconds, acknowledged: Seconds | None, *, is_mended: bool) -> Verdict:
     """The verdict by losses alone."""
     loss, race = position.ledger.loss, position.race
     ends_after = MENDED_AFTER if is_mended else INCIDENT_ENDS_AFTER
@@ -240,7 +249,8 @@ def _find_loss(position: Position, now: Seconds, *, is_mended: bool) -> Verdict:
         return Verdict.LOSING
     if race is not None and race.is_lasting:
         return Verdict.RACING
-    if loss is not None and loss.proved and now - loss.until <= LOST_FOR:
+    is_known = loss is not None and acknowledged is not None and loss.until <= acknowledged
+    if loss is not None and loss.proved and now - loss.until <= LOST_FOR and not is_known:
         return Verdict.LOST
     return Verdict.OK
 

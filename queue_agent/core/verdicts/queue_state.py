@@ -119,6 +119,7 @@ def observe_queue(
     now: Seconds,
     period: Seconds,
     objective: Objective | None = None,
+    acknowledged: Seconds | None = None,
 ) -> QueueState:
     """The state after a poll.
 
@@ -129,6 +130,7 @@ def observe_queue(
         now: of the poll; one that is not later than the last changes nothing.
         period: usual time between polls.
         objective: of the consumer's owner for this queue; None: there is none.
+        acknowledged: up to when the owner knows what happened; None: nothing.
     """
     last = state.last_poll
     if last is not None and now <= last:
@@ -143,8 +145,11 @@ def observe_queue(
     if not is_known and any(one.retention.is_vital for one in seen.values()):
         patience = FIRST_PATIENCE  # it holds rows, so it is not waited for without end
     for index, one in seen.items():
-        is_mended = _is_mended(positions[index], one.retention)
-        positions[index] = judge(positions[index], patience, pace.window, now, is_known=is_known, is_mended=is_mended)
+        position = positions[index].knowing(acknowledged)
+        is_mended = _is_mended(position, one.retention)
+        positions[index] = judge(
+            position, patience, pace.window, now, acknowledged, is_known=is_known, is_mended=is_mended
+        )
     readable = {index: positions[index] for index in seen}
     seconds = count_poll(
         state.seconds,

@@ -116,7 +116,7 @@ def advise(facts: Facts) -> Advice:
         case Verdict.LAGGING:
             return Advice(Turn.OWNER, "start more readers, up to one for each partition")
         case Verdict.LOST:
-            return Advice(Turn.OWNER, "read the rows from another copy; the reader itself goes on")
+            return Advice(Turn.OWNER, "read the rows from another copy, and acknowledge the loss then")
         case _:
             return NO_ADVICE
 

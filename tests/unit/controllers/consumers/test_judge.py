@@ -10,15 +10,16 @@ import pytest
 
 from queue_agent.controllers.consumers.consumer_controller import ConsumerController
 from queue_agent.controllers.status.trim_book import TrimBook
-from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.queues.snapshots import ConsumerQueueView, ConsumerView, Role
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import JournalSpan, Loser, TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
 from queue_agent.core.verdicts.ledger import Ledger
-from queue_agent.core.verdicts.objective_config import UNREAD_OBJECTIVES
 from queue_agent.core.verdicts.objectives import ObjectiveSeconds
+from queue_agent.core.verdicts.owner import OwnersWord
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Verdict
 from queue_agent.errors import ClusterError
 from tests.unguarded import KeepNoLedger
@@ -323,7 +324,29 @@ async def test_time_before_the_objective_could_be_read_is_unknown_and_not_left_o
     story = await begun(world)
     kept = story.consumer._judge._kept[QUEUE]
     assert kept.state.seconds.until is None, "there is no objective"
-    story.consumer._judge.objectives = UNREAD_OBJECTIVES
+    story.consumer._judge.owner = OwnersWord()
     kept.state = replace(kept.state, seconds=seconds)
     story.consumer._judge.judge(world.board.all_consumers[CONSUMER])
     assert kept.state.seconds == seconds
+
+
+async def test_what_is_acknowledged_shows_although_nothing_else_has_changed() -> None:
+    story = await begun(World())
+    for _ in range(3):  # a new verdict is judged again at once
+        await story.poll()
+    judge, snapshot = story.consumer._judge, story.world.board.all_consumers[CONSUMER]
+    kept = judge._kept[QUEUE]
+    rebuild = Rebuild(RebuildKind.RECREATION, story.world.clock.time.timestamp())
+    kept.state = replace(kept.state, positions={0: replace(kept.state.positions[0], rebuild=rebuild)})
+    assert snapshot.view is not None
+    position = snapshot.view.queues[QUEUE]
+    assert isinstance(position, ConsumerQueueView)
+
+    def judged_after(seconds: float) -> Rebuild | None:
+        later = replace(position, seen_at=position.seen_at + timedelta(seconds=seconds))
+        judge.judge(replace(snapshot, content=ConsumerView({QUEUE: later})))
+        return kept.state.positions[0].rebuild
+
+    assert judged_after(0.5) == rebuild
+    judge.owner = OwnersWord(acknowledged={QUEUE: rebuild.at})
+    assert judged_after(1.0) is None

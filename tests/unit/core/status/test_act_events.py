@@ -98,5 +98,5 @@ def test_acts_are_found_by_what_they_are_about() -> None:
 
 
 def test_an_act_of_a_later_version_is_told_by_its_word() -> None:
-    later = replace(RESET, act="acknowledge", subject="a://q")
-    assert make_act_event(later, names_people=True).reason == "ann acknowledge a://q"
+    later = replace(RESET, act="applaud", subject="a://q")
+    assert make_act_event(later, names_people=True).reason == "ann applaud a://q"

@@ -114,6 +114,37 @@ def test_rows_of_a_queue_created_again_are_lost_no_longer_once_the_reader_has_be
     assert _verdict(_after(state, {0: begun}, NOW + 641, 1)).verdict is Verdict.LOST
 
 
+def test_lost_rows_are_told_until_they_are_acknowledged_and_later_ones_are_told_again() -> None:
+    state = _warm()
+    gone = replace(_reading(5990, 8000, NOW + 599, start=8000), blame=Blame(LossCause.VITAL_TRIMMING))
+    kept = replace(gone, retention=VITAL)
+    for second, one in ((600, gone), (601, gone), (640, kept)):
+        state = _after(state, {0: one}, NOW + second, 1)
+    assert _verdict(state).verdict is Verdict.LOST
+    loss = _verdict(state).whole.loss
+    assert loss is not None
+    early = observe_queue(state, {0: kept}, {0}, NOW + 641, 1.0, None, loss.until - 1)
+    assert _verdict(early).verdict is Verdict.LOST
+    known = observe_queue(state, {0: kept}, {0}, NOW + 641, 1.0, None, loss.until)
+    assert _verdict(known).verdict not in (Verdict.LOST, Verdict.LOSING)
+    assert _verdict(known).whole.counts == _verdict(state).whole.counts
+    more = replace(gone, reading=replace(gone.reading, start=8100, end=9000))
+    for second in (642, 643):
+        known = observe_queue(known, {0: more}, {0}, NOW + second, 1.0, None, loss.until)
+    assert _verdict(known).verdict is Verdict.LOSING
+
+
+def test_a_reshard_is_told_until_it_is_acknowledged() -> None:
+    state = _warm()
+    other = _reading(5990, 8000, NOW + 599, tablet="2")
+    state = _after(state, {0: other}, NOW + 600, 1)
+    assert _verdict(state).verdict is Verdict.RESHARDED
+    assert _verdict(observe_queue(state, {0: other}, {0}, NOW + 601, 1.0, None, NOW + 599)).verdict is Verdict.RESHARDED
+    known = observe_queue(state, {0: other}, {0}, NOW + 601, 1.0, None, NOW + 600)
+    assert _verdict(known).verdict is not Verdict.RESHARDED
+    assert _verdict(known).whole.rebuild is None
+
+
 @pytest.mark.parametrize(("written", "cause"), [(NOW - 4000, LossCause.TTL), (NOW, LossCause.FOREIGN)])
 def test_rows_settled_long_after_they_went_are_as_old_as_they_were(written: float, cause: LossCause) -> None:
     state = _warm()

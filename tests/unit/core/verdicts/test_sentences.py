@@ -201,7 +201,7 @@ def test_a_queue_that_is_another_is_told_to_who_has_not_noticed() -> None:
             ),
         ),
         (Verdict.LAGGING, Advice(Turn.OWNER, "start more readers, up to one for each partition")),
-        (Verdict.LOST, Advice(Turn.OWNER, "read the rows from another copy; the reader itself goes on")),
+        (Verdict.LOST, Advice(Turn.OWNER, "read the rows from another copy, and acknowledge the loss then")),
     ],
 )
 def test_each_verdict_says_whose_turn_it_is(verdict: Verdict, advice: Advice) -> None:

@@ -1,0 +1,103 @@
+"""What the owner of a consumer has said in its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.values.scalars import shown
+from queue_agent.core.verdicts.objective_config import UNREAD_OBJECTIVES, ConsumerObjectives
+from queue_agent.core.verdicts.rebuilding import RebuildKind
+from queue_agent.core.verdicts.sentences import count
+from queue_agent.core.verdicts.values import Seconds
+
+ACKNOWLEDGED: Final = "queue_agent_acknowledged"
+"""Attribute of a consumer: for each queue, up to when its owner knows of losses, reshards and re-creations.
+
+One consumer of several in a table has such a map of its own below `consumers` and its name.
+"""
+
+_CONSUMERS: Final = "consumers"
+_ROUNDING: Final = 1e-6
+"""Seconds: what is published is rounded to microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnersWord:
+    """What one consumer's attributes say."""
+
+    objectives: ConsumerObjectives = UNREAD_OBJECTIVES
+    acknowledged: Mapping[CrossClusterRef, Seconds] = field(default_factory=dict)
+    """Up to when the owner knows what happened, by queue."""
+
+
+def parse_acknowledged(value: Any, name: str) -> dict[CrossClusterRef, Seconds]:
+    """Read the attribute; None says nothing.
+
+    Args:
+        value: of the attribute.
+        name: of one consumer of several in the table; empty: it is the only one.
+
+    Raises:
+        ValueError: a value is of the wrong type, or no instant.
+    """
+    whole = _read_map(value, ACKNOWLEDGED)
+    if name:
+        whole = _read_map(_read_map(whole.get(_CONSUMERS), _CONSUMERS).get(name), name)
+    return {
+        CrossClusterRef.parse(queue): _read_instant(instant) + _ROUNDING
+        for queue, instant in whole.items()
+        if queue != _CONSUMERS
+    }
+
+
+def put_acknowledged(value: Any, name: str, queue: CrossClusterRef, until: str) -> dict[str, Any]:
+    """The attribute with one more entry, or a later one; arguments and errors as for `parse_acknowledged`."""
+    whole = _read_map(value, ACKNOWLEDGED)
+    entry = {str(queue): until}
+    if not name:
+        return {**whole, **entry}
+    consumers = _read_map(whole.get(_CONSUMERS), _CONSUMERS)
+    return {**whole, _CONSUMERS: {**consumers, name: {**_read_map(consumers.get(name), name), **entry}}}
+
+
+def unknown_incidents(verdict: Mapping[str, Any], known: Seconds | None) -> list[tuple[str, str]]:
+    """What happened later than the owner knows: in words, and the instant when it was over.
+
+    Args:
+        verdict: as it is published.
+        known: up to when everything is; None: nothing is.
+    """
+    found: list[tuple[str, str]] = []
+    loss, rebuild = verdict.get("loss"), verdict.get("rebuild")
+    if loss is not None:
+        possibly = loss["possibly_lost_row_count"]
+        doubt = f", {possibly:,} of them possibly" if possibly else ""
+        words = f"Lost {count(loss['row_count'], 'row')}{doubt}, from {loss['since']} to {loss['until']}"
+        found.append((words, loss["until"]))
+    if rebuild is not None:
+        was = "created again" if rebuild["kind"] == RebuildKind.RECREATION.value else "resharded"
+        found.append((f"The queue was {was} at {rebuild['time']}", rebuild["time"]))
+    return [one for one in found if known is None or _read_instant(one[1]) > known]
+
+
+def _read_map(value: Any, place: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f'Error reading "{place}": expected a map, got {shown(value)}')
+    return value
+
+
+def _read_instant(value: Any) -> Seconds:
+    """Seconds since the epoch of an instant as it is published; ValueError if it is none."""
+    try:
+        instant = datetime.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        instant = None
+    if instant is None or instant.tzinfo is None:
+        raise ValueError(f"expected an instant with its zone, such as 2026-05-01T10:00:00Z, got {shown(value)}")
+    return instant.timestamp()
