@@ -46,12 +46,12 @@ test: .venv/dev.installed  ## the linters, the type checker, and all tests but t
 test-rest: .venv/dev.installed
 	$(PYTEST) -q --numprocesses auto -m "not slow" --ignore tests/unit/core --ignore tests/spark
 
-test-loaded: .venv/dev.installed  ## the same tests while every processor has other things to do, and stopped now and then
+test-loaded: .venv/dev.installed  ## the tests of make test while every processor has other things to do, and stopped now and then
 	$(BIN)/python -m tests.loaded $(PYTEST) -q --numprocesses auto -m "not slow" --ignore tests/spark
 
 test-all: test-slow check-deploy check-spark  ## the slower suites, one after the other; CI runs them after make test
 
-test-slow: .venv/dev.installed  ## attacks and fuzzing of ten seconds or more each
+test-slow: .venv/dev.installed  ## tests of five seconds or more each, attacks and fuzzing
 	$(PYTEST) -q --numprocesses auto -m slow --ignore tests/spark
 
 coverage: .venv/dev.installed  ## the unit tests of queue_agent/core, and whether they cover each of its branches

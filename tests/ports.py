@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import random
 import socket
 from collections import deque
@@ -14,6 +15,12 @@ _MOST: Final = 60
 """Ports that are reserved at a time: more than any test needs. After that the oldest is free again."""
 
 _held: Final[deque[socket.socket]] = deque()
+
+
+@atexit.register
+def _close() -> None:
+    for one in _held:
+        one.close()
 
 
 def reserved_port(following: int = 0) -> int:

@@ -86,6 +86,7 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
         yield World(user, agent, clock)
 
 
+@pytest.mark.slow
 async def test_the_time_to_full_quota_follows_growth_and_names_who_holds_the_rows(world: World) -> None:
     first = await eventually(world.quota, lambda found: found["used"] > 0)
     await eventually(world.trim, lambda found: found["constraint"]["held_row_count"] == 99)

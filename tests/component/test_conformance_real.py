@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.playground import SOURCES, connected, running
 
 SUITE = SOURCES / "tests" / "conformance"
@@ -19,6 +21,7 @@ TESTS = (
 )
 
 
+@pytest.mark.slow
 def test_the_suite_runs_there_skips_what_it_can_not_do_and_leaves_nothing(tmp_path: Path) -> None:
     with running(tmp_path, "--agents", "0", "--require-token") as playground:
         assert playground.token_file is not None

@@ -56,6 +56,7 @@ async def exported_rows(world: ExportWorld) -> list[str]:
     return [value for table in (await world.tables()).values() for value in table]
 
 
+@pytest.mark.slow
 async def test_progress_of_a_tablet_does_not_count_for_the_next_one_with_its_index(world: ExportWorld) -> None:
     await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
     await world.write("a", "b", "c", tablet_index=1)

@@ -117,6 +117,7 @@ async def test_a_queue_that_can_not_be_asked_about_is_the_only_one_concerned(wor
     await eventually(world.consumer, lambda one: "error" not in one["status"]["queues"][f"hume:{SICK}"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [600_000], indirect=True)
 async def test_a_queue_that_is_slow_slows_down_no_other(world: World) -> None:
     async with world.hume.fault(Kind.HELD, about=SICK):
@@ -129,6 +130,7 @@ async def test_a_queue_that_is_slow_slows_down_no_other(world: World) -> None:
     await world.go_on(SICK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FAULTS)
 async def test_a_consumer_table_that_does_not_answer_is_an_error_of_that_consumer(world: World, kind: Kind) -> None:
     await world.user.create_consumer("//tmp/neighbour", *HEALTHY)

@@ -107,7 +107,8 @@ def _is_true(foretold: float | None, taken: int) -> bool:
     return foretold is not None and abs(taken - foretold) <= 0.01 * foretold + 4
 
 
-@pytest.mark.parametrize("is_vital", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("is_vital", [True, False])
 async def test_a_dead_reader_loses_rows_by_ttl_when_it_was_foretold(race: Race, is_vital: bool) -> None:
     await race.begin(is_vital=is_vital)
     await race.run(20, lambda _: race.act(10, 100, 0))

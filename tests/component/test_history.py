@@ -152,6 +152,7 @@ async def test_the_command_makes_both_tables_and_then_has_nothing_to_do(tmp_path
             await init_history(location, False, told.append)
 
 
+@pytest.mark.slow
 async def test_a_history_is_made_when_it_is_asked_for_or_configured(tmp_path: Path) -> None:
     async with LocalClusters({"hume": 0}) as clusters, aiohttp.ClientSession() as session:
         address = clusters.addresses["hume"]

@@ -100,6 +100,7 @@ async def test_a_restart_takes_nothing_back_and_counts_nothing_twice(world: Worl
         assert (found["verdict"], found["verdict_since"]) == (before["verdict"], before["verdict_since"])
 
 
+@pytest.mark.slow
 async def test_rows_that_go_while_no_agent_runs_are_counted(world: World) -> None:
     async with AsyncExitStack() as stack:
         before = await lose(world, await world.start(stack))

@@ -26,6 +26,7 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")]))
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_pass(pytester: pytest.Pytester) -> None:
     snippets = dict(SNIPPET.findall(PAGE.read_text()))
     assert set(snippets) == {"test_mover.py", "test_session.py"}

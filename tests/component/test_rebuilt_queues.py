@@ -25,6 +25,7 @@ async def problems(agent: RunningAgent) -> list[str]:
     return [one["verdict"] for one in found["alerts"] if "verdict" in one]
 
 
+@pytest.mark.slow
 async def test_a_reshard_is_told_until_each_partition_with_rows_was_read(world: World) -> None:
     async with AsyncExitStack() as stack:
         agent = await world.start(stack)

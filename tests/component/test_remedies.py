@@ -141,6 +141,7 @@ async def test_a_consumer_that_loses_rows_is_made_vital(world: World) -> None:
     assert after["trimmed_uncommitted_row_count"] == found["trimmed_uncommitted_row_count"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [{"min_data_versions": 0, "max_data_ttl": 60_000}], indirect=True)
 async def test_a_queue_whose_ttl_removes_unread_rows_keeps_them(world: World) -> None:
     await world.read(1, 2, 4)

@@ -66,6 +66,7 @@ async def cluster() -> AsyncIterator[Cluster]:
         yield clusters.cluster("a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG_QUERIES)
 async def test_others_are_answered_while_a_query_goes_on(name: str) -> None:
     parameters = json.dumps({"query": LONG_QUERIES[name], "allow_join_without_index": True})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from yt.wrapper import YtClient, YtError
 
 from queue_agent.playground.traffic import ANALYTICS, BILLING, FORGOTTEN, QUEUE
@@ -15,6 +16,7 @@ def _read_rate(client: YtClient, consumer: str) -> float:
     return float(queue["read_row_count_rate"]["1m_raw"])
 
 
+@pytest.mark.slow
 def test_the_demonstration_is_written_and_read_all_the_time(tmp_path: Path) -> None:
     def check(client: YtClient) -> None:
         try:

@@ -124,6 +124,7 @@ def test_the_status_of_a_new_queue_is_served(playground: Playground, pythia: YtC
     eventually(lambda: get_agent_attribute(pythia, "//tmp/new/@queue_status"))
 
 
+@pytest.mark.slow
 def test_a_status_reflects_a_write_within_two_passes(playground: Playground, pythia: YtClient) -> None:
     create_queue(pythia, "//tmp/written")
     eventually(lambda: get_agent_attribute(pythia, "//tmp/written/@queue_partitions"))

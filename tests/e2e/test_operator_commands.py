@@ -22,6 +22,8 @@ from queue_agent.cli.main import application
 from tests.e2e.playground import Playground, connected, environment, eventually, get_agent_attribute
 from tests.waiting import LIMIT_SECONDS
 
+pytestmark = pytest.mark.slow
+
 QUEUE: Final = "//tmp/watched"
 READER: Final = "//tmp/reader"
 GONE: Final = "//tmp/gone"

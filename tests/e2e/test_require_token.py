@@ -18,6 +18,8 @@ from tests.e2e.playground import Playground, connected, eventually, running
 from tests.e2e.test_local_command import assert_refused, create_queue, insert
 from tests.waiting import LIMIT_SECONDS
 
+pytestmark = pytest.mark.slow
+
 QUEUE: Final = "//home/closed/queue"
 CONSUMER: Final = "//home/consumer"
 
@@ -30,7 +32,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
         yield playground
 
 
-@pytest.mark.slow
 def test_the_agent_does_its_whole_work_with_a_token_of_its_own(guarded: Playground) -> None:
     with ExitStack() as stack:
         pythia, hume = (stack.enter_context(as_root(guarded, name)) for name in ("pythia", "hume"))

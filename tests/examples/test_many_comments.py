@@ -77,6 +77,7 @@ class Model:
         return sorted(found, reverse=True)[:limit]
 
 
+@pytest.mark.slow
 async def test_random_requests_are_answered_as_a_plain_model_does(
     service: Service, cluster: LocalCluster, time: Time
 ) -> None:

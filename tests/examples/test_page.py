@@ -10,7 +10,10 @@ from tests.examples.browser import CHROMIUM, browsing
 from tests.examples.comment_world import TABLES, Service, check_nothing_is_half_there, insert_topic, rows_of
 from yt_local.testing import ErrorCode, LocalCluster, YtError
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs chromium: `make check-browser` gets it")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM, reason="needs chromium: `make check-browser` gets it"),
+]
 
 TEXTS = "article .text"
 MARKUP = "<img src=x onerror=\"document.title='broken in'\">"

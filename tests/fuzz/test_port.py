@@ -30,7 +30,10 @@ ATTACKS: Final = sys.maxsize if "FUZZ_SECONDS" in os.environ else 400
 
 SEED: Final = int(os.environ.get("FUZZ_SEED", "1"))
 THREADS: Final = 3
-pytestmark = pytest.mark.timeout(600 if "FUZZ_SECONDS" not in os.environ else SECONDS + 600)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600 if "FUZZ_SECONDS" not in os.environ else SECONDS + 600),
+]
 
 MORE_MEMORY: Final = 900 * 2**20
 """A request of the largest size allowed, and what Python makes of it."""
@@ -147,7 +150,6 @@ def test_little_data_never_becomes_much(playground: Playground) -> None:
     assert still_answers(address)
 
 
-@pytest.mark.slow
 def test_connections_beyond_what_the_process_can_hold_are_closed(playground: Playground) -> None:
     address = address_of(playground)
     held: list[socket.socket] = []

@@ -32,7 +32,10 @@ ATTACKS: Final = sys.maxsize if "FUZZ_SECONDS" in os.environ else 400
 """On each port."""
 
 SEED: Final = int(os.environ.get("FUZZ_SEED", "1"))
-pytestmark = pytest.mark.timeout(600 if "FUZZ_SECONDS" not in os.environ else SECONDS + 600)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600 if "FUZZ_SECONDS" not in os.environ else SECONDS + 600),
+]
 
 Address = tuple[str, int]
 

@@ -147,6 +147,7 @@ def test_the_selection_moves_and_its_problem_is_told(agent: StandInAgent) -> Non
     assert LEAVES in terminal.output
 
 
+@pytest.mark.slow
 def test_an_agent_that_dies_leaves_what_was_seen_and_is_told(agent: StandInAgent) -> None:
     with watching("--agent", agent.address) as terminal:
         terminal.wait_for("hume://home/c")

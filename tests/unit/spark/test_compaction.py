@@ -65,6 +65,7 @@ def test_a_later_run_reads_only_manifests_that_came_since(world: ExportWorld, mo
     assert (verdict(world).faults, verdict(world).files, live_rows(world)) == ([], 4, rows((0, 0, 32)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     steps=st.lists(

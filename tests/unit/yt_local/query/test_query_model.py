@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -211,6 +212,7 @@ table_rows = st.lists(
 ).map(lambda rows: [(key, *row) for key, row in enumerate(rows, start=-2)])
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(table_rows, st.one_of(numbers, unsigned, strings, booleans, conditions))
 def test_expressions_mean_what_the_model_says(rows: list[Row], term: Term) -> None:
