@@ -1,4 +1,4 @@
-"""What somebody has acknowledged is told no longer; what happens later is."""
+"""An acknowledged incident is not shown any more; a later one is."""
 
 from __future__ import annotations
 

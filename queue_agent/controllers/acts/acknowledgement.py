@@ -1,4 +1,4 @@
-"""The owner of a consumer says that it is known what happened to it: the verdict need not tell any longer."""
+"""Acknowledge what happened to a consumer, after which its verdict shows it no longer."""
 
 from __future__ import annotations
 

@@ -18,8 +18,10 @@ class CrossClusterRef(NamedTuple):
     """Of a consumer in a multi-consumer table; empty for tables."""
 
     @classmethod
-    def parse(cls, text: str) -> CrossClusterRef:
-        """Read what `str` writes; ValueError if it is not of that form."""
+    def parse(cls, text: object) -> CrossClusterRef:
+        """Read what `str` writes; ValueError if it is not of that form, or no text: keys of attributes can be bytes."""
+        if not isinstance(text, str):
+            raise ValueError(f"not a reference, which is text: {text!r}")
         if text.startswith("<"):
             match = _NAMED.fullmatch(text)
             if match is None:

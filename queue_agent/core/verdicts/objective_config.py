@@ -118,7 +118,7 @@ def _read_map(value: Any, place: str) -> Mapping[str, Any]:
 
 def _read_queue(name: Any) -> CrossClusterRef:
     try:
-        return CrossClusterRef.parse(name if isinstance(name, str) else "")
+        return CrossClusterRef.parse(name)
     except ValueError as error:
         raise ValueError(f"Error reading {_QUEUES}: {shown(name)} is no queue of the form cluster://path") from error
 

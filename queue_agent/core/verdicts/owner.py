@@ -65,7 +65,7 @@ def put_acknowledged(value: Any, name: str, queue: CrossClusterRef, until: str) 
 
 
 def unknown_incidents(verdict: Mapping[str, Any], known: Seconds | None) -> list[tuple[str, str]]:
-    """What happened later than the owner knows: in words, and the instant when it was over.
+    """Incidents that the owner has not acknowledged: a sentence, and the instant when it ended, for each.
 
     Args:
         verdict: as it is published.

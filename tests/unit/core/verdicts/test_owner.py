@@ -10,6 +10,7 @@ from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.owner import parse_acknowledged, put_acknowledged, unknown_incidents
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Loss, LossCause, encode_seconds
+from yt_wire import yson
 
 QUEUE = CrossClusterRef("pythia", "//tmp/q")
 OTHER = CrossClusterRef("hume", "//tmp/q")
@@ -49,6 +50,7 @@ def test_what_was_published_of_an_instant_covers_it(instant: float) -> None:
         ({"pythia://tmp/q": "yesterday"}, ""),
         ({"pythia://tmp/q": "2026-05-01T12:00:00"}, ""),
         ({"tmp": NOON}, ""),
+        (yson.loads(b'{"\xff" = "2026-05-01T12:00:00Z"}'), ""),  # a key that is not UTF-8
         ({"consumers": []}, "a"),
         ({"consumers": {"a": 5}}, "a"),
     ],
