@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,18 @@ def test_amtool_finds_nothing_wrong_with_the_alertmanager_and_its_rules_name_ale
 @pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: path.stem)
 def test_alerts_fire_when_they_should_and_only_then(path: Path) -> None:
     promtool("test", "rules", path)
+
+
+def test_a_shell_reads_each_name_in_a_description_as_one_word() -> None:
+    named = r'<"cluster"="hume";"queue_consumer_name"="say \"hi\"";>//c'
+    known = {"//it's;reboot", "//q", "hume://c", named}
+    found: set[str] = set()
+    for test in load(DEPLOY / "prometheus/tests/consumers.yaml")["tests"]:
+        for case in test["alert_rule_test"]:
+            for alert in case.get("exp_alerts", []):
+                _, _, command = alert["exp_annotations"]["description"].partition("register-queue-consumer ")
+                found |= set(shlex.split(command)[:2])
+    assert found == known
 
 
 def test_every_alert_is_tested_firing_and_silent() -> None:

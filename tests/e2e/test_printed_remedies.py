@@ -46,8 +46,10 @@ NOT_TO_BE_RUN: Final = ("queue-agent run ",)
 
 _CODE: Final = re.compile(r"`((?:yt|queue-agent|curl) [^`]+)`")
 _IN_RULE: Final = re.compile(r": ((?:yt|queue-agent) .+?)(?=\.(?: |$)|$)")
-_BRANCH: Final = re.compile(r"{{ (?:if|else|end).*?}}")
-_LABEL: Final = re.compile(r"{{ \$labels\.(\w+) }}")
+_EXAMPLES: Final[Mapping[str, str]] = {"hume": "pythia", "//q": QUEUE, "//c": CONSUMER}
+"""What the tests of the rules name, and what it is here."""
+
+_EXAMPLE: Final = re.compile(r"(?:\bhume|//[qc])\b")
 
 
 def _in_pages() -> Iterator[tuple[str, str]]:
@@ -58,19 +60,17 @@ def _in_pages() -> Iterator[tuple[str, str]]:
 
 
 def _in_rules() -> Iterator[tuple[str, str]]:
-    """Names of alerts, and the commands in their descriptions as they are for the queue and the consumer."""
-    labels = {
-        "queue_cluster": "pythia",
-        "queue_path": QUEUE,
-        "consumer_cluster": "pythia",
-        "consumer_path": CONSUMER,
-    }
-    for file in sorted((SOURCES / "deploy" / "prometheus" / "rules").glob("*.yaml")):
-        for group in yaml.safe_load(file.read_text())["groups"]:
-            for rule in group["rules"]:
-                for part in _BRANCH.split(rule.get("annotations", {}).get("description", "")):
-                    for command in _IN_RULE.findall(part):
-                        yield rule["alert"], _LABEL.sub(lambda found: labels[found[1]], command)
+    """Names of alerts, and the commands in their descriptions as they are for the queue and the consumer.
+
+    Taken from the tests of the rules, which Prometheus's own tool compares with what the rules make.
+    """
+    for file in sorted((SOURCES / "deploy" / "prometheus" / "tests").glob("*.yaml")):
+        for test in yaml.safe_load(file.read_text())["tests"]:
+            for case in test["alert_rule_test"]:
+                for alert in case.get("exp_alerts", []):
+                    for command in _IN_RULE.findall(alert["exp_annotations"]["description"]):
+                        if "queue_consumer_name" not in command:  # there is only one consumer here
+                            yield case["alertname"], _EXAMPLE.sub(lambda found: _EXAMPLES[found[0]], command)
 
 
 def _commands() -> list[Any]:
