@@ -276,7 +276,7 @@ class CypressFiles:
         return await self._http.execute(command, parameters, subject=subject)
 
     async def _batch(self, requests: Sequence[Mapping[str, Any]], subject: str) -> Sequence[Mapping[str, Any]]:
-        answer = await self._http.call("execute_batch", {"requests": requests}, subject=subject)
+        answer = await self._http.call("execute_batch", {"requests": requests}, subject=f"requests about {subject}")
         results: Sequence[Mapping[str, Any]] = answer["results"]
         return results
 

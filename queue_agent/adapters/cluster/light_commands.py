@@ -138,7 +138,7 @@ class LightCommands:
                 "execute_batch",
                 {"concurrency": _CONCURRENCY},
                 encoded={"requests": requests},
-                subject=f"of {len(commands)}",
+                subject=_describe(commands),
             )
         except ClusterError as error:
             # The request failed as a whole, for a token that has run out, say: about no object has anything been said.
@@ -146,9 +146,8 @@ class LightCommands:
 
     def _outcomes(self, commands: Sequence[LightCommand], results: Sequence[Any]) -> list[Outcome]:
         if len(results) != len(commands):
-            raise ClusterUnavailable(
-                f"execute_batch on cluster {self._cluster} gave {len(results)} of {len(commands)} results"
-            )
+            words = f"{_describe(commands)} on cluster {self._cluster} gave {len(results)} results"
+            raise ClusterUnavailable(words)
         return [
             self._error(command, result["error"]) if "error" in result else result["output"]
             for command, result in zip(commands, results, strict=True)
@@ -156,3 +155,8 @@ class LightCommands:
 
     def _error(self, command: LightCommand, error: Any) -> ClusterError:
         return to_cluster_error(YtError.from_map(error), f"{command.command} {command.path} on cluster {self._cluster}")
+
+
+def _describe(commands: Sequence[LightCommand]) -> str:
+    """For messages."""
+    return f"{commands[0].command} {commands[0].path}" if len(commands) == 1 else f"{len(commands)} requests"

@@ -353,7 +353,9 @@ class YtHttp:
         return self._urls[key]
 
     def _request(self, command: str, subject: str) -> str:
-        return f"{command} {subject} on cluster {self._cluster}" if subject else f"{command} on cluster {self._cluster}"
+        """For messages: who reads them knows what travels in a batch, and not that it does."""
+        words = [subject] if command == "execute_batch" and subject else [command, subject]
+        return f"{' '.join(filter(None, words))} on cluster {self._cluster}"
 
     def _ban(self, origin: str, reason: str) -> None:
         if self._pool.ban(origin, asyncio.get_running_loop().time()):
