@@ -70,12 +70,12 @@ async def check_agent(patient: Patient) -> Sequence[Finding]:
         found = Finding(subject, "running", Grade.FAILURE, detail, "look for queue_agent_pass_failed in its log")
     else:
         found = Finding(subject, "running", Grade.OK, "it is ready")
-    repair = "see docs/running.md, Alerts"
+    advice = "see docs/running.md, Alerts"
     return [
         found,
         *hidden,
         *(
-            Finding(subject, "alerts", Grade.WARNING, f"{category}: {_message(alert)}", repair)
+            Finding(subject, "alerts", Grade.WARNING, f"{category}: {_message(alert)}", advice)
             for category, alert in alerts.items()
         ),
     ]
@@ -86,7 +86,7 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
     stage = patient.config.stage
     subject, check = f"cluster {name}", f"addresses in {place}"
     own = patient.config.address(patient.config.rpc.port)
-    register = f"queue-agent register-addresses --config {patient.file} --cluster {name}"
+    register = f"{patient.queue_agent('register-addresses')} --cluster {name}"
     try:
         known = await _find_addresses(patient.clusters[name], place, stage)
     except ClusterError as error:
@@ -95,17 +95,17 @@ async def _check_place(patient: Patient, name: str, place: str) -> tuple[Finding
         yt, other = patient.yt(name), _DIRECTORY.format(name)
         source = other if place == _CONNECTION else _CONNECTION
         detail = f"there is no {place}, so the masters of {name} do not know whom to ask"
-        repair = f"{yt} get {source} | {yt} set --recursive {place}\n{register} --address {own}"
-        return Finding(subject, check, Grade.FAILURE, detail, repair), ()
+        commands = [f"{yt} get {source} | {yt} set --recursive {place}", f"{register} --address {own}"]
+        return Finding(subject, check, Grade.FAILURE, detail, commands=commands), ()
     if not known:
         detail = f"stage {stage} has none there, so @queue_status and its like cannot be answered"
-        return Finding(subject, check, Grade.FAILURE, detail, f"{register} --address {own}"), ()
+        return Finding(subject, check, Grade.FAILURE, detail, commands=[f"{register} --address {own}"]), ()
     if own not in known and patient.config.rpc.port:
         detail = f"{', '.join(known)}, but not {own}, which is what this agent calls itself"
         # What is said takes the place of all that is there: those of the other agents have to be said again.
         everybody = " ".join(f"--address {address}" for address in [*known, own])
-        repair = f"unless one of them is another name of it; leave out agents that are no more:\n{register} {everybody}"
-        return Finding(subject, check, Grade.WARNING, detail, repair), known
+        advice = "unless one of them is another name of it; leave out agents that are no more"
+        return Finding(subject, check, Grade.WARNING, detail, advice, [f"{register} {everybody}"]), known
     return Finding(subject, check, Grade.OK, ", ".join(known)), known
 
 

@@ -63,13 +63,13 @@ async def check_registrations(patient: Patient) -> Sequence[Finding]:
     if alert is None:
         detail = f"all clusters that answer have the names they have in the configuration; registrations are in {table}"
         return [Finding("clusters", "names and registrations", Grade.OK, detail)]
-    repair = (
+    advice = (
         "name clusters in the configuration as //sys/@cluster_connection/cluster_name does, and set"
         " state.consumer_registration_table_path to the table in"
         " //sys/@cluster_connection/queue_agent/queue_consumer_registration_manager; nothing is trimmed until then"
     )
     return [
-        Finding("clusters", "names and registrations", Grade.FAILURE, str(inner["message"]), repair)
+        Finding("clusters", "names and registrations", Grade.FAILURE, str(inner["message"]), advice)
         for inner in alert["inner_errors"]
     ]
 
@@ -90,13 +90,12 @@ def _check_token_file(subject: str, file: Path | None, yt: str) -> Finding:
     try:
         token, mode = file.read_text(encoding="utf-8").strip(), file.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:
-        return Finding(subject, "token", Grade.FAILURE, f"{file} cannot be read: {error}", issue)
+        return Finding(subject, "token", Grade.FAILURE, f"{file} cannot be read: {error}", commands=[issue])
     if not token:
-        return Finding(subject, "token", Grade.FAILURE, f"{file} is empty", issue)
+        return Finding(subject, "token", Grade.FAILURE, f"{file} is empty", commands=[issue])
     if mode & _OTHERS_MAY_READ:
-        return Finding(
-            subject, "token", Grade.WARNING, f"everybody on this machine can read {file}", f"chmod o= {place}"
-        )
+        detail = f"everybody on this machine can read {file}"
+        return Finding(subject, "token", Grade.WARNING, detail, commands=[f"chmod o= {place}"])
     return Finding(subject, "token", Grade.OK, f"{file} has one")
 
 
@@ -109,10 +108,10 @@ def _unreachable(subject: str, proxy: str, error: ClusterError) -> Finding:
             f"{proxy} does not let the agent in: {error}",
             "give clusters.NAME.token_file a token that is valid on this cluster; the agent reads it again by itself",
         )
-    repair = f"can this machine open {proxy}? Its name, its port, firewalls, and for https:// clusters.NAME.ca_file"
+    advice = f"can this machine open {proxy}? Its name, its port, firewalls, and for https:// clusters.NAME.ca_file"
     if not isinstance(error, ClusterUnavailable):
-        repair = f"is {proxy} the HTTP proxy of a YTsaurus cluster?"
-    return Finding(subject, "connection", Grade.FAILURE, str(error), repair)
+        advice = f"is {proxy} the HTTP proxy of a YTsaurus cluster?"
+    return Finding(subject, "connection", Grade.FAILURE, str(error), advice)
 
 
 async def _check_user(patient: Patient, name: str) -> tuple[str | None, Finding]:

@@ -45,7 +45,11 @@ async def check_objects(patient: Patient) -> Sequence[Finding]:
         return []  # that the agent does not answer is a finding already
     found = [
         Finding(
-            f"{kind} {name_of(one)}", "problem", Grade.WARNING, problem, f"queue-agent status {quote(name_of(one))}"
+            f"{kind} {name_of(one)}",
+            "problem",
+            Grade.WARNING,
+            problem,
+            commands=[f"queue-agent status {quote(name_of(one))}"],
         )
         for kind, objects, problems in (
             ("queue", overview.queues, queue_problems),
@@ -63,13 +67,13 @@ def _judge_config(patient: Patient, row: QueueRow) -> Iterator[Finding]:
     subject, yt = f"queue {row.queue}", patient.yt(row.queue.cluster)
     error = row.synchronization_error or {}
     if error.get("code"):
-        repair = f"{yt} get {quote(f'{row.queue.path}/@')}"
-        yield Finding(subject, "configuration", Grade.WARNING, innermost(error), repair)
+        look = f"{yt} get {quote(f'{row.queue.path}/@')}"
+        yield Finding(subject, "configuration", Grade.WARNING, innermost(error), commands=[look])
     for key in find_unknown_keys(row):
         attribute = key.path.split("/", 1)[0]
-        repair = f"{yt} get {quote(f'{row.queue.path}/{attribute}')}"
+        look = f"{yt} get {quote(f'{row.queue.path}/{attribute}')}"
         detail = f"the agent ignores the unknown key {key}"
-        yield Finding(subject, "configuration", Grade.WARNING, detail, f"rename or remove the key:\n{repair}")
+        yield Finding(subject, "configuration", Grade.WARNING, detail, "rename or remove the key", [look])
 
 
 def _shorten(found: Sequence[Finding], subject: str, check: str, fine: str) -> Sequence[Finding]:
@@ -78,5 +82,5 @@ def _shorten(found: Sequence[Finding], subject: str, check: str, fine: str) -> S
     if len(found) <= _MAX_NAMED:
         return found
     rest = f"{len(found) - _MAX_NAMED} more"
-    more = Finding(subject, check, Grade.WARNING, rest, "queue-agent status --problems")
+    more = Finding(subject, check, Grade.WARNING, rest, commands=["queue-agent status --problems"])
     return [*found[:_MAX_NAMED], more]

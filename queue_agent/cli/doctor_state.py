@@ -26,6 +26,7 @@ from queue_agent.core.state.schema import LATEST_VERSION, tables_at
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ConfigError, ObjectNotFound
+from yt_wire import yson
 
 _OBJECTS_LOOKED_AT: Final = 500
 """Of each kind; a list of more is not asked about to its end."""
@@ -35,7 +36,7 @@ _SHOWN: Final = 3
 
 async def check_tables(patient: Patient) -> Sequence[Finding]:
     """The state tables: that they are there, in which version, and that they are mounted."""
-    root, init = patient.config.state.root, f"queue-agent init-state --config {patient.file}"
+    root, init = patient.config.state.root, patient.queue_agent("init-state")
     subject = f"state {patient.config.state.cluster}:{root}"
     try:
         found = await StateSetup(patient.state, root).look()
@@ -46,13 +47,13 @@ async def check_tables(patient: Patient) -> Sequence[Finding]:
     missing = [name for name in tables_at(0) if name not in tables and name not in elsewhere]
     if missing:
         detail = "there are none" if not tables else f"there is no {', '.join(missing)}"
-        return [Finding(subject, "tables", Grade.FAILURE, detail, init)]
+        return [Finding(subject, "tables", Grade.FAILURE, detail, commands=[init])]
     unmounted = [name for name, table in tables.items() if name in tables_at(LATEST_VERSION) and not table.is_mounted]
     if unmounted:
         yt = patient.yt(patient.config.state.cluster)
-        commands = "\n".join(f"{yt} mount-table {quote(f'{root}/{name}')} --sync" for name in unmounted)
+        commands = [f"{yt} mount-table {quote(f'{root}/{name}')} --sync" for name in unmounted]
         detail = f"{', '.join(unmounted)} cannot be read: not mounted"
-        return [Finding(subject, "tables", Grade.FAILURE, detail, commands)]
+        return [Finding(subject, "tables", Grade.FAILURE, detail, commands=commands)]
     for table in elsewhere.values():
         problem = await _find_problem(patient, table)
         if problem is not None:
@@ -68,7 +69,7 @@ async def check_tables(patient: Patient) -> Sequence[Finding]:
         steps = "; ".join(map(str, plan))
         told = "without one" if version is None else str(version)
         detail = f"version {told}: the agent works with it, without what newer ones hold. Still to do: {steps}"
-        return [Finding(subject, "tables", Grade.WARNING, detail, init)]
+        return [Finding(subject, "tables", Grade.WARNING, detail, commands=[init])]
     return [Finding(subject, "tables", Grade.OK, f"version {version}, all mounted")]
 
 
@@ -89,13 +90,13 @@ async def _find_problem(patient: Patient, table: CrossClusterRef) -> Finding | N
     try:
         tablet_state = str(await patient.clusters[table.cluster].get(f"{table.path}/@tablet_state"))
     except ObjectNotFound:
-        repair = f"make it with the schema of the table of that name below {patient.config.state.root}, and mount it"
-        return Finding(subject, "tables", Grade.FAILURE, "it does not exist", repair)
+        advice = f"make it with the schema of the table of that name below {patient.config.state.root}, and mount it"
+        return Finding(subject, "tables", Grade.FAILURE, "it does not exist", advice)
     except ClusterError as error:
         return refusal(subject, "tables", error)
     if tablet_state != "mounted":
-        repair = f"{patient.yt(table.cluster)} mount-table {quote(table.path)} --sync"
-        return Finding(subject, "tables", Grade.FAILURE, f"it is {tablet_state}", repair)
+        mount = f"{patient.yt(table.cluster)} mount-table {quote(table.path)} --sync"
+        return Finding(subject, "tables", Grade.FAILURE, f"it is {tablet_state}", commands=[mount])
     return None
 
 
@@ -111,8 +112,7 @@ async def check_history(patient: Patient) -> Sequence[Finding]:
         return [refusal(subject, "tables", error)]
     if steps:
         detail = f"there is still to do: {'; '.join(map(str, steps))}"
-        repair = f"queue-agent init-state --config {patient.file}"
-        return [Finding(subject, "tables", Grade.FAILURE, detail, repair)]
+        return [Finding(subject, "tables", Grade.FAILURE, detail, commands=[patient.queue_agent("init-state")])]
     return [Finding(subject, "tables", Grade.OK, "queue and producer are mounted")]
 
 
@@ -135,8 +135,9 @@ async def check_options(patient: Patient) -> Sequence[Finding]:
         config = config.with_sections(laid.sections)
     except ConfigError as error:
         remove = f"{patient.yt(config.state.cluster)} remove {quote(path)}"
-        repair = f"write there what docs/configuration.md allows, or remove it:\n{remove}"
-        return [Finding(f"options {path}", "document", Grade.FAILURE, f"it makes no sense: {error}", repair)]
+        advice = "write there what docs/configuration.md allows, or remove it"
+        detail = f"it makes no sense: {error}"
+        return [Finding(f"options {path}", "document", Grade.FAILURE, detail, advice, [remove])]
     detail = "in force"
     if laid.unrecognized:
         detail += f"; without a meaning for this agent: {', '.join(laid.unrecognized)}"
@@ -259,12 +260,12 @@ async def _check_nodes(
     if denied:
         shown = [f"{permission} of {ref}" for permission, ref in denied[:_SHOWN]]
         more = f" and {len(denied) - _SHOWN} more" if len(denied) > _SHOWN else ""
-        commands = "\n".join(
-            f"yt --proxy {patient.config.clusters[ref.cluster].proxy} set {ref.path}/@acl/end"
-            f" '{{action=allow; subjects=[{users[ref.cluster]}]; permissions=[{permission}]}}'"
+        commands = [
+            f"{patient.yt(ref.cluster)} set {quote(f'{ref.path}/@acl/end')} {_grant(users[ref.cluster], permission)}"
             for permission, ref in denied[:_SHOWN]
-        )
-        return Finding(subject, "permissions", Grade.FAILURE, f"lacking: {', '.join(shown)}{more}", commands)
+        ]
+        detail = f"lacking: {', '.join(shown)}{more}"
+        return Finding(subject, "permissions", Grade.FAILURE, detail, commands=commands)
     if not asked:
         return Finding(subject, "permissions", Grade.SKIPPED, "no object or no user to check")
     detail = f"{' and '.join(permissions)}, all there" if not gone else f"all there, but {gone[0]} does not exist"
@@ -296,3 +297,9 @@ def _tell_trimming(patient: Patient, controller: ControllerConfig) -> Finding:
         case TrimmingMode.OFF:
             detail = "off: this agent deletes nothing"
     return Finding("options", "trimming", Grade.OK, detail)
+
+
+def _grant(user: str | None, permission: str) -> str:
+    """An entry of an ACL as one word of a shell."""
+    entry = {"action": "allow", "subjects": [user], "permissions": [permission]}
+    return quote(yson.dumps(entry, "text").decode())

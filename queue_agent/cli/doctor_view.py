@@ -29,8 +29,9 @@ def view_findings(findings: Sequence[Finding]) -> RenderableType:
             lines += [*([Text()] if lines else []), Text(plain(subject), "bold")]
         mark, style = _MARKS[finding.grade]
         lines.append(Text.assemble("  ", (mark, style), plain(f"{finding.check}: {finding.detail}")))
-        if finding.repair is not None:
-            lines += [Text(f"        {plain(line)}", "cyan") for line in finding.repair.splitlines()]
+        if finding.advice is not None:
+            lines.append(Text(f"        {plain(finding.advice)}"))
+        lines += [Text(f"        {plain(command)}", "cyan") for command in finding.commands]
     count = {grade: sum(one.grade is grade for one in findings) for grade in Grade}
     failed, warned = count[Grade.FAILURE], count[Grade.WARNING]
     summary = Text(f"{failed} failed, {warned} warnings, {count[Grade.OK]} fine", "red" if failed else "green")

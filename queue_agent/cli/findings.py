@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +34,11 @@ class Finding:
 
     grade: Grade
     detail: str
-    repair: str | None = None
-    """What to do, where there is something to do; may have several lines, commands among them."""
+    advice: str | None = None
+    """What to do, in words."""
+
+    commands: Sequence[str] = ()
+    """What to do, to be pasted into a shell in this order."""
 
     def to_map(self) -> dict[str, Any]:
         """As `--json` shows it."""
@@ -44,7 +47,8 @@ class Finding:
             "check": self.check,
             "grade": self.grade.value,
             "detail": self.detail,
-            "repair": self.repair,
+            "advice": self.advice,
+            "commands": list(self.commands),
         }
 
 

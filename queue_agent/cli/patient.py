@@ -37,6 +37,10 @@ class Patient:
         """How commands for this cluster begin, wherever they are pasted."""
         return f"yt --proxy {quote(self.config.clusters[cluster].proxy)}"
 
+    def queue_agent(self, command: str) -> str:
+        """How a command of the agent begins."""
+        return f"queue-agent {command} --config {quote(str(self.file))}"
+
 
 @asynccontextmanager
 async def admitted(config: AgentConfig, file: Path, now: Callable[[], datetime]) -> AsyncIterator[Patient]:
@@ -56,9 +60,9 @@ async def admitted(config: AgentConfig, file: Path, now: Callable[[], datetime])
 
 def refusal(subject: str, check: str, error: ClusterError) -> Finding:
     """What to make of a request that failed where it should not."""
-    repair = None
+    advice = None
     if isinstance(error, AccessDenied):
-        repair = 'grant the agent\'s user what docs/running.md lists under "Permissions"'
+        advice = 'grant the agent\'s user what docs/running.md lists under "Permissions"'
     if isinstance(error, ClusterUnavailable):
-        repair = "run this again; if it stays so, look at the cluster's proxies"
-    return Finding(subject, check, Grade.FAILURE, str(error), repair)
+        advice = "run this again; if it stays so, look at the cluster's proxies"
+    return Finding(subject, check, Grade.FAILURE, str(error), advice)

@@ -19,7 +19,7 @@ from queue_agent.config.agent import AgentConfig
 from tests.pasting import paste
 from yt_local.testing import LocalClusterSet
 
-QUEUE: Final = "//tmp/queue"
+QUEUE: Final = "//tmp/it's a queue"
 ROOT: Final = "//sys/queue_agents"
 
 Start = Callable[..., LocalClusterSet]
@@ -72,13 +72,13 @@ def test_clusters_without_agents_lack_agents_alone(ward: Ward) -> None:
     assert found["cluster hume", "user"].detail == "the agent is known as root"
     assert found["masters", "answers"].grade is Grade.SKIPPED
     addresses = found["cluster hume", "addresses in //sys/clusters/hume"]
-    assert (addresses.grade, addresses.repair) == (
+    assert (addresses.grade, addresses.commands) == (
         Grade.FAILURE,
-        "queue-agent register-addresses --config agent.yaml --cluster hume --address 127.0.0.1:9030",
+        ["queue-agent register-addresses --config agent.yaml --cluster hume --address 127.0.0.1:9030"],
     )
     assert found["agent http://127.0.0.1:1", "running"].grade is Grade.SKIPPED
     assert not is_healthy(ward.findings)
-    assert all(finding.repair for finding in ward.findings if finding.grade in (Grade.FAILURE, Grade.WARNING))
+    assert all(one.advice or one.commands for one in ward.findings if one.grade in (Grade.FAILURE, Grade.WARNING))
 
 
 def test_addresses_nobody_answers_at_and_masters_without_an_answer_are_named(ward: Ward) -> None:
@@ -95,7 +95,7 @@ def test_addresses_nobody_answers_at_and_masters_without_an_answer_are_named(war
     addresses = found["cluster pythia", "addresses in //sys/@cluster_connection"]
     assert addresses.grade is Grade.WARNING
     command = "queue-agent register-addresses --config agent.yaml --cluster pythia"
-    assert str(addresses.repair).splitlines()[-1] == f"{command} --address 127.0.0.1:1 --address 127.0.0.1:9030"
+    assert addresses.commands == [f"{command} --address 127.0.0.1:1 --address 127.0.0.1:9030"]
     answers = found["master of pythia", "answers"]
     assert (answers.grade, QUEUE in answers.detail) == (Grade.FAILURE, True)
     assert found["objects of stage production", "permissions"].grade is Grade.OK
@@ -105,7 +105,7 @@ def test_a_cluster_that_does_not_know_itself_is_named_with_the_commands_that_men
     ward.clusters["hume"].client.remove("//sys/clusters/hume", recursive=True)
     found = ward.examine()["cluster hume", "addresses in //sys/clusters/hume"]
     assert (found.grade, "there is no //sys/clusters/hume" in found.detail) == (Grade.FAILURE, True)
-    copy, register = str(found.repair).splitlines()
+    copy, register = found.commands
     assert "get //sys/@cluster_connection" in copy
     assert "set --recursive //sys/clusters/hume" in copy
     assert register.startswith("queue-agent register-addresses")
@@ -123,17 +123,16 @@ def test_state_that_can_not_be_used_is_named_with_the_command_that_mends_it(ward
     assert (tables.grade, tables.detail) == (Grade.FAILURE, "consumers cannot be read: not mounted")
     options = found[f"options {ROOT}/config", "document"]
     assert (options.grade, "queue_agent.pass_period" in options.detail) == (Grade.FAILURE, True)
-    ward.paste(str(tables.repair))
-    ward.paste(str(options.repair).splitlines()[-1])
+    for command in (*tables.commands, *options.commands):
+        ward.paste(command)
     mended = ward.examine()
     assert mended[f"state pythia:{ROOT}", "tables"].grade is Grade.WARNING, "of the version"
     assert mended[f"options {ROOT}/config", "document"].grade is Grade.OK
-    assert (
-        found[f"history pythia:{ROOT}/history_queue", "tables"].repair == "queue-agent init-state --config agent.yaml"
-    )
+    init = ["queue-agent init-state --config agent.yaml"]
+    assert found[f"history pythia:{ROOT}/history_queue", "tables"].commands == init
     ward.pythia.remove(ROOT, recursive=True)
     tables = ward.examine()[f"state pythia:{ROOT}", "tables"]
-    assert (tables.detail, tables.repair) == ("there are none", "queue-agent init-state --config agent.yaml")
+    assert (tables.detail, tables.commands) == ("there are none", init)
 
 
 def test_what_disagrees_with_the_clusters_is_named(ward: Ward) -> None:
@@ -161,7 +160,7 @@ def test_unknown_keys_and_invalid_values_of_queues_are_named(ward: Ward) -> None
     found = ward.examine()
     misspelt = found["queue pythia://tmp/misspelt", "configuration"]
     assert misspelt.detail == ('the agent ignores the unknown key @auto_trim_config/enabl (did you mean "enable"?)')
-    assert (misspelt.repair or "").endswith("get //tmp/misspelt/@auto_trim_config")
+    assert misspelt.commands[0].endswith("get //tmp/misspelt/@auto_trim_config")
     assert found["queue pythia://tmp/invalid", "configuration"].detail == "no map"
 
 
@@ -173,14 +172,12 @@ def test_a_cluster_that_can_not_be_reached_and_tokens_that_are_not_there_are_nam
     token = tmp_path / "token"
     ward.document["clusters"]["pythia"]["token_file"] = str(token)
     found = ward.examine()
-    assert (found["cluster pythia", "token"].grade, "issue_token" in str(found["cluster pythia", "token"].repair)) == (
-        Grade.FAILURE,
-        True,
-    )
+    assert found["cluster pythia", "token"].grade is Grade.FAILURE
+    assert "issue_token" in found["cluster pythia", "token"].commands[0]
     assert found["state", "all the rest"].grade is Grade.SKIPPED
     token.write_text("x")
     token.chmod(0o644)
-    assert ward.examine()["cluster pythia", "token"].repair == f"chmod o= {token}"
+    assert ward.examine()["cluster pythia", "token"].commands == [f"chmod o= {token}"]
 
 
 def test_directories_of_exports_have_to_be_written_to_by_who_exports(ward: Ward, tmp_path: Path) -> None:
@@ -225,6 +222,11 @@ def test_permissions_that_are_lacking_are_named_with_the_command_that_grants_the
     assert found["cluster pythia", "user"].detail == "the agent is known as weak"
     objects = found["objects of stage production", "permissions"]
     assert (objects.grade, objects.detail) == (Grade.FAILURE, f"lacking: write of pythia:{QUEUE}")
-    assert f"{QUEUE}/@acl/end '{{action=allow; subjects=[weak]; permissions=[write]}}'" in str(objects.repair)
     assert ("directories of static exports", "permissions") not in found
-    assert found[f"state pythia:{ROOT}", "permissions"].grade is Grade.FAILURE
+    state = found[f"state pythia:{ROOT}", "permissions"]
+    assert state.grade is Grade.FAILURE
+    for command in (*objects.commands, *state.commands):
+        ward.paste(command)
+    granted = ward.examine()
+    assert granted["objects of stage production", "permissions"].grade is Grade.OK
+    assert granted[f"state pythia:{ROOT}", "permissions"].grade is Grade.OK

@@ -26,10 +26,10 @@ def patient(agent: StandInAgent) -> Patient:
     return Patient(AgentConfig.model_validate(document), Path("agent.yaml"), {}, lambda: datetime.now(UTC))  # noqa: TID251 - the clock that commands have
 
 
-async def problems(documents: dict[str, Any]) -> list[tuple[str, Grade, str, str | None]]:
+async def problems(documents: dict[str, Any]) -> list[tuple[str, Grade, str, list[str]]]:
     with StandInAgent(documents).running() as agent:
         findings = await check_objects(patient(agent))
-    return [(one.subject, one.grade, one.detail, one.repair) for one in findings]
+    return [(one.subject, one.grade, one.detail, list(one.commands)) for one in findings]
 
 
 async def test_a_consumer_that_is_stopped_is_told_with_its_sentence_and_the_next_command() -> None:
@@ -38,7 +38,7 @@ async def test_a_consumer_that_is_stopped_is_told_with_its_sentence_and_the_next
             "consumer hume://home/c",
             Grade.WARNING,
             "hume://home/q: Silent for 9 s. Do: restart the reader",
-            "queue-agent status hume://home/c",
+            ["queue-agent status hume://home/c"],
         )
     ]
 
@@ -70,5 +70,5 @@ async def test_a_name_that_a_shell_would_run_is_quoted_in_the_command_to_copy() 
     found = documents()
     name = "//home/it's $(touch owned)"
     found["/api/v1/consumers"]["consumers"] = [summary(name, [position("stopped", 1, 1, "Silent")])]
-    [(_, _, _, repair)] = await problems(found)
-    assert shlex.split(str(repair)) == ["queue-agent", "status", f"hume:{name}"]
+    [(_, _, _, [command])] = await problems(found)
+    assert shlex.split(command) == ["queue-agent", "status", f"hume:{name}"]
