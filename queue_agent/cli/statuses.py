@@ -178,7 +178,8 @@ def price_words(price: Document) -> str:
     bytes_held = "" if size is None else f" ({words.amount(size)})"
     more = words.rows(price["growth_rows_per_day"]) if growth is None else words.amount(growth)
     dead = "seems dead and " if price["dead"] else ""
-    return f"{dead}holds {words.rows(price['held_row_count'])}{bytes_held} of the queue, {more} more each day"
+    others = f"; {', '.join(price['also_held_by'])} too, and does not read either" if price.get("also_held_by") else ""
+    return f"{dead}holds {words.rows(price['held_row_count'])}{bytes_held} of the queue, {more} more each day{others}"
 
 
 def innermost(error: Document) -> str:

@@ -89,15 +89,17 @@ async def test_a_dead_vital_consumer_is_found_and_priced_until_it_reads(world: W
     assert len(await world.events("dead")) == 1
 
 
-async def test_nobody_is_dead_who_cannot_be_read_or_holds_nothing(world: World) -> None:
+async def test_two_that_are_dead_do_not_hide_each_other_and_nobody_is_who_cannot_be_read(world: World) -> None:
     await world.user.create_consumer("//tmp/free", QUEUE, vital=False)
     await world.user.create_consumer("//tmp/new", QUEUE)
     await eventually(lambda: world.verdict("//tmp/new"), lambda found: found.get("verdict") == "not_started")
-    await world.user.advance(DEAD, QUEUE, 0, 50)  # or, once its rows are trimmed, the new one would hold none
+    await world.user.advance(DEAD, QUEUE, 0, 50)
     await eventually(world.verdict, lambda found: found.get("drainable_row_count") == 50)
     world.clock.offset += timedelta(hours=25)
-    dead = await eventually(world.dead, lambda found: any(one["consumer"] == "hume://tmp/new" for one in found))
-    assert [one["consumer"] for one in dead] == ["hume://tmp/new"], "it holds all: whoever has read more holds nothing"
+    first, second = f"hume:{DEAD}", "hume://tmp/new"
+    found = await eventually(world.dead, lambda found: len(found) == 2 and all(one["also_held_by"] for one in found))
+    held = {one["consumer"]: (one["held_row_count"], one["also_held_by"]) for one in found}
+    assert held == {first: (50, [second]), second: (96, [first])}
     assert (await world.verdict("//tmp/free"))["price"] is None
     await world.user.run("unmount_table", path=QUEUE)
     await eventually(lambda: world.verdict("//tmp/new"), lambda found: found.get("verdict") == "unreadable")

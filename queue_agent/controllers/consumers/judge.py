@@ -33,7 +33,7 @@ from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.owner import OwnersWord
 from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.queue_state import Pair, QueueState, observe_queue, without_poll
-from queue_agent.core.verdicts.silence import find_silence
+from queue_agent.core.verdicts.silence import find_silence, is_silent
 from queue_agent.core.verdicts.values import Counts, QueueVerdict, Verdict
 
 _CONCURRENT_LEDGERS: Final = 16
@@ -178,7 +178,18 @@ class ConsumerJudge:
             queue.exported,
             _NOBODY,
         )
-        return None if plan is None else find_price(plan, self._ref, position, silent, context.config.dead_after)
+        if plan is None:
+            return None
+        return find_price(plan, self._ref, position, silent, context.config.dead_after, self._find_silent_others(ref))
+
+    def _find_silent_others(self, queue: CrossClusterRef) -> list[CrossClusterRef]:
+        board = self._context.board
+        found = {
+            one.consumer: board.all_consumers[one.consumer].verdicts.get(queue)
+            for one in board.registrations_of_queue(queue)
+            if one.vital and one.consumer != self._ref and one.consumer in board.all_consumers
+        }
+        return [consumer for consumer, verdict in found.items() if verdict is not None and is_silent(verdict)]
 
     def _publish_objective(self, kept: _Kept) -> None:
         """Put the objective into the verdict.

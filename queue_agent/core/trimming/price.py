@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from queue_agent.core.queues.snapshots import ConsumerPartition, ConsumerQueueView, QueuePartition, QueueView
@@ -18,7 +19,12 @@ _OF_CONSUMERS = frozenset({ConstraintKind.VITAL_CONSUMER, ConstraintKind.NOTHING
 
 
 def find_price(
-    plan: TrimPlan, consumer: CrossClusterRef, view: ConsumerQueueView, silent: Seconds, dead_after: timedelta
+    plan: TrimPlan,
+    consumer: CrossClusterRef,
+    view: ConsumerQueueView,
+    silent: Seconds,
+    dead_after: timedelta,
+    silent_others: Collection[CrossClusterRef] = (),
 ) -> Price | None:
     """The price of a consumer, None if it holds no rows.
 
@@ -28,10 +34,11 @@ def find_price(
         view: its position, compared with the queue.
         silent: for how long it has not read.
         dead_after: from then on it is dead.
+        silent_others: vital consumers that do not read either; they would hide each other if each were judged alone.
     """
     assert view.compared is not None, "a position made of whole snapshots"
     queue = view.compared.queue
-    held = {index: rows for index, one in plan.partitions.items() if (rows := held_rows(one, consumer))}
+    held = {index: rows for index, one in plan.partitions.items() if (rows := held_rows(one, consumer, silent_others))}
     if not held:
         return None
     weights = [_weigh(index, rows, queue, view) for index, rows in held.items()]
@@ -48,11 +55,19 @@ def find_price(
         oldest_row_age=max(known_ages, default=None),
         silent=silent,
         is_dead=silent >= dead_after.total_seconds(),
+        also_held_by=sorted(
+            str(other)
+            for other in silent_others
+            if any(held_rows(plan.partitions[index], other, [consumer, *silent_others]) for index in held)
+        ),
     )
 
 
-def held_rows(plan: PartitionPlan, consumer: CrossClusterRef) -> int:
-    """Rows of one partition that would go if a consumer had read everything, and stay because it has not."""
+def held_rows(plan: PartitionPlan, consumer: CrossClusterRef, silent_others: Collection[CrossClusterRef] = ()) -> int:
+    """Rows of one partition that would go if a consumer and the others had read everything.
+
+    Those that the consumer itself has read do not count.
+    """
     partition = plan.partition
     if not isinstance(partition, QueuePartition):
         return 0
@@ -61,11 +76,13 @@ def held_rows(plan: PartitionPlan, consumer: CrossClusterRef) -> int:
     if not own:
         return 0
     lower, upper = partition.lower_row_index, partition.upper_row_index
-    others = [one for one in plan.bounds if one not in own]
+    names = {name, *map(str, silent_others)}
+    rest = [one for one in plan.bounds if one.subject not in names or one.kind not in _OF_CONSUMERS]
     # As if it had read everything: it still is a consumer, without which nothing may be trimmed.
     read = TrimBounds(ConstraintKind.VITAL_CONSUMER, wanted=upper, subject=name)
-    without = decide_trim(lower, upper, [*others, read]).target or lower
-    return without - (plan.trim.target or lower)
+    without = decide_trim(lower, upper, [*rest, read]).target or lower
+    alone = decide_trim(lower, upper, [*rest, *own]).target or lower
+    return without - alone
 
 
 def _weigh(index: int, rows: int, queue: QueueView, view: ConsumerQueueView) -> int | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Rows of a queue that would go if the consumer had read everything, by the rules that trim the queue."""
+    """Rows of a queue that would go if the vital consumers that do not read had read everything, by its trimming rules.
+
+    Of these, those that this consumer has not read.
+    """
 
     held_rows: int
     held_bytes: int | None
@@ -29,9 +33,13 @@ class Price:
     is_dead: bool
     """So silent that nobody expects it to read again."""
 
+    also_held_by: Sequence[str] = ()
+    """Other vital consumers that do not read, and hold some of the rows too."""
+
     def to_map(self) -> dict[str, Any]:
         """The published form; durations in seconds."""
         return {
+            "also_held_by": list(self.also_held_by),
             "dead": self.is_dead,
             "held_row_count": self.held_rows,
             "held_data_weight": self.held_bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -34,11 +35,16 @@ def weighty(lower: int, upper: int) -> QueuePartition:
 
 
 def price(
-    queue: QueueSnapshot, positions: dict[CrossClusterRef, SubSnapshot], *, silent: float = 86400.0, **others: Any
+    queue: QueueSnapshot,
+    positions: dict[CrossClusterRef, SubSnapshot],
+    *,
+    silent: float = 86400.0,
+    silent_others: Collection[CrossClusterRef] = (),
+    **others: Any,
 ) -> Price | None:
     view = positions[ALICE]
     assert isinstance(view, ConsumerQueueView)
-    return find_price(plan(queue, positions, **others), ALICE, view, silent, DAY)
+    return find_price(plan(queue, positions, **others), ALICE, view, silent, DAY, silent_others)
 
 
 def held(queue: QueueSnapshot, positions: dict[CrossClusterRef, SubSnapshot], **others: Any) -> int:
@@ -59,6 +65,23 @@ def test_what_others_keep_is_not_held_by_it() -> None:
     keeping = snapshot_of(mounted(0, 100), retained_rows=60)
     assert held(keeping, {ALICE: position(keeping, 30)}) == 10
     assert held(snapshot_of(mounted(0, 100)), {ALICE: position(queue, 30)}, exports={"e": ExportProgress({0: 30})}) == 0
+
+
+def test_two_that_do_not_read_do_not_hide_each_other() -> None:
+    queue = snapshot_of(mounted(0, 100), mounted(0, 10))
+    positions: dict[CrossClusterRef, SubSnapshot] = {ALICE: position(queue, 45, 10), BOB: position(queue, 30, 0)}
+    both = price(queue, positions, silent_others=[BOB])
+    assert both is not None
+    assert (both.held_rows, both.also_held_by) == (55, [str(BOB)])
+    ahead: dict[CrossClusterRef, SubSnapshot] = {ALICE: position(queue, 45, 10), BOB: position(queue, 100, 0)}
+    alone = price(queue, ahead, silent_others=[BOB])
+    assert alone is not None
+    assert (alone.held_rows, alone.also_held_by) == (55, []), "what the other holds is elsewhere"
+    third = CrossClusterRef("pythia", "//carol")
+    reads: dict[CrossClusterRef, SubSnapshot] = {**positions, third: position(queue, 50, 0)}
+    limited = price(queue, reads, silent_others=[BOB])
+    assert limited is not None
+    assert limited.held_rows == 5, "the third one, which reads, keeps the others"
 
 
 def test_nothing_is_held_where_nothing_would_be_trimmed() -> None:
