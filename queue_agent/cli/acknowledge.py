@@ -23,6 +23,7 @@ from queue_agent.cli.options import (
     Queue,
     TokenFile,
     exit_codes,
+    now,
 )
 from queue_agent.cli.plain import plain
 from queue_agent.cli.reach import Reach
@@ -88,7 +89,7 @@ async def _acknowledge(
     queue: CrossClusterRef, consumer: CrossClusterRef, reach: Reach, state: StateLocation | None, *, is_dry: bool
 ) -> Acknowledgement:
     async with reach.open(consumer.cluster) as cluster:
-        plan = await plan_acknowledgement(cluster, queue, consumer)
+        plan = await plan_acknowledgement(cluster, queue, consumer, now())
         if plan.told and not is_dry:
             async with recorded(state, ActRequest(ActKind.ACKNOWLEDGE, queue, consumer), plan.to_map()):
                 await acknowledge(cluster, plan)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
 
 import aiohttp
@@ -22,7 +25,20 @@ from yt_local.runner import LocalClusters
 STAGE = "//sys/clusters/pythia/queue_agent/stages/production"
 ATTRIBUTE = f"{CONSUMER}/@queue_agent_acknowledged"
 QUEUE_REF = CrossClusterRef("pythia", QUEUE)
+OTHER_REF = CrossClusterRef("pythia", "//tmp/other")
 CONSUMER_REF = CrossClusterRef("pythia", CONSUMER)
+
+
+class Overtaken(YtCluster):
+    """Somebody else acknowledges another queue right before the first attempt of this one."""
+
+    other: Acknowledgement | None = None
+
+    async def execute(self, command: str, parameters: Mapping[str, Any], value: Any = None) -> Any:
+        other, self.other = self.other, None
+        if other is not None:
+            await acknowledge(self, other)
+        return await super().execute(command, parameters, value)
 
 
 class Owner:
@@ -34,7 +50,7 @@ class Owner:
     async def plan(
         self, consumer: CrossClusterRef = CONSUMER_REF, queue: CrossClusterRef = QUEUE_REF
     ) -> Acknowledgement:
-        return await plan_acknowledgement(self._cluster, queue, consumer)
+        return await plan_acknowledgement(self._cluster, queue, consumer, datetime.now(UTC))  # noqa: TID251 - the clock of whoever runs the command
 
     async def acknowledge(self, consumer: CrossClusterRef = CONSUMER_REF) -> Acknowledgement:
         plan = await self.plan(consumer)
@@ -101,6 +117,21 @@ async def test_each_of_several_consumers_in_a_table_is_acknowledged_by_itself(wo
         await owner.acknowledge(a)
         await eventually(lambda: of(a), lambda now: now.get("rebuild", "?") is None)
         await eventually(lambda: of(b), says("resharded"))
+
+
+async def test_two_people_at_once_lose_nothing(world: World) -> None:
+    async with begun(world) as (agent, owner):
+        await eventually(lambda: verdict(agent), says("ok"))
+        await world.reshard(2)
+        await world.write(5, 1)
+        await eventually(lambda: verdict(agent), says("resharded"))
+        plan = await owner.plan()
+        overtaken = Overtaken("pythia", ClusterConfig(proxy=world.proxy))
+        overtaken.other = replace(plan, queue=OTHER_REF)
+        async with overtaken:
+            await acknowledge(overtaken, plan)
+    kept = (await world.user.run("get", path=ATTRIBUTE))["value"]
+    assert kept == {str(QUEUE_REF): plan.until, str(OTHER_REF): plan.until}
 
 
 async def test_an_attribute_that_makes_no_sense_is_named_and_left_alone(world: World) -> None:

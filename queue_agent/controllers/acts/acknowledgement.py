@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from queue_agent.controllers.acts.deeds import Deed, Setting
@@ -12,11 +13,14 @@ from queue_agent.core.access.previews import Prepared
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.owner import ACKNOWLEDGED, parse_acknowledged, put_acknowledged, unknown_incidents
 from queue_agent.core.verdicts.values import Verdict
-from queue_agent.errors import ActRefused
+from queue_agent.errors import ActRefused, ClusterError
 from queue_agent.ports.acts import ActingCluster
 from yt_wire import yson
+from yt_wire.error import ErrorCode
+from yt_wire.guid import NULL_GUID
 
 _STATUS: Final = "queue_consumer_status"
+_ATTEMPTS: Final = 5
 _LOSES: Final = "Rows are still being lost: the next loss shows again"
 
 
@@ -45,7 +49,7 @@ class Acknowledgement:
 
 
 async def plan_acknowledgement(
-    cluster: ActingCluster, queue: CrossClusterRef, consumer: CrossClusterRef
+    cluster: ActingCluster, queue: CrossClusterRef, consumer: CrossClusterRef, now: datetime
 ) -> Acknowledgement:
     """Find out what there is to be acknowledged; nothing is changed.
 
@@ -53,14 +57,16 @@ async def plan_acknowledgement(
         cluster: of the consumer.
         queue: of the consumer.
         consumer: it may be one of several in a table.
+        now: nobody knows yet what happens later.
 
     Raises:
         ActRefused: nobody knows of the consumer in the queue, or the attribute makes no sense.
         ClusterError: the cluster or the agent did not tell.
     """
     verdict = await _find_verdict(cluster, queue, consumer)
+    value, _ = await _find_attribute(cluster, consumer)
     try:
-        known = parse_acknowledged(await _find_attribute(cluster, consumer), consumer.name).get(queue)
+        known = parse_acknowledged(value, consumer.name, now.timestamp()).get(queue)
     except ValueError as error:
         raise _senseless(consumer, error) from error
     found = unknown_incidents(verdict, known)
@@ -76,11 +82,20 @@ async def acknowledge(cluster: ActingCluster, plan: Acknowledgement) -> None:
     consumer = plan.consumer
     if plan.until is None:
         return
-    try:
-        value = put_acknowledged(await _find_attribute(cluster, consumer), consumer.name, plan.queue, plan.until)
-    except ValueError as error:
-        raise _senseless(consumer, error) from error
-    await cluster.execute("set", {"path": f"{consumer.path}/@{ACKNOWLEDGED}"}, value)
+    for attempt in range(1, _ATTEMPTS + 1):
+        value, revision = await _find_attribute(cluster, consumer)
+        try:
+            value = put_acknowledged(value, consumer.name, plan.queue, plan.until)
+        except ValueError as error:
+            raise _senseless(consumer, error) from error
+        unchanged = {"path": consumer.path, "revision": revision, "transaction_id": str(NULL_GUID)}
+        request = {"path": f"{consumer.path}/@{ACKNOWLEDGED}", "prerequisite_revisions": [unchanged]}
+        try:
+            await cluster.execute("set", request, value)
+            return
+        except ClusterError as error:  # somebody has acknowledged something else, which must not be lost
+            if error.code != ErrorCode.PREREQUISITE_CHECK_FAILED or attempt == _ATTEMPTS:
+                raise
 
 
 async def prepare_acknowledgement(request: ActRequest, setting: Setting, agreed: Prepared | None) -> Deed:
@@ -95,7 +110,7 @@ async def prepare_acknowledgement(request: ActRequest, setting: Setting, agreed:
     assert request.consumer is not None, "requests of this kind name a consumer"
     cluster = setting.clusters[request.consumer.cluster]
     await setting.require(request.consumer.cluster, "write", request.consumer.path)
-    plan = await plan_acknowledgement(cluster, request.queue, request.consumer)
+    plan = await plan_acknowledgement(cluster, request.queue, request.consumer, setting.now)
     if not plan.told:
         raise ActRefused(f"There is nothing to acknowledge of {plan.consumer} in {plan.queue}")
     if agreed is not None:
@@ -109,8 +124,10 @@ async def prepare_acknowledgement(request: ActRequest, setting: Setting, agreed:
     return Deed(Prepared(plan.to_map(), {"consumer": consumer_id}), carry_out)
 
 
-async def _find_attribute(cluster: ActingCluster, consumer: CrossClusterRef) -> Any:
-    return yson.plain((await cluster.get_attributes(consumer.path, [ACKNOWLEDGED])).get(ACKNOWLEDGED))
+async def _find_attribute(cluster: ActingCluster, consumer: CrossClusterRef) -> tuple[Any, int]:
+    """Its value, and the revision of the consumer that has it."""
+    found = await cluster.get_attributes(consumer.path, [ACKNOWLEDGED, "revision"])
+    return yson.plain(found.get(ACKNOWLEDGED)), int(found["revision"])
 
 
 def _senseless(consumer: CrossClusterRef, error: ValueError) -> ActRefused:

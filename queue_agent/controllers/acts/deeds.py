@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from queue_agent.core.access.acts import ActKind, ActRequest
@@ -38,6 +39,8 @@ class Setting:
     state_cluster: str
     root: str
     """Directory of the state tables."""
+
+    now: datetime
 
     async def require(self, cluster: str, permission: str, path: str, **details: Any) -> None:
         """AccessDenied if the caller lacks a permission.

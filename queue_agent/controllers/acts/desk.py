@@ -188,7 +188,7 @@ class ActDesk:
         return frozenset({self._office.state_cluster}) if request.kind in OF_AGENTS else request.clusters
 
     def _setting(self, caller: Caller, clusters: Mapping[str, Any]) -> Setting:
-        return Setting(caller, clusters, self._office.state_cluster, self._office.root)
+        return Setting(caller, clusters, self._office.state_cluster, self._office.root, self._clock.now())
 
     async def _prepare(self, request: ActRequest, setting: Setting, agreed: Prepared | None) -> Deed:
         match request.kind:

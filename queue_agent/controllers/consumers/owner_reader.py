@@ -66,13 +66,13 @@ class OwnerReader:
         self._row, self._next_attempt = row, EPOCH
         if not self._word.objectives.is_read or values != self._values:
             self._values = values
-            acknowledged = self._read_acknowledged(values.get(ACKNOWLEDGED))
+            acknowledged = self._read_acknowledged(values.get(ACKNOWLEDGED), now)
             self._word = OwnersWord(_parse(values.get(OBJECTIVE), origin), acknowledged)
         return self._word
 
-    def _read_acknowledged(self, value: Any) -> Mapping[CrossClusterRef, Seconds]:
+    def _read_acknowledged(self, value: Any, now: datetime) -> Mapping[CrossClusterRef, Seconds]:
         try:
-            return parse_acknowledged(value, self._consumer.name)
+            return parse_acknowledged(value, self._consumer.name, now.timestamp())
         except ValueError as error:
             log.warning(f"attribute {ACKNOWLEDGED} makes no sense", consumer=str(self._consumer), error=str(error))
             return {}

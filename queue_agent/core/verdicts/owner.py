@@ -24,6 +24,9 @@ _CONSUMERS: Final = "consumers"
 _ROUNDING: Final = 1e-6
 """Seconds: what is published is rounded to microseconds."""
 
+_CLOCKS_DIFFER: Final = 600.0
+"""Seconds by which the clocks of two computers may differ; less than a wrong time zone."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnersWord:
@@ -34,21 +37,22 @@ class OwnersWord:
     """Up to when the owner knows what happened, by queue."""
 
 
-def parse_acknowledged(value: Any, name: str) -> dict[CrossClusterRef, Seconds]:
+def parse_acknowledged(value: Any, name: str, now: Seconds) -> dict[CrossClusterRef, Seconds]:
     """Read the attribute; None says nothing.
 
     Args:
         value: of the attribute.
         name: of one consumer of several in the table; empty: it is the only one.
+        now: nobody knows what happens later.
 
     Raises:
-        ValueError: a value is of the wrong type, or no instant.
+        ValueError: a value is of the wrong type, no instant, or one that is yet to come.
     """
     whole = _read_map(value, ACKNOWLEDGED)
     if name:
         whole = _read_map(_read_map(whole.get(_CONSUMERS), _CONSUMERS).get(name), name)
     return {
-        CrossClusterRef.parse(queue): _read_instant(instant) + _ROUNDING
+        CrossClusterRef.parse(queue): _read_past(instant, now) + _ROUNDING
         for queue, instant in whole.items()
         if queue != _CONSUMERS
     }
@@ -90,6 +94,14 @@ def _read_map(value: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError(f'Error reading "{place}": expected a map, got {shown(value)}')
     return value
+
+
+def _read_past(value: Any, now: Seconds) -> Seconds:
+    """As `_read_instant`; ValueError too if it is yet to come: later losses would be hidden."""
+    instant = _read_instant(value)
+    if instant > now + _CLOCKS_DIFFER:
+        raise ValueError(f"expected an instant that has passed, got {shown(value)}")
+    return instant
 
 
 def _read_instant(value: Any) -> Seconds:

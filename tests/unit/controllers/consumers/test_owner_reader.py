@@ -87,10 +87,10 @@ async def test_nonsense_ends_the_objective_before() -> None:
 
 async def test_what_is_acknowledged_is_read_as_well_and_nonsense_ends_nothing_else() -> None:
     cluster, reader = begun(GOOD)
-    cluster.acknowledged = {str(QUEUE): "2026-05-01T12:00:00Z"}
+    cluster.acknowledged = {str(QUEUE): START.isoformat()}
     found = await reader.read(ConsumerRow(CONSUMER, 1), START, ORIGIN)
     assert list(found.acknowledged) == [QUEUE]
-    cluster.acknowledged = {str(QUEUE): "yesterday"}
+    cluster.acknowledged = {str(QUEUE): (START + timedelta(days=1)).isoformat()}
     found = await reader.read(ConsumerRow(CONSUMER, 2), START, ORIGIN)
-    assert found.acknowledged == {}
+    assert found.acknowledged == {}, "it would hide what is lost tomorrow"
     assert found.objectives.find(QUEUE) == Objective(300.0, 0.99)

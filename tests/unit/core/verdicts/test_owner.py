@@ -16,6 +16,8 @@ QUEUE = CrossClusterRef("pythia", "//tmp/q")
 OTHER = CrossClusterRef("hume", "//tmp/q")
 NOON = "2026-05-01T12:00:00.123456Z"
 LATER = "2026-05-01T13:00:00.000000Z"
+NOW = 1777640400.0
+"""As `LATER`."""
 
 
 def test_each_queue_and_each_consumer_of_several_has_an_entry_of_its_own() -> None:
@@ -30,16 +32,17 @@ def test_each_queue_and_each_consumer_of_several_has_an_entry_of_its_own() -> No
         "hume://tmp/q": LATER,
         "consumers": {"a": {"pythia://tmp/q": LATER, "hume://tmp/q": NOON}, "b": {"pythia://tmp/q": LATER}},
     }
-    assert parse_acknowledged(value, "").keys() == {QUEUE, OTHER}
-    assert parse_acknowledged(value, "a").keys() == {QUEUE, OTHER}
-    assert parse_acknowledged(value, "b").keys() == {QUEUE}
-    assert parse_acknowledged(value, "c") == parse_acknowledged(None, "") == parse_acknowledged(None, "a") == {}
+    assert parse_acknowledged(value, "", NOW).keys() == {QUEUE, OTHER}
+    assert parse_acknowledged(value, "a", NOW).keys() == {QUEUE, OTHER}
+    assert parse_acknowledged(value, "b", NOW).keys() == {QUEUE}
+    for nothing, name in ((value, "c"), (None, ""), (None, "a")):
+        assert parse_acknowledged(nothing, name, NOW) == {}
 
 
 @pytest.mark.parametrize("instant", [1777636800.1234567, 1777636800.1234563, 1777636800.0, 1.0000005])
 def test_what_was_published_of_an_instant_covers_it(instant: float) -> None:
     value = put_acknowledged(None, "", QUEUE, encode_seconds(instant))
-    assert instant <= parse_acknowledged(value, "")[QUEUE] < instant + 0.0001
+    assert instant <= parse_acknowledged(value, "", NOW)[QUEUE] < instant + 0.0001
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,7 @@ def test_what_was_published_of_an_instant_covers_it(instant: float) -> None:
         ({"pythia://tmp/q": 5}, ""),
         ({"pythia://tmp/q": "yesterday"}, ""),
         ({"pythia://tmp/q": "2026-05-01T12:00:00"}, ""),
+        ({"pythia://tmp/q": "2026-05-01T14:00:00Z"}, ""),  # an hour later than now: a wrong time zone
         ({"tmp": NOON}, ""),
         (yson.loads(b'{"\xff" = "2026-05-01T12:00:00Z"}'), ""),  # a key that is not UTF-8
         ({"consumers": []}, "a"),
@@ -57,7 +61,7 @@ def test_what_was_published_of_an_instant_covers_it(instant: float) -> None:
 )
 def test_nonsense_is_an_error(value: Any, name: str) -> None:
     with pytest.raises(ValueError, match=r"expected|not a reference"):
-        parse_acknowledged(value, name)
+        parse_acknowledged(value, name, NOW)
 
 
 def test_nonsense_is_not_written_over() -> None:
