@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from tests.waiting import LIMIT_SECONDS
 from yt_wire import bus, orchid, rpc
 from yt_wire.guid import Guid
 from yt_wire.orchid import Verb
@@ -62,11 +63,18 @@ class Orders:
     """To each port."""
 
     seconds: float
+    """At least."""
+
     addresses: int
     """How many of loopback's addresses they come from."""
 
     process: int
     """Tells the addresses of processes apart."""
+
+    ended: int = 0
+    """Go on until the agent has ended so many connections, for `most_seconds` at most."""
+
+    most_seconds: float = LIMIT_SECONDS
 
     def source(self, number: int) -> str:
         """An address of theirs."""
@@ -157,11 +165,11 @@ class Attackers:
 
     def run(self) -> Mapping[str, int]:
         """Attack until time is up; returns how often what happened."""
-        end = time.monotonic() + self._orders.seconds
+        began = time.monotonic()
         waiting = list(self._all())
         waiting.reverse()
         drip_at = time.monotonic() + _DRIP_SECONDS
-        while (now := time.monotonic()) < end:
+        while self._goes_on((now := time.monotonic()) - began):
             for _ in range(min(_BATCH, len(waiting))):
                 self._connect(waiting.pop())
             for file, events in self._poll.poll(0.005 if waiting else 0.05):
@@ -174,6 +182,11 @@ class Attackers:
             self._later = [(moment, peer) for moment, peer in self._later if moment > now]
             waiting[:0] = due
         return {**self._made, "open at the end": len(self._peers)}
+
+    def _goes_on(self, seconds: float) -> bool:
+        orders = self._orders
+        has_begun = self._made["ended by the agent"] >= orders.ended
+        return seconds < (orders.seconds if has_begun else orders.most_seconds)
 
     def _all(self) -> Iterator[_Peer]:
         orders = self._orders
@@ -228,7 +241,8 @@ def command(orders: Orders) -> list[str]:
 def split(orders: Orders, processes: int) -> Iterator[Orders]:
     """The same with the connections shared by several processes."""
     for process in itertools.islice(itertools.count(orders.process), processes):
-        yield Orders(**{**asdict(orders), "process": process, "connections": orders.connections // processes})
+        share = {"connections": orders.connections // processes, "ended": orders.ended // processes}
+        yield Orders(**{**asdict(orders), "process": process, **share})
 
 
 if __name__ == "__main__":
