@@ -25,7 +25,7 @@ Examples:
 
 queue-agent doctor --config /etc/queue-agent/agent.yaml
 
-queue-agent doctor --config agent.yaml --json | jq '.[] | select(.grade == "failure") | .commands[]'
+queue-agent doctor --config agent.yaml --json | jq '.[] | select(.grade == "failure") | {detail, advice, commands}'
 
 Exit codes: 0: no check failed, though there may be warnings; 1: a check failed; 2: the configuration cannot be used.
 """

@@ -35,7 +35,7 @@ class Finding:
     grade: Grade
     detail: str
     advice: str | None = None
-    """What to do, in words."""
+    """What to do that no command does."""
 
     commands: Sequence[str] = ()
     """What to do, to be pasted into a shell in this order."""

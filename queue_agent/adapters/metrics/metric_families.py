@@ -80,7 +80,11 @@ _VERDICT_FAMILIES: Final = (
     ),
     _pair("lost_rows_total", "counter", "Of these: the reader cannot have had them in flight."),
     _pair("possibly_lost_rows_total", "counter", "Of these: all others."),
-    _pair("skipped_rows_total", "counter", "Rows passed by a reset, since the agent first polled the consumer."),
+    _pair(
+        "skipped_rows_total",
+        "counter",
+        "Rows of a re-created queue that the consumer passed because it read on from its old offset.",
+    ),
     _pair("last_loss_timestamp_seconds", "gauge", "When rows were last trimmed uncommitted; absent if none ever were."),
     _pair(
         "lost_rows_per_second",

@@ -16,7 +16,6 @@ from queue_agent.core.verdicts.values import Verdict
 from queue_agent.errors import ActRefused, ClusterError
 from queue_agent.ports.acts import ActingCluster
 from yt_wire import yson
-from yt_wire.error import ErrorCode
 from yt_wire.guid import NULL_GUID
 
 _STATUS: Final = "queue_consumer_status"
@@ -82,7 +81,7 @@ async def acknowledge(cluster: ActingCluster, plan: Acknowledgement) -> None:
     consumer = plan.consumer
     if plan.until is None:
         return
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempts_left in reversed(range(_ATTEMPTS)):
         value, revision = await _find_attribute(cluster, consumer)
         try:
             value = put_acknowledged(value, consumer.name, plan.queue, plan.until)
@@ -93,9 +92,11 @@ async def acknowledge(cluster: ActingCluster, plan: Acknowledgement) -> None:
         try:
             await cluster.execute("set", request, value)
             return
-        except ClusterError as error:  # somebody has acknowledged something else, which must not be lost
-            if error.code != ErrorCode.PREREQUISITE_CHECK_FAILED or attempt == _ATTEMPTS:
+        except ClusterError:
+            _, newest = await _find_attribute(cluster, consumer)
+            if newest == revision or not attempts_left:
                 raise
+            # Somebody has acknowledged something else meanwhile, which must not be lost.
 
 
 async def prepare_acknowledgement(request: ActRequest, setting: Setting, agreed: Prepared | None) -> Deed:

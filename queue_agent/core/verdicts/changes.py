@@ -127,7 +127,7 @@ def _find(told: Told, state: QueueState, verdict: QueueVerdict, now: Seconds) ->
             yield Change(EventKind.LOSS_ENDED, ended, loss.subject, loss.to_map())
     for kind, grown, words in (
         (EventKind.REWIND, counts.rewinds - told.counts.rewinds, "Stepped back"),
-        (EventKind.SKIP, counts.skipped - told.counts.skipped, "Passed rows to the end at once: probably a reset"),
+        (EventKind.SKIP, counts.skipped - told.counts.skipped, "Passed rows of the queue that was created again"),
     ):
         is_due = now - told.told_at.get(kind, -_REPEATED_AFTER) >= _REPEATED_AFTER
         if told.verdict is not None and grown > 0 and is_due:
