@@ -5,7 +5,7 @@ from __future__ import annotations
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
-from queue_agent.core.verdicts.silence import find_silence
+from queue_agent.core.verdicts.silence import find_silence, is_silent
 from queue_agent.core.verdicts.values import Verdict
 
 NOW = 1_750_000_000.0
@@ -39,6 +39,8 @@ def test_a_consumer_that_is_silent_wherever_it_has_rows_to_read() -> None:
     silent = find_silence(state)
     assert silent is not None
     assert DAY - 120 <= silent <= DAY + 600
+    assert state.verdict is not None
+    assert is_silent(state.verdict)
 
 
 def test_one_that_never_began_is_silent_since_it_was_seen() -> None:
@@ -59,6 +61,8 @@ def test_one_that_reads_somewhere_is_alive() -> None:
         state = observe_queue(state, seen, range(2), NOW + 600 + 60 * minute, 60.0)
     assert state.positions[0].activity is Verdict.STOPPED
     assert find_silence(state) is None
+    assert state.verdict is not None
+    assert not is_silent(state.verdict)
 
 
 def test_one_with_nothing_to_read_is_not_dead() -> None:
