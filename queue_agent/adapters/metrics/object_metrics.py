@@ -212,7 +212,7 @@ def missing_consumers(queue: QueueSnapshot, known: Container[CrossClusterRef] | 
     return lines
 
 
-def _find_break(snapshot: ConsumerSnapshot, queue: QueueSnapshot | None) -> str:
+def find_break(snapshot: ConsumerSnapshot, queue: QueueSnapshot | None) -> str:
     """Why a consumer that exists cannot be compared with a queue."""
     if snapshot.error is not None or (queue is not None and queue.is_whole):
         return "consumer_error"
@@ -265,7 +265,7 @@ def pair_series(
     page.add(f"{_OWN_CONSUMER}_vital", int(registration.vital))
     page.add(f"{_OWN_CONSUMER}_registration_ok", int(isinstance(position, ConsumerQueueView)))
     if not isinstance(position, ConsumerQueueView):
-        page.add("queue_agent_registration_broken", 1, reason=_find_break(snapshot, queue))
+        page.add("queue_agent_registration_broken", 1, reason=find_break(snapshot, queue))
     passed = growth.rows_consumed
     page.add_compatible(f"{_CONSUMER}_rows_consumed", passed.by_partition, passed.total)
     page.add_growth(

@@ -15,6 +15,7 @@ from queue_agent.adapters.metrics.object_metrics import (
     Choice,
     ObjectSeries,
     consumer_labels,
+    find_break,
     find_position,
     lag_seconds,
     missing_consumers,
@@ -175,7 +176,8 @@ class ObjectPage:
             registration,
             None if queue is None else queue.row,
             None if view is None else view.partitions,
-            None if found is None else found.partitions,
+            find_break(snapshot, queue) if found is None else found.partitions,
+            snapshot.verdicts.get(registration.queue),
             objects.counters.consumers.get(pair, NO_CONSUMER_GROWTH),
         )
         seen_at = None if found is None else found.seen_at

@@ -298,6 +298,15 @@ def test_a_registration_that_is_broken_says_why() -> None:
     assert "queue_agent_registration_broken" not in page.names
 
 
+def test_a_registration_says_why_it_is_broken_now_though_nothing_else_has_changed() -> None:
+    page, led = ObjectMetrics(), queue(failed())
+    not_compared = replace(consumer(), content=ConsumerView({QUEUE: ERROR}))
+    before = collect(page, [led], [not_compared])
+    after = collect(page, [led], [replace(not_compared, content=ERROR)])
+    assert before.own("registration_broken", CONSUMER_LABELS, reason="queue_error") == 1
+    assert after.own("registration_broken", CONSUMER_LABELS, reason="consumer_error") == 1
+
+
 def test_the_queue_tells_of_a_registered_consumer_that_does_not_exist() -> None:
     led = queue(partition(0, 5))
     assert {"consumer_missing"} == _broken([led], known=())

@@ -20,6 +20,8 @@ from tests.unit.adapters.object_samples import (
     ObjectMetrics,
     collect,
     consumer,
+    partition,
+    queue,
     reading,
 )
 
@@ -40,6 +42,17 @@ def _judged(starts: list[int]) -> QueueVerdict:
         state = observe_queue(state, {0: one}, range(1), START + second, 1.0)
     assert state.verdict is not None
     return state.verdict
+
+
+def test_a_verdict_that_has_changed_is_told_though_nothing_else_has() -> None:
+    page, led, reader = ObjectMetrics(), queue(partition(0, 5)), consumer(reading(5, 0))
+    state = without_poll(QueueState(Pair(QUEUE, CONSUMER)), Verdict.UNKNOWN, "Not polled yet", START)
+    assert state.verdict is not None
+    before = collect(page, [led], [replace(reader, verdicts={QUEUE: state.verdict})])
+    assert before.own("consumer_verdict", CONSUMER_LABELS, verdict="unknown") == 1
+    after = collect(page, [led], [replace(reader, verdicts={QUEUE: _judged([0, 600, 600, 600])})])
+    assert after.own("consumer_verdict", CONSUMER_LABELS, verdict="unknown") is None
+    assert after.own("consumer_verdict", CONSUMER_LABELS, verdict="losing") == 1
 
 
 def test_losses_are_told_with_their_cause_and_the_culprit() -> None:
