@@ -123,8 +123,6 @@ class Step:
     is_advance: bool = False
     is_rewind: bool = False
     is_recreation: bool = False
-    is_skip: bool = False
-    """Passed rows on purpose, or probably so."""
 
 
 def covers(trims: Sequence[Trim], rows: range) -> bool:
@@ -216,7 +214,6 @@ def account(
         is_commit=move.is_commit,
         is_advance=reading.offset > old.offset and move.is_commit,
         is_rewind=bool(move.counts.rewinds),
-        is_skip=move.is_skip,
     )
 
 
@@ -315,7 +312,9 @@ def is_recreated(old: Reading, new: Reading) -> bool:
 def _recreated(ledger: Ledger, reading: Reading, now: Seconds) -> Step:
     """What was not committed of the old queue is lost; the offset may be of that one still."""
     old = ledger.reading
-    offset = old.offset if ledger.stale_offset is None else ledger.accounted
+    # An offset that the new queue does not reach was committed in the old one, maybe after the last poll.
+    committed = max(old.offset, reading.offset if reading.offset > reading.end else 0)
+    offset = committed if ledger.stale_offset is None else ledger.accounted
     lost = 0 if old.committed_at is None else max(0, old.end - max(ledger.accounted, offset))
     loss = extend_loss(ledger.loss, lost, 0, Blame(LossCause.RECREATION), now) if lost else ledger.loss
     opened = open_ledger(reading, now)
@@ -357,7 +356,6 @@ class _Move(NamedTuple):
     is_commit: bool
     counts: Counts = NO_COUNTS
     read: int = 0
-    is_skip: bool = False
     reach: float | None = None
     """None: nothing new."""
 
@@ -387,7 +385,7 @@ def _moved(before: Ledger, reading: Reading, accounted: int, charged: int, now: 
     again = max(0, min(reading.committed, before.accounted) - max(old.offset, old.start))
     read = fresh + again
     if reading.was_reset:
-        return _Move(is_commit, Counts(skipped=read), is_skip=True)
+        return _Move(is_commit, Counts(skipped=read))
     counts = Counts(read=read, replayed=again)
     # A commit over rows that were trimmed before it, or may have been, says nothing of one read.
     is_whole = old.start <= old.offset and before.accounted >= old.committed and accounted >= reading.committed
@@ -395,5 +393,5 @@ def _moved(before: Ledger, reading: Reading, accounted: int, charged: int, now: 
         return _Move(is_commit, counts, read)
     reach = before.reach_now(now)
     if reach is not None and read > _PROBABLY_SKIPPED * max(reach, 1.0) and reading.offset == reading.end:
-        return _Move(is_commit, counts, is_skip=True)
+        return _Move(is_commit, counts)
     return _Move(is_commit, counts, read, reach=max(reach or 0.0, float(read)))

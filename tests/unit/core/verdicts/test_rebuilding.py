@@ -167,6 +167,30 @@ def test_rows_that_an_old_offset_passes_are_skipped_and_not_read() -> None:
     assert line.position.rebuild is None
 
 
+@pytest.mark.parametrize(("committed", "lost"), [(0, 20), (5, 15), (20, 0)])
+def test_what_was_committed_of_the_old_queue_after_the_last_poll_is_not_lost(committed: int, lost: int) -> None:
+    line = warm()
+    line.write(20)
+    line.run(1)
+    line.read(committed)
+    line.recreate()
+    line.run(1)
+    assert line.position is not None
+    assert line.position.ledger.counts.lost == lost
+
+
+def test_an_offset_that_the_new_queue_reaches_says_nothing_of_the_old_one() -> None:
+    line = warm()
+    line.write(20)
+    line.run(1)
+    line.read(20)
+    line.recreate()
+    line.write(HOUR_OF_ROWS + 5000)
+    line.run(1)
+    assert line.position is not None
+    assert line.position.ledger.counts.lost == 20
+
+
 def test_what_is_trimmed_by_an_old_offset_is_lost() -> None:
     line = warm()
     line.recreate()
