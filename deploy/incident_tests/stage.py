@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +20,7 @@ from deploy.tests.prometheus_server import PrometheusServer, prometheus_server
 from tests.component.running_agent import User
 from tests.e2e.playground import environment, running
 from tests.ports import reserved_port
+from tests.waiting import LIMIT_SECONDS
 
 CLUSTER: Final = "hume"
 PASS_SECONDS: Final = 1.0
@@ -40,9 +41,12 @@ ACCOUNT: Final = "filling_account"
 QUOTA: Final = 2_000_000
 """Bytes that the account may use: enough for hours."""
 
+WAITS: Final = {"QueueRebuilt": 75.0, "QueueTrimmingBlocked": 105.0}
+"""Seconds that alerts wait: before a consumer is `ahead`, it takes a minute of the agent, which lasts one here too."""
+
 _UNLIMITED: Final = 1 << 40
 
-WARM_SECONDS: Final = 40.0
+WARM_SECONDS: Final = 70.0
 """For agents to learn the pace of readers."""
 
 _ASK_SECONDS: Final = 5.0
@@ -65,6 +69,9 @@ class Reader:
     path: str
     is_alive: bool = True
     rows_at_a_time: int = ROWS
+    beats: int = 1
+    """From one read to the next."""
+
     offset: int = 0
 
 
@@ -80,8 +87,14 @@ class Stage:
     prometheus: PrometheusServer
     mailbox: Mailbox
     readers: list[Reader]
-    unmounted: set[str] = field(default_factory=set)
-    """Names of queues that nobody can write to."""
+    written: dict[str, int]
+    """Rows of each queue's first partition, by name."""
+
+    paused: set[str] = field(default_factory=set)
+    """Names of queues that nobody writes or reads."""
+
+    beat: int = 0
+    """How often all queues have been written and read."""
 
     async def api(self, path: str) -> Any:
         """What the agent answers; None if it does not."""
@@ -112,22 +125,44 @@ class Stage:
 
     async def keep_busy(self) -> None:
         """Write and read for ever."""
-        written: dict[str, int] = dict.fromkeys((reader.name for reader in self.readers), 0)
         while True:
-            beat = asyncio.get_running_loop().time() + BEAT_SECONDS
-            for name in written:
-                if name not in self.unmounted:
-                    await self.user.insert(queue_of(name), [{"data": "some bytes"}] * ROWS)
-                    written[name] += ROWS
+            next_beat = asyncio.get_running_loop().time() + BEAT_SECONDS
+            active = self.written.keys() - self.paused
+            for name in active:
+                await self.user.insert(queue_of(name), [{"data": "some bytes", "$tablet_index": 0}] * ROWS)
+                self.written[name] += ROWS
             for reader in self.readers:
-                if reader.is_alive and reader.name not in self.unmounted:
-                    reader.offset = min(written[reader.name], reader.offset + reader.rows_at_a_time)
-                    await self.user.advance(reader.path, queue_of(reader.name), 0, reader.offset)
-            await asyncio.sleep(max(0.0, beat - asyncio.get_running_loop().time()))  # the pace of users
+                if reader.is_alive and reader.name in active and self.beat % reader.beats == 0:
+                    await self._read(reader)
+            self.beat += 1
+            await asyncio.sleep(max(0.0, next_beat - asyncio.get_running_loop().time()))  # the pace of users
+
+    async def _read(self, reader: Reader) -> None:
+        written = self.written[reader.name]
+        if reader.offset < written:
+            reader.offset = min(written, reader.offset + reader.beats * reader.rows_at_a_time)
+            await self.user.advance(reader.path, queue_of(reader.name), 0, reader.offset)
+
+    def find_reader(self, path: str) -> Reader:
+        return next(one for one in self.readers if one.path == path)
+
+    async def next_beat(self) -> None:
+        """Until what is being written and read has been, and what has changed holds."""
+        done = self.beat + 2
+
+        async def is_done() -> bool:
+            return self.beat >= done
+
+        await seconds_until(is_done, "queues are written and read")
+
+    async def pause(self, name: str) -> None:
+        """Nobody writes or reads a queue any more."""
+        self.paused.add(name)
+        await self.next_beat()
 
 
-async def seconds_until(check: Callable[[], Awaitable[bool]], deadline: float) -> float:
-    """When the first check that held was begun; AssertionError if that is later than the deadline.
+async def seconds_until(check: Callable[[], Awaitable[bool]], what: str) -> float:
+    """Wait until something holds, which is said in words; gives when the first check that held was begun.
 
     A command takes seconds to start on a busy machine: what it tells is what the agent knew when it was asked.
     """
@@ -136,7 +171,7 @@ async def seconds_until(check: Callable[[], Awaitable[bool]], deadline: float) -
         begun = time.monotonic() - started
         if await check():
             return begun
-        assert begun < deadline, check
+        assert begun < LIMIT_SECONDS, what
         await asyncio.sleep(_POLL_SECONDS)
 
 
@@ -145,7 +180,9 @@ def since(begun: datetime, instant: datetime) -> float:
 
 
 @asynccontextmanager
-async def running_stage(folder: Path, names: list[str], others: dict[str, str], filling: str) -> AsyncIterator[Stage]:
+async def running_stage(
+    folder: Path, names: list[str], others: Mapping[str, str], filling: str, beats: Mapping[str, int]
+) -> AsyncIterator[Stage]:
     """All processes, and queues whose readers have been reading for some time.
 
     Args:
@@ -153,6 +190,7 @@ async def running_stage(folder: Path, names: list[str], others: dict[str, str], 
         names: of queues, each with a vital reader, and trimmed.
         others: consumers that are not vital, by queue.
         filling: the queue whose account has a limit.
+        beats: from one read to the next, of queues that are read rarely.
     """
     async with AsyncExitStack() as stack:
         for name in ("cluster", "prometheus", "alertmanager"):
@@ -162,8 +200,8 @@ async def running_stage(folder: Path, names: list[str], others: dict[str, str], 
         address = playground.clusters[CLUSTER].removeprefix("http://")
         user = User(session, CLUSTER, address)
         # Those that are not vital read first: a queue is trimmed as soon as the vital one has read.
-        readers = [Reader(name, path) for name, path in others.items()]
-        readers += [Reader(name, reader_of(name)) for name in names]
+        readers = [Reader(name, path, beats=beats.get(name, 1)) for name, path in others.items()]
+        readers += [Reader(name, reader_of(name), beats=beats.get(name, 1)) for name in names]
         await _create_account(user)
         for name in names:
             paid = {"account": ACCOUNT, "dynamic_store_auto_flush_period": 1} if name == filling else {}
@@ -179,9 +217,11 @@ async def running_stage(folder: Path, names: list[str], others: dict[str, str], 
                 url.removeprefix("http://"),
                 mailbox.address,
                 {"QueueRetentionPinned": PINNED_ROWS},
+                WAITS,
             )
         )
-        one = Stage(session, user, playground.clusters[CLUSTER], url, agent, prometheus, mailbox, readers)
+        written = dict.fromkeys(names, 0)
+        one = Stage(session, user, playground.clusters[CLUSTER], url, agent, prometheus, mailbox, readers, written)
         async with asyncio.TaskGroup() as group:
             traffic = group.create_task(one.keep_busy())
             await asyncio.sleep(WARM_SECONDS)  # readers get a pace, and nothing may fire meanwhile

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -75,6 +76,12 @@ class PrometheusServer:
             found.setdefault(series["metric"]["alertname"], []).append(series["metric"])
         return found
 
+    async def evaluated_since(self, instant: datetime) -> bool:
+        """Whether each group of rules was evaluated after an instant of the machine's clock."""
+        async with self._session.get(f"{self._origin}/api/v1/rules") as response:
+            groups = (await response.json())["data"]["groups"]
+        return all(datetime.fromisoformat(one["lastEvaluation"]) > instant for one in groups)
+
     async def ever_fired(self) -> set[str]:
         """Names of all alerts that have fired since the start."""
         found = await self.ask('count by (alertname) (last_over_time(ALERTS{alertstate="firing"}[1h]))')
@@ -88,6 +95,7 @@ async def prometheus_server(
     target: str,
     alertmanager: str | None = None,
     thresholds: Mapping[str, float] = MappingProxyType({}),
+    waits: Mapping[str, float] = MappingProxyType({}),
 ) -> AsyncIterator[PrometheusServer]:
     """Run a server that scrapes one target, every other second.
 
@@ -97,6 +105,7 @@ async def prometheus_server(
         target: `host:port` of the agent.
         alertmanager: `host:port` of the Alertmanager that gets alerts; None: there is none.
         thresholds: of some alerts, by name, as the chart's values would set them.
+        waits: seconds that some alerts wait at least, by name.
     """
     config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}
@@ -112,6 +121,8 @@ async def prometheus_server(
         for rule in (rule for group in rules["groups"] for rule in group["rules"]):
             if rule.get("alert") in thresholds:
                 rule["expr"] = re.sub(r"\S+$", f"{thresholds[rule['alert']]:g}", rule["expr"])
+            if rule.get("alert") in waits:
+                rule["for"] = f"{waits[rule['alert']]:g}s"
         (folder / "rules" / path.name).write_text(yaml.safe_dump(rules))
     program = shutil.which("prometheus")
     assert program is not None, "prometheus is not installed: make check-alerts does that"
