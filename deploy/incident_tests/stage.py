@@ -41,7 +41,7 @@ ACCOUNT: Final = "filling_account"
 QUOTA: Final = 2_000_000
 """Bytes that the account may use: enough for hours."""
 
-WAITS: Final = {"QueueRebuilt": 75.0, "QueueTrimmingBlocked": 105.0}
+WAITS: Final = {"QueueRebuilt": 75.0}
 """Seconds that alerts wait: before a consumer is `ahead`, it takes a minute of the agent, which lasts one here too."""
 
 _UNLIMITED: Final = 1 << 40
@@ -162,7 +162,7 @@ class Stage:
 
 
 async def seconds_until(check: Callable[[], Awaitable[bool]], what: str) -> float:
-    """Wait until something holds, which is said in words; gives when the first check that held was begun.
+    """Wait for a condition, which `what` names; returns the seconds until the first check that held was begun.
 
     A command takes seconds to start on a busy machine: what it tells is what the agent knew when it was asked.
     """
