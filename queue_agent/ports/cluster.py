@@ -55,8 +55,16 @@ class Cluster(Protocol):
         """Schema and tablets, with the address of each tablet's cell."""
         ...
 
-    async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
-        """By partition index; an empty request asks nothing."""
+    async def get_tablet_infos(
+        self, path: str, partition_indexes: Sequence[int], object_id: str | None = None
+    ) -> Mapping[int, TabletInfo]:
+        """By partition index; an empty request asks nothing.
+
+        Args:
+            path: of the table.
+            partition_indexes: which are wanted.
+            object_id: of the table, if no other one is meant that may be at the path meanwhile.
+        """
         ...
 
     async def select_row_values(

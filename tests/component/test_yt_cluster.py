@@ -13,6 +13,7 @@ from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.state.state_tables import StateTables
 from queue_agent.config.clusters import ClusterConfig
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
+from queue_agent.core.values.observed import Watch
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ObjectNotFound, TabletNotMounted
 from tests.unguarded import AlwaysPermitted
@@ -162,6 +163,19 @@ async def test_a_tablet_tells_how_many_rows_it_had_and_lost(cluster: YtCluster, 
     assert infos[1].last_write_timestamp > 0
     assert (infos[0].total_row_count, infos[0].trimmed_row_count) == (0, 0)
     assert await cluster.get_tablet_infos(QUEUE, []) == {}
+
+
+async def test_numbers_of_another_table_at_the_path_are_not_given(cluster: YtCluster, user: User) -> None:
+    """It was removed and created again since somebody learned its id."""
+    object_id = await user.create_queue(QUEUE, 1)
+    watch = Watch(QUEUE, 1, object_id=object_id)
+    assert (await cluster.poll(watch)).tablet_infos == await cluster.get_tablet_infos(QUEUE, [0], object_id)
+    await user.run("remove", path=QUEUE)
+    await user.create_queue(QUEUE, 1)
+    poll = await cluster.poll(watch)
+    assert (poll.facts.object_id == object_id, poll.tablet_infos) == (False, None)
+    with pytest.raises(ObjectNotFound):
+        await cluster.get_tablet_infos(QUEUE, [0], object_id)
 
 
 async def test_errors_of_a_batch_go_to_those_who_asked(cluster: YtCluster, user: User, requests: Requests) -> None:

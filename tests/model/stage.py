@@ -18,6 +18,7 @@ from tests.model.stage_rows import (
     PARTLY,
     QUEUE,
     READER,
+    START,
     TABLES,
     VITAL,
     Partition,
@@ -44,6 +45,8 @@ class World:
         self.agents: list[Agent] = []
         self.homes: dict[CrossClusterRef, Agent] = {}
         self.kills = 0
+        self.creations = 1
+        self.created_at = START
         self.is_calm = False
         self.published: dict[CrossClusterRef, int] = {}
         self.falls: list[str] = []
@@ -57,8 +60,11 @@ class World:
 
     def commit(self, ref: CrossClusterRef, index: int, offset: int) -> None:
         reader = self.partitions[index].readers[ref]
-        reader.offset, reader.has_begun = offset, True
+        if reader.is_stale and reader.offset == offset:
+            return  # nobody could tell it from an offset that stays
+        reader.offset, reader.has_begun, reader.is_stale = offset, True, False
         reader.committed = max(reader.committed, offset)
+        reader.written_at = asyncio.get_running_loop().time()
 
     async def run(self) -> None:
         """All that happens, and then time in which nothing goes wrong any more."""
@@ -76,6 +82,8 @@ class World:
         while loop.time() < ends:
             self.act()
             await asyncio.sleep(0.25)  # virtual time, in which agents act
+            if self.dice.random() < self.perils.rebuild / 4:
+                await self.create_queue_again()
         self.is_calm = True
         await asyncio.sleep(self.perils.lease + 40)  # virtual time, for all that is late
         self.watch()
@@ -91,7 +99,9 @@ class World:
             if not perils.haste and self._is_trimming():
                 continue
             if dice.random() < 0.08:
-                self.commit(VITAL, index, dice.randrange(partition.readers[VITAL].offset, partition.end + 1))
+                vital = partition.readers[VITAL]
+                first = 0 if vital.offset > partition.end else vital.offset
+                self.commit(VITAL, index, dice.randrange(first, partition.end + 1))
             for ref in (READER, PARTLY):
                 reader = partition.readers[ref]
                 if dice.random() < 0.13:
@@ -99,13 +109,26 @@ class World:
                     self.commit(ref, index, min(partition.end, first + dice.randrange(80)))
                 elif reader.has_begun and dice.random() < perils.rewind / 4:
                     self.commit(ref, index, dice.randrange(reader.offset + 1))
-            if dice.random() < perils.foreign / 4:
+            are_known = {pair.consumer for pair, _ in self.ledger} == {*CONSUMERS}  # what was before, nobody can tell
+            if dice.random() < perils.foreign / 4 and are_known:
                 partition.trim(dice.randrange(partition.start, partition.end + 1), {})
         if self.agents and dice.random() < perils.kill / 4:
             self.kill(dice.choice(self.agents))
         if self.agents and dice.random() < perils.cancel / 4:
             dice.choice(self.agents).cancel_passes()
         self.watch()
+
+    async def create_queue_again(self) -> None:
+        """What there was has been seen by all before; its leader too may be another one by then."""
+        await asyncio.sleep(6)  # virtual time, in which agents look
+        self.creations += 1
+        self.created_at = self.clock.now()
+        for partition in self.partitions:
+            partition.create_again()
+
+    @property
+    def object_id(self) -> str:
+        return f"{self.creations}-2-3-4"
 
     def _is_trimming(self) -> bool:
         """Whether an agent may be between its last look and its trim."""

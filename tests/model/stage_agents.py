@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +25,14 @@ from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.attributes import build_consumer_row, build_queue_row
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.state.trim_journal import JournalSpan, TrimRecord
-from queue_agent.core.values.observed import ConsumerOffset, TabletInfo
+from queue_agent.core.values.observed import ConsumerOffset, Poll, TableDescription, TabletInfo, Watch
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.terms import Term
 from queue_agent.core.verdicts.keeping import LedgerRow, restore
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
-from queue_agent.errors import ActionRefused, ClusterUnavailable, OutcomeUnknown
+from queue_agent.errors import ActionRefused, ClusterUnavailable, ObjectNotFound, OutcomeUnknown
 from queue_agent.ports.cluster import Permit
-from tests.model.stage_rows import CONSUMERS, PARTITIONS, PARTLY, QUEUE, READER, TABLES, VITAL, Reader
+from tests.model.stage_rows import CONSUMERS, PARTITIONS, PARTLY, QUEUE, READER, START, TABLES, VITAL, Reader
 from tests.unguarded import unguarded_context
 from tests.unit.controllers.agent_world import (
     CONSUMER_ATTRIBUTES,
@@ -194,8 +194,35 @@ class Rows(FakeCluster):
         self.agent = agent
         self.world = agent.world
 
-    async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
+    async def get_attributes(self, path: str, names: Collection[str]) -> Mapping[str, Any]:
+        found = dict(await super().get_attributes(path, names))
+        if "id" in found:
+            found["id"] = self.world.object_id
+        if "tablets" in found:
+            found["tablets"] = [{**one, "tablet_id": self._tablet_id(one["index"])} for one in found["tablets"]]
+        return found
+
+    def _tablet_id(self, index: int) -> str:
+        return f"{self.world.object_id}-{index}"
+
+    async def poll(self, watch: Watch) -> Poll:
         await self.agent.ask()
+        self.queues[QUEUE.path].object_id = self.world.object_id
+        return await super().poll(watch)
+
+    async def get_table(self, path: str) -> TableDescription:
+        await self.agent.ask()
+        self.queues[QUEUE.path].object_id = self.world.object_id
+        table = await super().get_table(path)
+        tablets = [replace(one, tablet_id=self._tablet_id(one.index)) for one in table.tablets]
+        return replace(table, tablets=tablets, created_at=self.world.created_at)
+
+    async def get_tablet_infos(
+        self, path: str, partition_indexes: Sequence[int], object_id: str | None = None
+    ) -> Mapping[int, TabletInfo]:
+        await self.agent.ask()
+        if object_id not in (None, self.world.object_id):
+            raise ObjectNotFound(f"No such object {object_id}", 500)
         partitions = self.world.partitions
         found = {index: TabletInfo(partitions[index].end, partitions[index].start, 0) for index in partition_indexes}
         await self.agent.ask()
@@ -213,9 +240,12 @@ class Rows(FakeCluster):
         ref = CrossClusterRef(self.name, consumer_path)
         if self.world.happens(self.world.perils.unreadable):
             raise ClusterUnavailable("no answer", 105)
-        now = int(self.world.clock.now().timestamp()) << 30
         readers = [one.readers[ref] for one in self.world.partitions]
-        found = {i: ConsumerOffset(i, one.offset, now) for i, one in enumerate(readers) if one.has_begun}
+        found = {
+            index: ConsumerOffset(index, one.offset, int(START.timestamp() + one.written_at) << 30)
+            for index, one in enumerate(readers)
+            if one.has_begun
+        }
         await self.agent.ask()
         return dict.fromkeys(partition_counts, found)
 
@@ -230,7 +260,7 @@ class Rows(FakeCluster):
             await asyncio.sleep(3)  # longer than a trim waits for it
         readers = [one.readers[ref] for one in self.world.partitions]
         for index, one in enumerate(readers):
-            self.agent.seen[ref, index] = Reader(one.offset, one.has_begun, one.committed)
+            self.agent.seen[ref, index] = replace(one)
         found = {index: one.offset for index, one in enumerate(readers) if one.has_begun}
         await self.agent.ask()
         return found
@@ -239,6 +269,8 @@ class Rows(FakeCluster):
         world, partition = self.world, self.world.partitions[partition_index]
         await self.agent.ask()
         permit.check()
+        if object_id != world.object_id:
+            raise ObjectNotFound(f"No such object {object_id}", 500)
         is_lost = world.happens(world.perils.lost_answer)
         if not (is_lost and world.dice.random() < 0.5):
             seen = {ref: one for (ref, index), one in self.agent.seen.items() if index == partition_index}

@@ -60,6 +60,9 @@ class Perils:
     are_new: bool = False
     """Consumers have no offset at first."""
 
+    rebuild: float = 0.0
+    """The queue is removed and created again, a second; offsets stay."""
+
     lease: float = 6.0
     seconds: float = 60.0
 
@@ -71,7 +74,13 @@ class Reader:
     offset: int = 0
     has_begun: bool = False
     committed: int = 0
-    """The highest offset there was."""
+    """The highest offset there was in this queue."""
+
+    written_at: float = 0.0
+    """When the offset was, by the loop."""
+
+    is_stale: bool = False
+    """The offset is of a queue before this one."""
 
     least: int = 0
     """Rows that were trimmed uncommitted."""
@@ -98,6 +107,14 @@ class Partition:
             )
         self.start = max(self.start, to)
 
+    def create_again(self) -> None:
+        """Without rows; those of the old queue go with it."""
+        self.trim(self.end, {})
+        self.start = self.end = 0
+        for reader in self.readers.values():
+            reader.committed, reader.is_stale = 0, reader.has_begun
+
 
 def _uncommitted(reader: Reader, start: int, to: int) -> int:
-    return max(0, to - max(start, reader.offset, reader.committed)) if reader.has_begun else 0
+    offset = 0 if reader.is_stale else reader.offset
+    return max(0, to - max(start, offset, reader.committed)) if reader.has_begun else 0

@@ -75,7 +75,8 @@ class TruthCluster:
             return Poll(TableFacts("c-0-0-1", 1, {"mounted": 1}), {0: written} if watch.tablet_count else None)
         table = self._table(watch.path)
         facts = TableFacts(table.object_id, table.revision, Counter({"mounted": len(table.tablets)}))
-        infos = _infos(table, range(watch.tablet_count)) if watch.tablet_count <= len(table.tablets) else None
+        is_meant = watch.object_id in (None, table.object_id) and watch.tablet_count <= len(table.tablets)
+        infos = _infos(table, range(watch.tablet_count)) if is_meant else None
         self._wire.answered()
         return Poll(facts, infos)
 
@@ -92,9 +93,14 @@ class TruthCluster:
         self._wire.answered()
         return TableDescription(_COLUMNS, tablets, table.object_id)
 
-    async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
+    async def get_tablet_infos(
+        self, path: str, partition_indexes: Sequence[int], object_id: str | None = None
+    ) -> Mapping[int, TabletInfo]:
         self._wire.ask()
-        infos = _infos(self._table(path), partition_indexes)
+        table = self._table(path)
+        if object_id not in (None, table.object_id):
+            raise ObjectNotFound(f"No such object {object_id}", 500)
+        infos = _infos(table, partition_indexes)
         self._wire.answered()
         return infos
 

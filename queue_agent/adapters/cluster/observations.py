@@ -79,9 +79,10 @@ def data_ttl(attributes: Mapping[str, Any]) -> timedelta | None:
     return None if shortest is None else timedelta(milliseconds=min(shortest, _LONGEST_TTL))
 
 
-def tablet_infos_command(path: str, partition_indexes: Sequence[int]) -> LightCommand:
-    """Answered by what `tablet_infos` takes."""
-    return LightCommand.of("get_tablet_infos", path, tablet_indexes=list(partition_indexes))
+def tablet_infos_command(path: str, partition_indexes: Sequence[int], object_id: str | None = None) -> LightCommand:
+    """Answered by what `tablet_infos` takes; with an object id, no other table at the path can answer."""
+    table = path if object_id is None else f"#{object_id}"
+    return LightCommand.of("get_tablet_infos", table, tablet_indexes=list(partition_indexes))
 
 
 def tablet_infos(
@@ -113,10 +114,10 @@ def tablet_infos(
 
 
 @lru_cache(maxsize=_REMEMBERED_COMMANDS)
-def poll_commands(path: str, tablet_count: int) -> Sequence[LightCommand]:
+def poll_commands(path: str, tablet_count: int, object_id: str | None = None) -> Sequence[LightCommand]:
     """Answered by what `poll` takes; kept, because it is these that are sent in every pass of every object."""
     facts = LightCommand.of("get", f"{path}/@", attributes=_FACTS)
-    return (facts, tablet_infos_command(path, range(tablet_count))) if tablet_count else (facts,)
+    return (facts, tablet_infos_command(path, range(tablet_count), object_id)) if tablet_count else (facts,)
 
 
 def poll(cluster: str, watch: Watch, outcomes: Sequence[Outcome], digest: bytes | None = None) -> Poll:

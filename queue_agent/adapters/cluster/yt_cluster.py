@@ -157,13 +157,13 @@ class YtCluster(YtTables):
 
     async def poll(self, watch: Watch) -> Poll:
         """Ask cheaply whether something has happened to a table, or in its tablets; see the port."""
-        outcomes = await self._light.run_all(poll_commands(watch.path, watch.tablet_count))
+        outcomes = await self._light.run_all(poll_commands(watch.path, watch.tablet_count, watch.object_id))
         return poll(self._name, watch, outcomes)
 
     async def poll_all(self, watches: Sequence[Watch]) -> list[Poll | ClusterError]:
         """Poll many tables by one request of their own; see the port."""
         answers = await self._light.run_changed(
-            [poll_commands(watch.path, watch.tablet_count) for watch in watches],
+            [poll_commands(watch.path, watch.tablet_count, watch.object_id) for watch in watches],
             [None if watch.last is None else watch.last.digest for watch in watches],
         )
         return [
@@ -208,11 +208,13 @@ class YtCluster(YtTables):
         """The schema alone."""
         return column_descriptions(await self.get(f"{path}/@schema"))
 
-    async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
-        """By partition index; an empty request asks nothing."""
+    async def get_tablet_infos(
+        self, path: str, partition_indexes: Sequence[int], object_id: str | None = None
+    ) -> Mapping[int, TabletInfo]:
+        """By partition index; an empty request asks nothing; see the port."""
         if not partition_indexes:
             return {}
-        answer = await self._light.run(tablet_infos_command(path, partition_indexes))
+        answer = await self._light.run(tablet_infos_command(path, partition_indexes, object_id))
         return tablet_infos(self._name, path, partition_indexes, answer)
 
     async def get_write_times(self, path: str, tablet_count: int) -> tuple[int, Sequence[int]]:

@@ -100,7 +100,7 @@ class QueueController:
         if row is None or row.queue_agent_banned or row.object_type in REPLICATED_TYPES:
             return None
         self._asked = self._board.next_moment()
-        return Watch(self._ref.path, 0 if self._known is None else self._known.tablet_count, self._confirmed)
+        return _watch(self._ref.path, self._known, self._confirmed)
 
     def pass_quietly(self, pass_index: int, poll: Poll, pass_instant: datetime) -> bool:
         """See `rounds.Controller`."""
@@ -250,7 +250,7 @@ class QueueController:
             cluster = get_cluster(self._clusters, access.tablets.cluster)
             if isinstance(first_answer, ClusterError):
                 raise first_answer
-            poll = first_answer or await cluster.poll(Watch(path, 0 if known is None else known.tablet_count))
+            poll = first_answer or await cluster.poll(_watch(path, known))
             if known is not None and poll.tablet_infos is not None and known.is_confirmed_by(poll):
                 return known.description, poll.tablet_infos
             table = await cluster.get_table(path)
@@ -263,7 +263,8 @@ class QueueController:
         if schema_error is not None:
             return QueueObservation(schema_error)
         try:
-            return table, await cluster.get_tablet_infos(path, readable_partition_indexes(table))
+            indexes = readable_partition_indexes(table)
+            return table, await cluster.get_tablet_infos(path, indexes, table.object_id)
         except ClusterError as error:
             return QueueObservation(table, origin.cluster_error(error))
 
@@ -282,3 +283,8 @@ class QueueController:
         except ClusterError as error:
             return origin.cluster_error(error)
         return values[DATA_WEIGHT_COLUMN]
+
+
+def _watch(path: str, known: KnownTable | None, last: Poll | None = None) -> Watch:
+    """What is known belongs to one table: numbers of another one at its path are none of its own."""
+    return Watch(path) if known is None else Watch(path, known.tablet_count, last, known.facts.object_id)

@@ -107,6 +107,9 @@ class Watch:
     last: Poll | None = None
     """The last poll, of as many tablets; it is returned again if nothing has changed."""
 
+    object_id: str | None = None
+    """Of the table that has these tablets; None: it is the one at the path."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerOffset:

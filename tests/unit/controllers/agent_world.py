@@ -107,6 +107,7 @@ class FakeQueue:
 
     states: list[str]
     bounds: dict[int, tuple[int, int]]
+    object_id: str = "1-2-3-4"
 
 
 @dataclass
@@ -143,10 +144,11 @@ class FakeCluster:
         self._ask()
         if watch.path not in self.queues:
             return Poll(TableFacts("1-2-3-4", 1, {"mounted": 1}), None)
-        states = self.queues[watch.path].states
+        queue = self.queues[watch.path]
         known = range(watch.tablet_count)
-        infos = await self.get_tablet_infos(watch.path, known) if set(states) == {"mounted"} else None
-        return Poll(TableFacts("1-2-3-4", 1, Counter(states)), infos)
+        is_whole = set(queue.states) == {"mounted"} and watch.object_id in (None, queue.object_id)
+        infos = await self.get_tablet_infos(watch.path, known) if is_whole else None
+        return Poll(TableFacts(queue.object_id, 1, Counter(queue.states)), infos)
 
     async def poll_all(self, watches: Sequence[Watch]) -> Sequence[Poll | ClusterError]:
         return [await self.poll(watch) for watch in watches]
@@ -159,11 +161,15 @@ class FakeCluster:
                 TabletDescription(index, f"{path}-{index}", state, "cell", "node-1:9022")
                 for index, state in enumerate(self.queues[path].states)
             ],
-            object_id="1-2-3-4",
+            object_id=self.queues[path].object_id,
         )
 
-    async def get_tablet_infos(self, path: str, partition_indexes: Sequence[int]) -> Mapping[int, TabletInfo]:
+    async def get_tablet_infos(
+        self, path: str, partition_indexes: Sequence[int], object_id: str | None = None
+    ) -> Mapping[int, TabletInfo]:
         self._ask()
+        if object_id not in (None, self.queues[path].object_id):
+            raise ObjectNotFound(f"No such object {object_id}", 500)
         bounds = self.queues[path].bounds
         return {index: TabletInfo(bounds[index][1], bounds[index][0], 0) for index in partition_indexes}
 

@@ -14,14 +14,14 @@ import pytest
 
 from queue_agent.config.passes import ControllerConfig
 from queue_agent.controllers.queues.queue_controller import QueueController
-from queue_agent.core.queues.snapshots import Role
+from queue_agent.core.queues.snapshots import QueuePartition, Role
 from queue_agent.core.state.rows import Registration, StateRows
 from queue_agent.core.values.encoding import encode_instant
-from queue_agent.core.values.observed import DESCRIPTION_PASSES, is_refresh_due
+from queue_agent.core.values.observed import DESCRIPTION_PASSES, TableDescription, is_refresh_due
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
 from queue_agent.ports.cluster import Permit
-from tests.unit.controllers.agent_world import CONSUMER, QUEUE, World
+from tests.unit.controllers.agent_world import CONSUMER, QUEUE, FakeQueue, World
 
 PASS_INDEX = next(index for index in count() if not is_refresh_due(QUEUE, index, DESCRIPTION_PASSES))
 DUE_INDEX = next(index for index in count() if is_refresh_due(QUEUE, index, DESCRIPTION_PASSES))
@@ -243,3 +243,32 @@ def put_row(world: World, **changes: Any) -> None:
     assert row is not None
     assert consumer is not None
     world.board.put_rows(StateRows([replace(row, **changes)], [replace(consumer)], []))
+
+
+async def test_numbers_of_a_queue_that_is_created_again_are_none_of_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is, between two requests of a pass: what it is, and how many rows it has."""
+    world = World()
+    await world.synchronize()
+    queue = await settled_queue(world)
+    get_table = world.pythia.get_table
+
+    async def then_create_again(path: str) -> TableDescription:
+        table = await get_table(path)
+        world.pythia.queues[path] = FakeQueue(["mounted"], {0: (0, 7)}, "9-9-9-9")
+        return table
+
+    monkeypatch.setattr(world.pythia, "get_table", then_create_again)
+    await queue.do_pass(DUE_INDEX)
+    snapshot = world.board.queues()[QUEUE]
+    assert snapshot.error is not None
+    assert "No such object 1-2-3-4" in str(snapshot.error)
+    monkeypatch.undo()
+    await queue.do_pass(PASS_INDEX)
+    view = world.board.queues()[QUEUE].view
+    assert view is not None
+    assert view.object_id == "9-9-9-9"
+    [partition] = view.partitions
+    assert isinstance(partition, QueuePartition)
+    assert partition.upper_row_index == 7
