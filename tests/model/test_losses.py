@@ -85,6 +85,14 @@ def test_a_slow_consumer_costs_nobody_else_anything(seed: int) -> None:
     assert told(world)[PARTLY] >= trimmed(world)[PARTLY]
 
 
+@pytest.mark.parametrize("seed", seeds(6))
+def test_the_queue_is_created_again(seed: int) -> None:
+    """Rows that go with the old queue count, and those of the new one that an old offset seems to have passed."""
+    world = played(seed, Perils(rebuild=0.08))
+    assert world.creations > 1
+    assert told(world) == trimmed(world)
+
+
 @pytest.mark.parametrize("seed", seeds(4, slow=True))
 def test_readers_step_back(seed: int) -> None:
     """What is committed and taken back before an agent has seen it is not known to be committed."""

@@ -86,6 +86,7 @@ class Inquiry:
         answered = self._take_answer()
         found: dict[int, PartitionReading] = {}
         unknown: dict[int, int] = {}
+        new: dict[int, int] = {}
         is_waiting = False
         for index, one in readings.items():
             start, old = one.reading.start, state.positions.get(index)
@@ -93,8 +94,9 @@ class Inquiry:
             to = None if answered is None else answered.to.get(index)
             if old is None:
                 is_new = state.is_kept and one.reading.committed_at is not None and self._has_journal() and asks
-                if is_new and to is None:
-                    unknown[index], is_waiting = start, True
+                if is_new:
+                    new[index] = start
+                    is_waiting = is_waiting or to is None
                 found[index] = replace(one, trims=trims if is_new else ())
                 continue
             gone = range(old.ledger.accounted, start)
@@ -105,6 +107,8 @@ class Inquiry:
             if known_to < start:
                 unknown[index] = start
             found[index] = replace(one, trims=trims, known_to=known_to)
+        if is_waiting:
+            unknown |= new  # those that are answered wait too, and would have to be asked for by turns
         if unknown and asks:
             self._ask(state, unknown, queue, now)
         if not is_waiting:
