@@ -313,12 +313,14 @@ def _recreated(ledger: Ledger, reading: Reading, now: Seconds) -> Step:
     """What was not committed of the old queue is lost; the offset may be of that one still."""
     old = ledger.reading
     # An offset that the new queue does not reach was committed in the old one, maybe after the last poll.
-    committed = max(old.offset, reading.offset if reading.offset > reading.end else 0)
+    is_beyond = reading.offset > reading.end
+    has_begun = old.committed_at is not None or is_beyond
+    committed = max(old.offset, reading.offset if is_beyond else 0)
     offset = committed if ledger.stale_offset is None else ledger.accounted
-    lost = 0 if old.committed_at is None else max(0, old.end - max(ledger.accounted, offset))
+    lost = max(0, old.end - max(ledger.accounted, offset)) if has_begun else 0
     loss = extend_loss(ledger.loss, lost, 0, Blame(LossCause.RECREATION), now) if lost else ledger.loss
     opened = open_ledger(reading, now)
-    is_stale = old.committed_at is not None and reading.offset >= max(old.offset, reading.start + 1)
+    is_stale = has_begun and reading.offset >= max(old.offset, reading.start + 1)
     opened = replace(
         opened,
         accounted=reading.start if is_stale else opened.accounted,

@@ -13,7 +13,7 @@ from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
 from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
-from tests.timelines.timelines import HOUR_OF_ROWS, warm
+from tests.timelines.timelines import HOUR_OF_ROWS, Timeline, warm
 
 NOW = 1_750_000_000.0
 PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
@@ -177,6 +177,22 @@ def test_what_was_committed_of_the_old_queue_after_the_last_poll_is_not_lost(com
     line.run(1)
     assert line.position is not None
     assert line.position.ledger.counts.lost == lost
+
+
+@pytest.mark.parametrize(("read", "verdict"), [(20, "recreated"), (15, "losing")])
+def test_a_first_commit_right_before_the_re_creation_is_one_of_the_old_queue(read: int, verdict: str) -> None:
+    line = Timeline(has_offset=False)
+    line.write(20)
+    line.run(2)
+    line.read(read)
+    line.recreate()
+    line.run(120)
+    assert line.verdicts == ["not_started", verdict, "ahead"]
+    assert line.position is not None
+    assert line.position.ledger.counts.lost == 20 - read
+    line.commit(0)
+    line.run(1)
+    assert line.position.rebuild is None
 
 
 def test_an_offset_that_the_new_queue_reaches_says_nothing_of_the_old_one() -> None:
