@@ -71,7 +71,8 @@ function Timeline({ newest, asked, span }) {
   };
   useEffect(() => {
     if (!end.current || !hasMore) return undefined;
-    const watcher = new IntersectionObserver(([one]) => one.isIntersecting && more());
+    // A busy browser tells several changes at once, in order of time.
+    const watcher = new IntersectionObserver((changes) => changes.at(-1).isIntersecting && more());
     watcher.observe(end.current);
     return () => watcher.disconnect();
   }, [next, hasMore]);
