@@ -86,6 +86,7 @@ async def test_a_reshard_is_told_until_it_is_acknowledged_and_the_next_one_again
         await eventually(lambda: verdict(agent), lambda now: now.get("rebuild", "?") is None)
         await eventually(lambda: alerts(agent), lambda found: "queue_agent_queue_resharded" not in found)
         assert (await owner.acknowledge()).told == ()
+        await eventually(world.kept, lambda kept: b"not_started" in kept)
     async with begun(world) as (agent, owner):
         await eventually(lambda: verdict(agent), says("not_started"))
         await world.reshard(3)
