@@ -63,7 +63,7 @@ class Cluster(Protocol):
         Args:
             path: of the table.
             partition_indexes: which are wanted.
-            object_id: of the table, if no other one is meant that may be at the path meanwhile.
+            object_id: that the table must have; None: whichever is at the path.
         """
         ...
 

@@ -97,7 +97,7 @@ window.IntersectionObserver = class extends Watcher {
     constructor(told) { super((changes) => told([{ isIntersecting: false }, ...changes])); }
 };
 """
-"""What a busy browser does: an element that came into sight is told together with its not having been there before."""
+"""A busy browser reports two changes in one call: the element was out of sight, and it is in sight."""
 
 
 async def test_events_of_strangers_are_text(large: Console) -> None:

@@ -108,7 +108,7 @@ class Inquiry:
                 unknown[index] = start
             found[index] = replace(one, trims=trims, known_to=known_to)
         if is_waiting:
-            unknown |= new  # those that are answered wait too, and would have to be asked for by turns
+            unknown |= new  # or each answer would be thrown away while others wait for theirs
         if unknown and asks:
             self._ask(state, unknown, queue, now)
         if not is_waiting:

@@ -286,5 +286,5 @@ class QueueController:
 
 
 def _watch(path: str, known: KnownTable | None, last: Poll | None = None) -> Watch:
-    """What is known belongs to one table: numbers of another one at its path are none of its own."""
+    """Of the table that is known: another one at its path is not to answer."""
     return Watch(path) if known is None else Watch(path, known.tablet_count, last, known.facts.object_id)

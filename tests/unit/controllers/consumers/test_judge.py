@@ -269,6 +269,16 @@ async def test_a_new_ledger_waits_for_what_the_journal_has_of_its_consumer() -> 
     assert story.ledger().counts.trimmed_uncommitted == 18
 
 
+async def test_a_partition_that_begins_while_another_one_waits_keeps_nobody_waiting() -> None:
+    story = await newly_kept(None)
+    story.world.pythia.queues[QUEUE.path] = FakeQueue(["mounted"] * 2, {0: (60, 100), 1: (0, 10)})
+    story.world.hume.offsets[CONSUMER.path, QUEUE] = {0: 90, 1: 5}
+    for _ in range(5):
+        await story.poll()
+    assert positions(story).keys() == {0, 1}
+    assert story.ledger().counts.trimmed_uncommitted == 18
+
+
 async def test_a_new_ledger_does_not_wait_for_a_journal_that_cannot_be_read() -> None:
     story = await newly_kept(ClusterError("no answer"))
     await story.poll(seconds=9)

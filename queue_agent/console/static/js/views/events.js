@@ -71,7 +71,7 @@ function Timeline({ newest, asked, span }) {
   };
   useEffect(() => {
     if (!end.current || !hasMore) return undefined;
-    // A busy browser tells several changes at once, in order of time.
+    // A busy browser reports several changes in one call, oldest first.
     const watcher = new IntersectionObserver((changes) => changes.at(-1).isIntersecting && more());
     watcher.observe(end.current);
     return () => watcher.disconnect();
