@@ -97,10 +97,10 @@ class Stage:
     """How often all queues have been written and read."""
 
     async def api(self, path: str) -> Any:
-        """What the agent answers; None if it does not."""
+        """What the agent answers; None if it does not, or with an error."""
         try:
             async with self.session.get(self.agent_url + path, timeout=aiohttp.ClientTimeout(_ASK_SECONDS)) as response:
-                return await response.json()
+                return await response.json() if response.status == 200 else None
         except (aiohttp.ClientError, TimeoutError):
             return None
 

@@ -92,14 +92,22 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
             for path in [SICK, *HEALTHY]:
                 await world.is_well(path)
             await world.is_well("//tmp/other", "pythia")
+            await eventually(world.consumer, lambda one: errors_of(one) == {})
             yield world
 
 
-def queues_in_error(consumer: Any) -> set[str] | None:
-    """Queues for which a consumer tells an error; None if it is in error itself."""
-    if consumer["error"] is not None:
+def errors_of(consumer: Any) -> dict[str, Any] | None:
+    """Errors that a consumer tells, by queue; None if it is in error itself, or has not been looked at."""
+    if consumer["error"] is not None or "queues" not in consumer["status"]:
         return None
-    return {queue for queue, position in consumer["status"]["queues"].items() if "error" in position}
+    queues = consumer["status"]["queues"]
+    return {queue: position["error"] for queue, position in queues.items() if "error" in position}
+
+
+def is_well_at(consumer: Any, path: str) -> bool:
+    """Whether a consumer has been looked at, and tells no error for a queue on hume."""
+    errors = errors_of(consumer)
+    return errors is not None and f"hume:{path}" not in errors
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -112,9 +120,9 @@ async def test_a_queue_that_can_not_be_asked_about_is_the_only_one_concerned(wor
         await world.go_on(*HEALTHY)
         await world.go_on("//tmp/other", cluster="pythia")
         # The first failure may have been everybody's in the batch; it does not stay.
-        await eventually(world.consumer, lambda one: queues_in_error(one) == {f"hume:{SICK}"})
+        await eventually(world.consumer, lambda one: list(errors_of(one) or ()) == [f"hume:{SICK}"])
     await world.is_well(SICK)
-    await eventually(world.consumer, lambda one: "error" not in one["status"]["queues"][f"hume:{SICK}"])
+    await eventually(world.consumer, lambda one: is_well_at(one, SICK))
 
 
 @pytest.mark.slow
@@ -135,19 +143,14 @@ async def test_a_queue_that_is_slow_slows_down_no_other(world: World) -> None:
 async def test_a_consumer_table_that_does_not_answer_is_an_error_of_that_consumer(world: World, kind: Kind) -> None:
     await world.user.create_consumer("//tmp/neighbour", *HEALTHY)
     async with world.hume.fault(kind, about="//tmp/consumer", command="lookup_rows"):
-        await eventually(
-            world.consumer,
-            lambda one: (
-                "lookup_rows //tmp/consumer on cluster hume failed"
-                in str(one["status"]["queues"][f"hume:{HEALTHY[0]}"].get("error"))
-            ),
-        )
+        failure = "lookup_rows //tmp/consumer on cluster hume failed"
+        await eventually(world.consumer, lambda one: failure in str((errors_of(one) or {}).get(f"hume:{HEALTHY[0]}")))
         await world.go_on(*HEALTHY)
         await eventually(
             lambda: world.agent.find_consumer("hume", "//tmp/neighbour"),
-            lambda one: one["error"] is None and len(one["status"]["queues"]) == len(HEALTHY),
+            lambda one: errors_of(one) == {} and len(one["status"]["queues"]) == len(HEALTHY),
         )
-    await eventually(world.consumer, lambda one: "error" not in one["status"]["queues"][f"hume:{HEALTHY[0]}"])
+    await eventually(world.consumer, lambda one: is_well_at(one, HEALTHY[0]))
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -70,6 +70,7 @@ async def jump_back(stage: Stage, agent: AgentProcess) -> None:
 
 async def leave(stage: Stage, agent: AgentProcess) -> None:
     """SIGTERM, and back."""
+    await stage.all_served(agent, "an earlier fault")  # it may have been started a moment ago
     agent.send(signal.SIGTERM)
     assert await agent.ended() == 0
     agent.start()

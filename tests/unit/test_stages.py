@@ -15,6 +15,8 @@ ROOT: Final = Path(__file__).parents[2]
 TESTS: Final = """
 from pathlib import Path
 
+import pytest
+
 COUNTS = Path(__file__).parent
 
 def runs(name):
@@ -24,9 +26,11 @@ def runs(name):
 
 def test_right(): assert runs("right") == 1
 
-def test_wrong(): assert runs("wrong") < 0
+@pytest.mark.parametrize("least", [0], ids=["[-0"])
+def test_wrong(least): assert runs("wrong") < least
 
-def test_unlucky(): assert runs("unlucky") == 2
+class Those:
+    def test_unlucky(self): assert runs("unlucky") == 2
 """
 
 MAKE: Final = """#!/bin/sh
@@ -44,7 +48,7 @@ BARE: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.p
 
 def run_stage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_them.py").write_text(TESTS)
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "pytest.ini").write_text("[pytest]\npython_classes = Those\n")
     return subprocess.run(
         [sys.executable, "-m", "tests.once_more", "some", "-q", f"--rootdir={folder}", str(folder), *arguments],
         cwd=ROOT,
@@ -61,17 +65,18 @@ def test_only_tests_that_failed_run_again_and_those_that_fail_twice_are_failures
     ended = run_stage(tmp_path, "--numprocesses", workers)
     assert ended.returncode == pytest.ExitCode.TESTS_FAILED, ended.stdout
     reports = tmp_path / "reports"
-    assert (
-        reports / "some.outcomes"
-    ).read_text() == "failed test_them.py::test_wrong\nflaky test_them.py::test_unlucky\n"
+    wrong, unlucky = (reports / "some.outcomes").read_text().splitlines()
+    assert wrong.startswith("failed test_them.py::test_wrong[[-0]: ") and "assert 2 < 0" in wrong
+    assert unlucky.startswith("flaky test_them.py::Those::test_unlucky: ") and "assert 1 == 2" in unlucky
     assert {path.name for path in reports.glob("*.xml")} == {"some.xml", "some-again.xml"}
     assert [(tmp_path / name).read_text() for name in ("right", "wrong", "unlucky")] == [".", "..", ".."]
 
 
 def test_a_stage_passes_whose_tests_pass_alone(tmp_path: Path) -> None:
-    ended = run_stage(tmp_path, "--deselect", "test_them.py::test_wrong")
+    ended = run_stage(tmp_path, "--deselect", "test_them.py::test_wrong[[-0]")
     assert ended.returncode == 0, ended.stdout
-    assert (tmp_path / "reports" / "some.outcomes").read_text() == "flaky test_them.py::test_unlucky\n"
+    [line] = (tmp_path / "reports" / "some.outcomes").read_text().splitlines()
+    assert line.startswith("flaky test_them.py::Those::test_unlucky: ")
 
 
 def test_what_cannot_be_imported_fails(tmp_path: Path) -> None:
