@@ -26,6 +26,7 @@ _SILENT_FOR: Final = 10.0
 
 _NEED_TWO_POLLS: Final = frozenset({Verdict.LOSING, Verdict.STOPPED, Verdict.STALLED, Verdict.LAGGING})
 _FINAL_WHILE_SILENT: Final = frozenset({Verdict.STOPPED, Verdict.STALLED})
+_REBUILT: Final = frozenset({Verdict.RECREATED, Verdict.RESHARDED})
 _BEHIND: Final = frozenset({Verdict.LAGGING, Verdict.CATCHING_UP})
 
 
@@ -226,8 +227,11 @@ def judge(
     active = _find_activity(position, patience, window, now, is_known=is_known)
     activity, nearly_active = _calm(position.activity, position.nearly_active, active)
     loss = _find_loss(position, now, acknowledged, is_mended=is_mended)
-    whole = min(activity, loss, _find_rebuild(position), key=_severity)
-    verdict, nearly = (activity, None) if whole is activity else _calm(position.verdict, position.nearly, whole)
+    rebuild = _find_rebuild(position)
+    whole = min(activity, loss, rebuild, key=_severity)
+    # What became of the queue is told as long as somebody has to know it, and not until a loss is sure.
+    held = min(activity, rebuild, key=_severity) if position.verdict in _REBUILT else position.verdict
+    verdict, nearly = (activity, None) if whole is activity else _calm(held, position.nearly, whole)
     if (verdict, activity, nearly, nearly_active) == (
         position.verdict,
         position.activity,

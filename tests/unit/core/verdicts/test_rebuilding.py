@@ -20,11 +20,12 @@ PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
 
 
 class Queue:
-    """Ends and offsets by partition, polled once a second."""
+    """Starts, ends and offsets by partition, polled once a second."""
 
     def __init__(self, partitions: int) -> None:
         self.now = NOW
         self.tablets = "1"
+        self.starts: dict[int, int] = {}
         self.ends = dict.fromkeys(range(partitions), 100)
         self.offsets = dict.fromkeys(range(partitions), 100)
         self.committed: dict[int, float | None] = dict.fromkeys(range(partitions), NOW)
@@ -50,7 +51,7 @@ class Queue:
         seen = {
             index: PartitionReading(
                 Reading(
-                    0,
+                    self.starts.get(index, 0),
                     end,
                     self.offsets[index],
                     self.committed[index],
@@ -84,6 +85,24 @@ def test_a_reshard_is_told_until_there_is_a_commit_in_each_partition_with_rows()
     verdict = queue.poll()
     assert verdict.verdict is Verdict.OK
     assert verdict.whole.rebuild is None
+
+
+def test_a_reshard_that_is_known_is_not_told_until_a_loss_is_sure() -> None:
+    queue = Queue(1)
+    for _ in range(3):
+        queue.write(0)
+        queue.poll()
+        queue.read(0)
+        queue.poll()
+    queue.reshard(1)
+    queue.write(*[0] * 20)
+    assert queue.poll().verdict is Verdict.RESHARDED
+    queue.offsets[0] += 10
+    queue.committed[0] = queue.now
+    queue.starts[0] = queue.ends[0]
+    verdict = queue.poll()
+    assert (verdict.verdict, verdict.whole.rebuild, verdict.whole.counts.lost > 0) == (Verdict.OK, None, True)
+    assert queue.poll().verdict is Verdict.LOSING
 
 
 def test_a_commit_shows_that_a_reshard_is_known_though_rows_are_left() -> None:
