@@ -71,7 +71,7 @@ def _failed(cache: Path, report: Path) -> dict[str, str]:
     """Tests that pytest's cache remembers as failed, and what their report says of each."""
     remembered = cache / "v" / "cache" / "lastfailed"
     names = json.loads(remembered.read_text()) if remembered.exists() else ()
-    reasons = _reasons(report) if names else {}
+    reasons = _reasons(report) if names and report.exists() else {}  # who was killed has left no report
     return {name: reasons.get(_reported_as(name), "no reason in the report") for name in names}
 
 
