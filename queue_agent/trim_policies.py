@@ -41,8 +41,8 @@ class ConstraintKind(enum.Enum):
     )
     STALE_OFFSET = (
         "stale_offset",
-        "a vital consumer, the subject, has committed nothing since the queue was created: its offset is of an older"
-        " queue of that path; trimming stops until it commits or the offset is reset",
+        "the offset of a vital consumer, the subject, is of older rows: the queue, or after reshards the partition, was"
+        " created again; trimming stops until it commits or is reset",
         "#5d3a9b",
         Gives.LIMIT,
     )

@@ -229,6 +229,7 @@ STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
             "trimmed_row_count": "int64",
             "constraint": "any",
             "losers": "any",
+            "tablet_id": "string",
         },
     ),
     "audit_journal": _schema(

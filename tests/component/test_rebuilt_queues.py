@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from typing import Any
 
 import aiohttp
 import pytest
@@ -72,3 +73,33 @@ async def test_a_queue_is_known_as_a_new_one_before_its_row_in_the_state_is(worl
         found = await eventually(lambda: verdict(agent), lambda found: found.get("lost_row_count") == 5)
         assert (found["verdict"], found["loss"]["cause"]) == ("losing", "recreation")
         assert found["rebuild"]["kind"] == "recreation"
+
+
+async def test_rows_of_a_partition_that_a_reshard_took_away_and_gave_back_wait_for_a_commit(world: World) -> None:
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.reshard(2)
+    await world.write(20, 1)
+    await world.user.advance(CONSUMER, QUEUE, 1, 20)
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack, queue_agent={"controller": {"enable_automatic_trimming": True}})
+
+        async def partitions() -> list[tuple[Any, Any]]:
+            """First row, and what trimming waits for."""
+            document = await agent.find_queue("pythia", QUEUE) or {"partitions": ()}
+            return [
+                (one.get("lower_row_index"), one.get("trim", {}).get("constraint", {}).get("kind"))
+                for one in document["partitions"]
+            ]
+
+        await eventually(partitions, lambda found: [row for row, _ in found] == [10, 20])
+        await world.reshard(1)
+        await eventually(partitions, lambda found: len(found) == 1)
+        await world.reshard(2)
+        await world.write(25, 1)
+        found = await eventually(lambda: verdict(agent), says("recreated"))
+        assert "; offset 20 in partition 1 is of the old partition" in found["reason"]
+        assert found["action"].endswith(" --to earliest --partition 1")
+        await eventually(partitions, lambda found: found[1:] == [(0, "stale_offset")])
+        await world.user.advance(CONSUMER, QUEUE, 1, 5)
+        await eventually(partitions, lambda found: found[1:] == [(5, "vital_consumer")])
+        assert (await verdict(agent))["verdict"] != "recreated"

@@ -18,8 +18,8 @@ from queue_agent.errors import ClusterError
 
 log = structlog.get_logger(__name__)
 
-_ADDED: Final = "losers"
-"""A column that tables of earlier versions do not have, until `queue-agent init-state` adds it."""
+_ADDED: Final = frozenset({"losers", "tablet_id"})
+"""Columns that tables of earlier versions do not have, until `queue-agent init-state` adds them."""
 
 _PAGE: Final = 2000
 """Rows of one query: more of them would hold up everything else while they are decoded."""
@@ -58,19 +58,18 @@ class TrimJournalTable:
     def __init__(self, cluster: JournalCluster, root: str) -> None:
         self._cluster = cluster
         self._path = f"{root}/{TABLE_NAME}"
-        self._has_losers = False
-        """Whether the table is known to have this column; until then it is asked each time, for it may be added."""
+        self._added: frozenset[str] = frozenset()
+        """Those that the table is known to have; as long as some are missing it is asked each time."""
 
     async def write(self, records: Collection[TrimRecord]) -> None:
         """Add records in one transaction; one that is there already is written again as it was."""
-        has_losers = await self._find_losers_column()
+        missing = _ADDED - await self._find_added()
         rows = [to_row(record) for record in records]
-        if not has_losers:
-            rows = [{name: value for name, value in row.items() if name != _ADDED} for row in rows]
+        rows = [{name: value for name, value in row.items() if name not in missing} for row in rows]
         try:
             await self._cluster.insert_rows(self._path, rows)
         except ClusterError:
-            self._has_losers = False
+            self._added = frozenset()
             raise
 
     async def read(self, wanted: Mapping[CrossClusterRef, JournalSpan]) -> Sequence[TrimRecord]:
@@ -100,14 +99,14 @@ class TrimJournalTable:
             }
 
     async def _select(self, wanted: _Places, limit: int) -> Sequence[Mapping[str, Any]]:
-        columns = [*_READ, _ADDED] if await self._find_losers_column() else _READ
+        columns = [*_READ, *sorted(await self._find_added())]
         names, keys = (", ".join(f"[{column}]" for column in one) for one in (columns, KEY_COLUMNS))
         where = " or ".join(_condition(table, *place) for table, place in wanted.items())
         query = f"{names} from {quote_path(self._path)} where {where} order by {keys} limit {limit}"
         try:
             [rows] = await self._cluster.select_all(self._path, [query])
         except ClusterError:
-            self._has_losers = False
+            self._added = frozenset()
             raise
         return rows
 
@@ -116,11 +115,11 @@ class TrimJournalTable:
         rows = [to_row(record) for record in records]
         await self._cluster.delete_rows(self._path, [{name: row[name] for name in KEY_COLUMNS} for row in rows])
 
-    async def _find_losers_column(self) -> bool:
-        if not self._has_losers:
+    async def _find_added(self) -> frozenset[str]:
+        if self._added != _ADDED:
             attributes = await self._cluster.get_attributes(self._path, ["schema"])
-            self._has_losers = any(str(column["name"]) == _ADDED for column in attributes.get("schema", ()))
-        return self._has_losers
+            self._added = _ADDED & {str(column["name"]) for column in attributes.get("schema", ())}
+        return self._added
 
 
 def _condition(table: CrossClusterRef, since: str, partitions: Collection[int]) -> str:
@@ -160,7 +159,8 @@ def to_row(record: TrimRecord) -> dict[str, Any]:
         "lower_row_index": record.lower_row_index,
         "trimmed_row_count": record.trimmed_row_count,
         "constraint": record.constraint.to_map(),
-        _ADDED: None if record.losers is None else [_loser_map(loser) for loser in record.losers],
+        "losers": None if record.losers is None else [_loser_map(loser) for loser in record.losers],
+        "tablet_id": record.tablet_id,
     }
 
 
@@ -193,7 +193,7 @@ _EXPORT: Final = "export_trimming"
 def _try_to_read(row: Mapping[str, Any]) -> TrimRecord | None:
     """A record; None: somebody has edited the row, and it tells nothing."""
     try:
-        losers = to_plain(row.get(_ADDED))
+        losers, tablet_id = to_plain(row.get("losers")), to_plain(row.get("tablet_id"))
         return TrimRecord(
             instant=read_instant(to_plain(row["instant"]), "instant"),
             agent=str(to_plain(row["agent"])),
@@ -204,6 +204,7 @@ def _try_to_read(row: Mapping[str, Any]) -> TrimRecord | None:
             trimmed_row_count=read_integer(to_plain(row["trimmed_row_count"]), "trimmed_row_count"),
             constraint=TrimConstraint(ConstraintKind.END_OF_PARTITION),
             losers=None if losers is None else [_read_loser(one) for one in losers],
+            tablet_id=None if tablet_id is None else read_text(tablet_id, "tablet_id"),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         log.warning("a row of the journal of trims makes no sense", error=repr(error))

@@ -15,8 +15,9 @@ from queue_agent.core.state.replication import REPLICATED_TYPES, replicas_of
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.state.trim_journal import JournalSpan
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.ledger import LOOKED_BACK, Trim, covers
+from queue_agent.core.verdicts.ledger import LOOKED_BACK, Ledger, Reading, Trim, covers
 from queue_agent.core.verdicts.queue_state import PartitionReading, QueueState
+from queue_agent.core.verdicts.reopening import has_other_rows
 
 _PATIENCE: Final = 10.0
 """Seconds that a new ledger waits for what the journal has of the consumer."""
@@ -27,8 +28,8 @@ class _Asked:
     """A question to the journal."""
 
     question: Question
-    to: Mapping[int, int]
-    """By partition: all trims of rows below that had been carried out by then are in the answer."""
+    to: Mapping[tuple[int, str], int]
+    """By partition and tablet: all trims of rows below that had been carried out by then are in the answer."""
 
 
 class Inquiry:
@@ -85,17 +86,18 @@ class Inquiry:
         """
         answered = self._take_answer()
         found: dict[int, PartitionReading] = {}
-        unknown: dict[int, int] = {}
-        new: dict[int, int] = {}
+        unknown: dict[tuple[int, str], int] = {}
+        new: dict[tuple[int, str], int] = {}
         is_waiting = False
         for index, one in readings.items():
             start, old = one.reading.start, state.positions.get(index)
-            trims = self._find_trims(index, one.reading.object_id, answered)
-            to = None if answered is None else answered.to.get(index)
+            place = index, one.reading.tablet_id
+            trims = self._find_trims(index, one.reading, None if old is None else old.ledger, answered)
+            to = None if answered is None else answered.to.get(place)
             if old is None:
                 is_new = state.is_kept and one.reading.committed_at is not None and self._has_journal() and asks
                 if is_new:
-                    new[index] = start
+                    new[place] = start
                     is_waiting = is_waiting or to is None
                 found[index] = replace(one, trims=trims if is_new else ())
                 continue
@@ -105,7 +107,7 @@ class Inquiry:
                 continue
             known_to = gone.start if to is None else to
             if known_to < start:
-                unknown[index] = start
+                unknown[place] = start
             found[index] = replace(one, trims=trims, known_to=known_to)
         if is_waiting:
             unknown |= new  # or each answer would be thrown away while others wait for theirs
@@ -127,18 +129,20 @@ class Inquiry:
         self._asked = None
         return asked
 
-    def _find_trims(self, index: int, object_id: str | None, answered: _Asked | None) -> list[Trim]:
-        records = list(self._context.trims.find(self._queue, object_id, index))
+    def _find_trims(self, index: int, reading: Reading, old: Ledger | None, answered: _Asked | None) -> list[Trim]:
+        records = list(self._context.trims.find(self._queue, reading.object_id, index))
         if answered is not None:
             records += [one for one in answered.question.answer or () if one.partition_index == index]
-        return trims_of(records, self._consumer)
+        older = () if old is None or has_other_rows(old.reading, reading) else old.tablets
+        tablets = {reading.tablet_id, *older}
+        return trims_of(records, self._queue, self._consumer, tablets)
 
-    def _ask(self, state: QueueState, unknown: Mapping[int, int], queue: QueueSnapshot, now: float) -> None:
+    def _ask(self, state: QueueState, unknown: Mapping[tuple[int, str], int], queue: QueueSnapshot, now: float) -> None:
         """Have the journal read for rows that have gone; a question that is under way is answered first."""
         if self._asked is not None:
             return
         since = now
-        for index in unknown:
+        for index, _ in unknown:
             old = state.positions.get(index)
             if old is None or state.last_poll is None:
                 since = min(since, now - LOOKED_BACK)
@@ -147,7 +151,7 @@ class Inquiry:
         mapping = self._context.board.find_mapping(self._queue)
         is_replicated = queue.row.object_type in REPLICATED_TYPES and mapping is not None
         tables = [one.table for one in replicas_of(mapping)] if is_replicated and mapping is not None else [self._queue]
-        span = JournalSpan(datetime.fromtimestamp(since, UTC), frozenset(unknown))
+        span = JournalSpan(datetime.fromtimestamp(since, UTC), frozenset(index for index, _ in unknown))
         object_id = None if queue.view is None else queue.view.object_id
         question = self._context.trims.ask(self._queue, object_id, tables, span)
         self._asked = _Asked(question, dict(unknown))

@@ -302,12 +302,8 @@ def _published(kept: _Kept) -> QueueVerdict | None:
         verdict = replace(verdict, price=kept.price)
     if durable is None:
         return verdict
-    counts = _counts(durable)
-    return verdict if counts == _counts(kept.state) else verdict.told_as(counts)
-
-
-def _counts(state: QueueState) -> Mapping[int, Counts]:
-    return {index: one.ledger.counts for index, one in state.positions.items()}
+    counts = durable.counts
+    return verdict if counts == kept.state.counts else verdict.told_as(counts)
 
 
 def _is_urgent(old: QueueState, new: QueueState) -> bool:

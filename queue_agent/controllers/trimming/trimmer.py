@@ -277,6 +277,7 @@ class Trimmer:
             trimmed_row_count=trim.target,
             constraint=trim.constraint,
             losers=find_losers(plan.partitions[index], index, confirmed.suspects, confirmed.seen),
+            tablet_id=partition.tablet_id,
         )
 
     def _tell_losers(self, record: TrimRecord) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
@@ -10,13 +10,23 @@ from queue_agent.core.verdicts.ledger import Trim
 from queue_agent.core.verdicts.values import LossCause
 
 
-def trims_of(records: Iterable[TrimRecord], consumer: CrossClusterRef) -> list[Trim]:
-    """Records as the ledger of a consumer takes them, in order of time.
+def trims_of(
+    records: Iterable[TrimRecord], queue: CrossClusterRef, consumer: CrossClusterRef, tablets: Collection[str]
+) -> list[Trim]:
+    """Records of a partition as the ledger of a consumer takes them, in order of time.
 
-    The start of a partition only grows, so it is a better order than instants by the clocks of several agents. A
-    consumer that is not among the losers of a trim had committed all of its rows, or had not begun.
+    Rows of a tablet that is no more had the same indexes; tablets of a replica have ids of their own. The start of a
+    partition only grows, so it is a better order than instants by the clocks of several agents. A consumer that is
+    not among the losers of a trim had committed all of its rows, or had not begun.
+
+    Args:
+        records: in any order.
+        queue: whose partition it is.
+        consumer: whose ledger.
+        tablets: ids of those that hold, or held, the rows of the partition.
     """
-    ordered = sorted(records, key=lambda one: (one.lower_row_index, one.instant))
+    known = [one for one in records if one.tablet_id in {None, *tablets} or one.queue != queue]
+    ordered = sorted(known, key=lambda one: (one.lower_row_index, one.instant))
     return [_to_trim(record, consumer) for record in ordered]
 
 

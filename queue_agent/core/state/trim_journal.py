@@ -32,6 +32,7 @@ VALUE_COLUMNS: Final[Mapping[str, str]] = {
     "trimmed_row_count": "int64",
     "constraint": "any",
     "losers": "any",
+    "tablet_id": "string",
 }
 """Types by name."""
 
@@ -99,3 +100,6 @@ class TrimRecord:
 
     losers: Sequence[Loser] | None = None
     """Every other consumer had committed the rows. None: not known, for an agent of an earlier version wrote this."""
+
+    tablet_id: str | None = None
+    """Of the partition of the table. None: not known, for an agent of an earlier version wrote this."""

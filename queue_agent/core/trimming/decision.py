@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -88,7 +88,7 @@ def plan_trims(
         of_table = session_error(table.ref, replica_error, origin)
         return replace(blocked(ConstraintKind.ERROR, replica_error), error=of_table)
     positions = _vital_positions(queue, registrations, consumers, origin)
-    plan = _plan_table(snapshot, table, config, positions, exports, origin)
+    plan = _plan_table(snapshot, table, config, positions, _find_judged(queue, positions, consumers), exports, origin)
     failed = _find_vital_error(positions, consumers)
     return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
 
@@ -108,6 +108,7 @@ def _plan_table(
     table: QueueSnapshot,
     config: AutoTrimConfig,
     positions: Mapping[CrossClusterRef, ConsumerPosition],
+    judged: Mapping[CrossClusterRef, Mapping[int, str]],
     exports: Mapping[str, ExportProgress],
     origin: Origin,
 ) -> TrimPlan:
@@ -124,6 +125,7 @@ def _plan_table(
                 snapshot.view.created_at,
                 config,
                 positions,
+                [consumer for consumer, tablets in judged.items() if tablets.get(index) != partition.tablet_id],
                 exports,
                 origin,
             )
@@ -151,6 +153,14 @@ def _vital_positions(
         for registration in sorted(registrations)
         if registration.vital
     }
+
+
+def _find_judged(
+    queue: CrossClusterRef, vital: Iterable[CrossClusterRef], consumers: Mapping[CrossClusterRef, ConsumerSnapshot]
+) -> Mapping[CrossClusterRef, Mapping[int, str]]:
+    """By vital consumer that is judged: the tablets whose rows its offsets are of."""
+    verdicts = {ref: consumers[ref].verdicts.get(queue) for ref in vital if ref in consumers}
+    return {ref: one.tablets for ref, one in verdicts.items() if one is not None and one.tablets is not None}
 
 
 def _find_queue_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:

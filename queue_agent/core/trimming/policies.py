@@ -6,7 +6,7 @@ from what is asked right before a trim.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -50,6 +50,9 @@ class PartitionFacts:
     config: AutoTrimConfig
     positions: Mapping[CrossClusterRef, ConsumerPosition]
     """Of every vital consumer."""
+
+    stale: Collection[CrossClusterRef]
+    """Of these, those whose offset is one of rows that the partition had before, or may be: nobody has looked yet."""
 
     exports: Mapping[str, ExportProgress]
     """By name."""
@@ -150,7 +153,8 @@ def _consumer_bounds(facts: PartitionFacts, consumer: CrossClusterRef, position:
     if isinstance(read, FailedConsumerPartition):
         return unknown(ConstraintKind.ERROR, read.error, subject)
     upper_row_index = read.next_row_index if facts.upper_row_index is None else facts.upper_row_index
-    return read_by(consumer, read.next_row_index, upper_row_index, is_older=_is_older(read, facts.created_at))
+    is_older = consumer in facts.stale or _is_older(read, facts.created_at)
+    return read_by(consumer, read.next_row_index, upper_row_index, is_older=is_older)
 
 
 def _is_older(read: ConsumerPartition, created_at: datetime | None) -> bool:

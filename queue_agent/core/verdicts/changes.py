@@ -57,7 +57,7 @@ def told_of(state: QueueState) -> Told:
     return Told(
         min(verdicts, key=lambda one: one.severity, default=None),
         Verdict.LOSING in verdicts,
-        sum((one.ledger.counts for one in positions), NO_COUNTS),
+        sum(state.counts.values(), NO_COUNTS),
         _object_id(state),
         None if (reshard := _reshard(state)) is None else reshard.at,
     )
@@ -127,7 +127,7 @@ def _find(told: Told, state: QueueState, verdict: QueueVerdict, now: Seconds) ->
             yield Change(EventKind.LOSS_ENDED, ended, loss.subject, loss.to_map())
     for kind, grown, words in (
         (EventKind.REWIND, counts.rewinds - told.counts.rewinds, "Stepped back"),
-        (EventKind.SKIP, counts.skipped - told.counts.skipped, "Passed rows of the queue that was created again"),
+        (EventKind.SKIP, counts.skipped - told.counts.skipped, "Passed unread rows from an offset of older ones"),
     ):
         is_due = now - told.told_at.get(kind, -_REPEATED_AFTER) >= _REPEATED_AFTER
         if told.verdict is not None and grown > 0 and is_due:

@@ -6,7 +6,7 @@ Each older version of a row is a valid state: what happened since follows from i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
 from queue_agent.core.values.encoding import MAX_UNSIGNED
@@ -16,6 +16,7 @@ from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.core.verdicts.race import Race
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import MOST_COUNTED, Counts, Loss, LossCause, Seconds, Verdict
 
@@ -47,10 +48,10 @@ def changed_rows(state: QueueState, kept: QueueState | None) -> list[LedgerRow]:
         state: as of now.
         kept: as it was written before; None: it never was.
     """
-    old: Mapping[int, Position] = {} if kept is None else kept.positions
+    old: Mapping[int, Position] = {} if kept is None else {**kept.left, **kept.positions}
     rows = [
         LedgerRow(state.pair, index, _position_map(position), position.verdict.value, position.ledger.counts.lost)
-        for index, position in state.positions.items()
+        for index, position in {**state.left, **state.positions}.items()
         if position is not old.get(index)
     ]
     if rows or kept is None or _is_other_whole(state, kept):
@@ -153,7 +154,9 @@ def _position_map(position: Position) -> dict[str, Any]:
         "missed_before_start": ledger.missed_before_start,
         "loss": None if ledger.loss is None else _loss_map(ledger.loss),
         "stale_offset": ledger.stale_offset,
+        "older_tablets": sorted(ledger.older_tablets),
         "rebuild": None if position.rebuild is None else _rebuild_map(position.rebuild),
+        "race": None if position.race is None else asdict(position.race),
         "seen_at": position.seen_at,
         "silent": position.silent,
         "still": position.still,
@@ -188,6 +191,7 @@ def _read_position(state: Mapping[str, Any]) -> Position:
         None if state["loss"] is None else _read_loss(state["loss"]),
         # An earlier version did not tell.
         None if state.get("stale_offset") is None else _row_index(state["stale_offset"]),
+        frozenset(read_text(one, "older_tablets") for one in state.get("older_tablets", ())),
     )
     return Position(
         ledger,
@@ -199,6 +203,8 @@ def _read_position(state: Mapping[str, Any]) -> Position:
         Verdict(state["verdict"]),
         _read_seconds(state["since"]),
         Verdict(state["activity"]),
+        # Earlier versions did not tell.
+        race=None if state.get("race") is None else _read_race(state["race"]),
         rebuild=None if state.get("rebuild") is None else _read_rebuild(state["rebuild"]),
     )
 
@@ -235,6 +241,16 @@ def _rebuild_map(rebuild: Rebuild) -> dict[str, Any]:
 
 def _read_rebuild(state: Mapping[str, Any]) -> Rebuild:
     return Rebuild(RebuildKind(state["kind"]), _read_seconds(state["at"]))
+
+
+def _read_race(state: Mapping[str, Any]) -> Race:
+    return Race(
+        _read_seconds(state["since"]),
+        _row_index(state["end"]),
+        _count(state["rows"]),
+        _read_seconds(state["grew_at"]),
+        state["is_lasting"] is True,
+    )
 
 
 def _pace_map(pace: Pace) -> dict[str, Any]:

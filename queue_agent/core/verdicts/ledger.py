@@ -98,12 +98,20 @@ class Ledger:
 
     loss: Loss | None = None
     stale_offset: int | None = None
-    """The consumer's, from before the queue was created again: rows below are not read. None: it knows this queue."""
+    """The consumer's, from before the rows were others, see `reopening`: rows below are not read. None: it is new."""
+
+    older_tablets: frozenset[str] = frozenset()
+    """Ids of those that had the rows before this one, since all were settled."""
 
     @property
     def is_settled(self) -> bool:
         """Whether it is known what became of all rows that are gone."""
         return self.accounted >= self.reading.start
+
+    @property
+    def tablets(self) -> frozenset[str]:
+        """Ids of those whose trims took the rows that are not settled."""
+        return self.older_tablets | {self.reading.tablet_id}
 
     def reach_now(self, now: Seconds) -> float | None:
         return None if self.reach is None else self.reach * 0.5 ** (max(0.0, now - self.reach_at) / _DAY)
@@ -122,7 +130,8 @@ class Step:
     is_commit: bool = False
     is_advance: bool = False
     is_rewind: bool = False
-    is_recreation: bool = False
+    is_reopened: bool = False
+    """Marks began again, as the rows are others."""
 
 
 def covers(trims: Sequence[Trim], rows: range) -> bool:
@@ -169,10 +178,10 @@ def account(
     is_silent: bool,
     blame: Blame = NOBODY,
 ) -> Step:
-    """Settle what happened between two polls.
+    """Settle what happened between two polls of a tablet.
 
     Args:
-        ledger: as of the last poll.
+        ledger: as of the last poll, of the same tablet or of one that has its rows, see `reopening`.
         reading: of this poll.
         trims: by agents of this stage, in order of time. If two of them were to remove the same row, the later one did:
             when it was decided the row was still there.
@@ -183,8 +192,6 @@ def account(
         blame: for what was trimmed beyond `trims`.
     """
     old = ledger.reading
-    if is_recreated(old, reading):
-        return _recreated(ledger, reading, now)
     settled_to = reading.start if known_to is None else min(known_to, reading.start)
     reach = 0.0 if is_silent or ledger.stale_offset is not None else ledger.reach_now(now)
     gaps = _find_gaps(ledger, *_as_of_this_queue(ledger, reading, trims), settled_to, reach, blame)
@@ -207,6 +214,7 @@ def account(
             settled_at=now if accounted >= reading.start else ledger.settled_at,
             loss=charge.loss,
             stale_offset=ledger.stale_offset if reading.offset == ledger.stale_offset else None,
+            older_tablets=ledger.tablets - {reading.tablet_id} if accounted < reading.start else frozenset(),
         ),
         move.read,
         charge.counts.lost,
@@ -299,38 +307,6 @@ def _charged(ledger: Ledger, found: Iterable[_Gap], now: Seconds) -> _Charge:
     is_weighed = len(known) == len(weights)
     loss = extend_loss(ledger.loss, lost, possibly_lost, worst, now, weight if is_weighed else None)
     return _Charge(Counts(lost=lost, possibly_lost=possibly_lost, lost_data_weight=weight), loss)
-
-
-def is_recreated(old: Reading, new: Reading) -> bool:
-    """Whether a queue was created again, rather than resharded in place."""
-    if new.tablet_id == old.tablet_id:
-        return False
-    is_same = old.object_id is not None and old.object_id == new.object_id
-    return not is_same or new.start < old.start or new.end < old.end
-
-
-def _recreated(ledger: Ledger, reading: Reading, now: Seconds) -> Step:
-    """What was not committed of the old queue is lost; the offset may be of that one still."""
-    old = ledger.reading
-    # An offset that the new queue does not reach was committed in the old one, maybe after the last poll.
-    is_beyond = reading.offset > reading.end
-    has_begun = old.committed_at is not None or is_beyond
-    committed = max(old.offset, reading.offset if is_beyond else 0)
-    offset = committed if ledger.stale_offset is None else ledger.accounted
-    lost = max(0, old.end - max(ledger.accounted, offset)) if has_begun else 0
-    loss = extend_loss(ledger.loss, lost, 0, Blame(LossCause.RECREATION), now) if lost else ledger.loss
-    opened = open_ledger(reading, now)
-    is_stale = has_begun and reading.offset >= max(old.offset, reading.start + 1)
-    opened = replace(
-        opened,
-        accounted=reading.start if is_stale else opened.accounted,
-        counts=ledger.counts + Counts(lost=lost),
-        loss=loss,
-        reach=ledger.reach,
-        reach_at=now,
-        stale_offset=reading.offset if is_stale else None,
-    )
-    return Step(opened, lost=lost, is_recreation=True)
 
 
 def _as_of_this_queue(ledger: Ledger, reading: Reading, trims: Sequence[Trim]) -> tuple[Reading, Sequence[Trim]]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from queue_agent.core.verdicts.incidents import INCIDENT_ENDS_AFTER, NOBODY, Blame, blame_age
-from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, is_recreated, open_ledger
+from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, open_ledger
 from queue_agent.core.verdicts.pace import Pace
 from queue_agent.core.verdicts.race import RACE_SECONDS, Race, go_on
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.recent import NOTHING_RECENT, Recent
+from queue_agent.core.verdicts.reopening import has_other_rows, is_recreated, reopen
 from queue_agent.core.verdicts.values import Seconds, Verdict
 
 AHEAD_AFTER: Final = 60.0
@@ -89,8 +90,14 @@ class Position:
     @property
     def open_rebuild(self) -> Rebuild | None:
         """As people see it: where there is nothing to read, no commit can show that a reshard is known."""
-        is_reshard = self.rebuild is not None and self.rebuild.kind is RebuildKind.RESHARD
-        return None if is_reshard and not self.reading.drainable else self.rebuild
+        if self.rebuild is None or self.rebuild.kind is RebuildKind.RECREATION or self.has_stale_offset:
+            return self.rebuild
+        return self.rebuild if self.reading.drainable else None
+
+    @property
+    def has_stale_offset(self) -> bool:
+        """Whether the offset is one of rows that the partition had before."""
+        return self.ledger.stale_offset is not None
 
     def knowing(self, until: Seconds | None) -> Position:
         """The position once its owner has said that what happened until then is known; None: nothing was said."""
@@ -106,6 +113,26 @@ def open_position(
     return Position(
         open_ledger(reading, now, trims), now, written_at=written_at, since=now, recent=Recent(known_since=now)
     )
+
+
+def back(left: Position, opened: Position, trims: Sequence[Trim]) -> Position:
+    """A position that was not looked at for a while, as its partition was gone or not the consumer's: counts continue.
+
+    Args:
+        left: as of the last poll.
+        opened: as if seen for the first time.
+        trims: see `open_ledger`.
+    """
+    reading, now = opened.reading, opened.seen_at
+    # What became of its rows meanwhile is of no account: a reshard moved them, or nobody was to read them.
+    ledger = replace(left.ledger, accounted=max(left.ledger.accounted, left.reading.end))
+    if reading.tablet_id == left.reading.tablet_id:
+        counts, stale = ledger.counts, ledger.stale_offset
+        is_stale = stale is not None and stale == reading.offset
+        return replace(opened, ledger=replace(opened.ledger, counts=counts, stale_offset=stale if is_stale else None))
+    step = reopen(ledger, reading, trims, now)
+    rebuild = find_rebuild([(left.reading, reading)], now) if step.ledger.stale_offset is not None else None
+    return replace(opened, ledger=step.ledger, rebuild=rebuild)
 
 
 def find_rebuild(pairs: Sequence[tuple[Reading, Reading]], now: Seconds) -> Rebuild | None:
@@ -136,8 +163,11 @@ def observe(
     `rebuild`: what became of the queue since the last poll; None: nothing.
     """
     now = poll.now
-    position = _rolled(position, poll.last)
     old = position.reading
+    if has_other_rows(old, reading):
+        step = reopen(position.ledger, reading, trims, now)
+        return _reopened(position, step, now, rebuild), pace, step
+    position = _rolled(position, poll.last)
     was_stopped = position.activity in _FINAL_WHILE_SILENT
     first_written = old.next_row_time if position.ledger.is_settled else position.first_written
     step = account(
@@ -150,9 +180,6 @@ def observe(
         is_silent=was_stopped or _is_silent(position, pace),
         blame=blame_age(blame, first_written, position.ledger.loss, now),
     )
-    if step.is_recreation:
-        kept = replace(open_position(reading, now), verdict=position.verdict, since=position.since)
-        return replace(kept, ledger=step.ledger, rebuild=_next_rebuild(None, rebuild, step)), pace, step
     if step.is_advance and old.committed_at is not None and not (poll.is_blind or reading.was_reset):
         is_outage = was_stopped and pace.gaps > 0  # of whose pace nothing is known, this is what is usual
         pace = pace.interrupted(position.still, now) if is_outage else pace.learned(position.still, now)
@@ -178,6 +205,18 @@ def observe(
     return position, pace, step
 
 
+def _reopened(position: Position, step: Step, now: Seconds, rebuild: Rebuild | None) -> Position:
+    """The position once its rows are others."""
+    opened = open_position(step.ledger.reading, now)
+    return replace(
+        opened,
+        ledger=step.ledger,
+        verdict=position.verdict,
+        since=position.since,
+        rebuild=_next_rebuild(None, rebuild, step),
+    )
+
+
 def _next_recent(recent: Recent, old: Reading, step: Step, poll: Poll, window: Seconds, *, restarts: bool) -> Recent:
     """What was read and written lately, after a poll; `restarts`: what was before says nothing of the reader now."""
     now, since = poll.now, poll.last
@@ -197,7 +236,7 @@ def _next_recent(recent: Recent, old: Reading, step: Step, poll: Poll, window: S
 def _next_rebuild(known: Rebuild | None, new: Rebuild | None, step: Step) -> Rebuild | None:
     """What the consumer still has to know: until a commit, but for one that repeats the offset of another queue."""
     if step.ledger.stale_offset is not None:
-        return new if step.is_recreation else known
+        return new if step.is_reopened else known
     if new is not None and new.kind is RebuildKind.RESHARD:
         return new
     return None if step.is_commit else known
@@ -264,7 +303,8 @@ def _find_rebuild(position: Position) -> Verdict:
     rebuild = position.open_rebuild
     if rebuild is None:
         return Verdict.OK
-    return Verdict.RECREATED if rebuild.kind is RebuildKind.RECREATION else Verdict.RESHARDED
+    is_recreated = rebuild.kind is RebuildKind.RECREATION or position.has_stale_offset
+    return Verdict.RECREATED if is_recreated else Verdict.RESHARDED
 
 
 def next_deadline(position: Position, patience: Seconds | None, now: Seconds) -> Seconds:

@@ -17,6 +17,7 @@ from queue_agent.core.verdicts.pace import FIRST_PATIENCE, UNKNOWN_PACE, Pace
 from queue_agent.core.verdicts.position import (
     Poll,
     Position,
+    back,
     find_rebuild,
     judge,
     next_deadline,
@@ -30,6 +31,7 @@ from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention, time
 from queue_agent.core.verdicts.values import (
     NO_COUNTS,
     Confidence,
+    Counts,
     Forecast,
     Loss,
     LossCause,
@@ -107,6 +109,14 @@ class QueueState:
     is_told_dead: bool = False
     """Whether the record of events says that it is dead."""
 
+    left: Mapping[int, Position] = field(default_factory=dict)
+    """By index, of partitions that the queue or the registration has no more. Their counts are still counts."""
+
+    @property
+    def counts(self) -> Mapping[int, Counts]:
+        """By partition index, also of those that are no more."""
+        return {index: one.ledger.counts for index, one in {**self.left, **self.positions}.items()}
+
     def passed(self, now: Seconds) -> QueueState:
         """The state after a poll that found nothing new, before the deadline."""
         return replace(self, last_poll=now)
@@ -137,8 +147,9 @@ def observe_queue(
         return state
     poll = Poll(now if last is None else last, now, last is None or now - last > _BLIND_PERIODS * period)
     pace = state.pace if state.pace.polled_since is not None else replace(state.pace, polled_since=now)
+    known = {**state.left, **state.positions}
     kept = {index: one for index, one in state.positions.items() if index in partitions}
-    positions, pace = _observe_positions(kept, pace, seen, poll)
+    positions, pace = _observe_positions(kept, pace, seen, poll, state.left)
     max_gap = None if objective is None else objective.max_gap
     patience = pace.patience(now, max_gap)
     is_known = patience is not None
@@ -164,6 +175,7 @@ def observe_queue(
     state = replace(
         state,
         positions=positions,
+        left={index: one for index, one in known.items() if index not in positions},
         pace=pace,
         seconds=seconds,
         last_poll=now,
@@ -173,9 +185,13 @@ def observe_queue(
 
 
 def _observe_positions(
-    positions: Mapping[int, Position], pace: Pace, seen: Mapping[int, PartitionReading], poll: Poll
+    positions: Mapping[int, Position],
+    pace: Pace,
+    seen: Mapping[int, PartitionReading],
+    poll: Poll,
+    left: Mapping[int, Position],
 ) -> tuple[dict[int, Position], Pace]:
-    """Positions, with those that were not seen before, and the pace after a poll."""
+    """Positions, with those that were not seen before or are there again, and the pace after a poll."""
     after = dict(positions)
     pairs = [(positions[index].reading, one.reading) for index, one in seen.items() if index in positions]
     rebuild = find_rebuild(pairs, poll.now)
@@ -185,6 +201,7 @@ def _observe_positions(
         old = positions.get(index)
         if old is None:
             opened = open_position(one.reading, poll.now, one.written_at, one.trims)
+            opened = opened if index not in left else back(left[index], opened, one.trims)
             after[index] = opened if reshard is None else replace(opened, rebuild=reshard)
         else:
             after[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to, rebuild)
@@ -238,7 +255,7 @@ def without_poll(
         reason=reason,
         confidence=Confidence.HIGH,
         drainable=0,
-        counts=sum((one.ledger.counts for one in state.positions.values()), NO_COUNTS),
+        counts=sum(state.counts.values(), NO_COUNTS),
         loss=_latest_loss(one.ledger.loss for one in state.positions.values()),
         time_to_catch_up=_UNKNOWN,
         time_to_loss=_UNKNOWN,
@@ -269,7 +286,7 @@ def _verdict(
         rates = position.recent.rates(now, state.pace.window)
         facts[index] = _facts(state, index, one, rates, now, pace, is_only=partition_count == 1)
         partitions[index] = _partition_verdict(position, facts[index], rates, one.retention, pace)
-    counts = sum((one.ledger.counts for one in state.positions.values()), NO_COUNTS)
+    counts = sum(state.counts.values(), NO_COUNTS)
     if not partitions:
         verdict = Verdict.IDLE if partition_count == 0 else Verdict.UNREADABLE
         whole = PartitionVerdict(verdict, verdict, now, None, confidence, 0, counts, None, _UNKNOWN, _UNKNOWN)
@@ -295,9 +312,9 @@ def _verdict(
     known = [one.read.mean for one in partitions.values() if one.read is not None]
     read_rate = sum(known) if known else None
     unreadable = partition_count - len(seen)
-    return QueueVerdict(
-        whole, advise(facts[worst]), pace, partitions, worst, unreadable, read_rate, is_kept=state.is_kept
-    )
+    tablets = {i: one.reading.tablet_id for i, one in state.positions.items() if not one.has_stale_offset}
+    advice = advise(facts[worst])
+    return QueueVerdict(whole, advice, pace, partitions, worst, unreadable, read_rate, tablets, is_kept=state.is_kept)
 
 
 def _latest_loss(losses: Iterable[Loss | None]) -> Loss | None:

@@ -66,7 +66,8 @@ def make_sentence(facts: Facts) -> str | None:
         case Verdict.RECREATED:
             assert facts.rebuild is not None, "the verdict comes with what became of the queue"
             sentence = f"The {facts.rebuild.phrase}; offset {facts.offset:,}{where}"
-            sentence += " is of the old one, and rows before it go unread"
+            older = "one" if facts.rebuild.kind is RebuildKind.RECREATION else "partition"
+            sentence += f" is of the old {older}, and rows before it go unread"
         case Verdict.RESHARDED:
             assert facts.rebuild is not None, "the verdict comes with what became of the queue"
             sentence = f"Nothing committed{where} since the {facts.rebuild.phrase}; {rows}"
@@ -139,7 +140,9 @@ def _keep_rows(facts: Facts) -> Advice:
 
 def _from_earliest(facts: Facts) -> Advice:
     reset = ("queue-agent", "consumer", "reset", str(facts.queue), str(facts.consumer), "--to", "earliest")
-    return command(Turn.OWNER, reset)
+    is_reshard = facts.rebuild is not None and facts.rebuild.kind is RebuildKind.RESHARD
+    one = ("--partition", str(facts.partition or 0)) if is_reshard else ()
+    return command(Turn.OWNER, (*reset, *one))
 
 
 def _yt(queue: CrossClusterRef, *words: str) -> tuple[str, ...]:

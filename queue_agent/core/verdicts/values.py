@@ -305,6 +305,9 @@ class QueueVerdict:
     read_rate: float | None = None
     """Rows really read a second, of all partitions, over the judging window; None: not known."""
 
+    tablets: Mapping[int, str] | None = None
+    """Ids by partition: the offset is one of rows of this tablet, and not of one before. None: nobody has looked."""
+
     is_kept: bool = False
     """Whether marks and counters outlive the agent."""
 

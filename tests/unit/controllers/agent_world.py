@@ -146,7 +146,8 @@ class FakeCluster:
             return Poll(TableFacts("1-2-3-4", 1, {"mounted": 1}), None)
         queue = self.queues[watch.path]
         known = range(watch.tablet_count)
-        is_whole = set(queue.states) == {"mounted"} and watch.object_id in (None, queue.object_id)
+        is_known = len(known) <= len(queue.states) and watch.object_id in (None, queue.object_id)
+        is_whole = is_known and set(queue.states) == {"mounted"}
         infos = await self.get_tablet_infos(watch.path, known) if is_whole else None
         return Poll(TableFacts(queue.object_id, 1, Counter(queue.states)), infos)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from queue_agent.core.consumers.own_trims import trims_of
+from queue_agent.core.consumers import own_trims
 from queue_agent.core.state.trim_journal import Loser, TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
@@ -19,7 +20,11 @@ ALICE, BOB = CrossClusterRef("hume", "//alice"), CrossClusterRef("hume", "//bob"
 
 def record(to: int, losers: Sequence[Loser] | None, *, start: int = 0, seconds: float = 0.0) -> TrimRecord:
     constraint = TrimConstraint(ConstraintKind.END_OF_PARTITION)
-    return TrimRecord(NOW + timedelta(seconds=seconds), "host:1", QUEUE, "1-2", 0, start, to, constraint, losers)
+    return TrimRecord(NOW + timedelta(seconds=seconds), "host:1", QUEUE, "1-2", 0, start, to, constraint, losers, "t")
+
+
+def trims_of(records: Iterable[TrimRecord], consumer: CrossClusterRef) -> list[Trim]:
+    return own_trims.trims_of(records, QUEUE, consumer, ["t"])
 
 
 def test_a_loser_had_committed_as_far_as_was_read() -> None:
@@ -41,3 +46,10 @@ def test_of_two_trims_from_one_row_the_later_one_comes_last_whatever_the_clocks_
 
 def test_of_trims_by_agents_of_earlier_versions_nothing_is_known() -> None:
     assert trims_of([record(10, None)], ALICE) == [Trim(0, 10, None)]
+
+
+def test_trims_of_a_tablet_that_is_no_more_say_nothing_of_rows_with_the_same_indexes() -> None:
+    old, new = replace(record(20, []), tablet_id="old"), record(5, [])
+    unknown = replace(record(7, []), tablet_id=None)
+    replica = replace(old, queue=CrossClusterRef("hume", "//replica"), trimmed_row_count=9)
+    assert trims_of([old, new, unknown, replica], ALICE) == [Trim(0, 5, 5), Trim(0, 7, 7), Trim(0, 9, 9)]

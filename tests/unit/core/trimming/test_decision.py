@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -27,6 +28,8 @@ from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
+from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.trimming.plans import (
     ALICE,
     BOB,
@@ -88,25 +91,24 @@ def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "before", "kind"),
+    ("tablets", "kind"),
     [
-        (8, timedelta(seconds=1), ConstraintKind.STALE_OFFSET),
-        (8, timedelta(milliseconds=900), ConstraintKind.VITAL_CONSUMER),
-        (8, None, ConstraintKind.VITAL_CONSUMER),
-        (0, None, ConstraintKind.NOTHING_READ),
-        (0, timedelta(seconds=1), ConstraintKind.NOTHING_READ),
-        (15, timedelta(seconds=1), ConstraintKind.CONSUMER_AHEAD),
+        ({0: "t"}, ConstraintKind.VITAL_CONSUMER),
+        ({0: "older"}, ConstraintKind.STALE_OFFSET),
+        ({}, ConstraintKind.STALE_OFFSET),
+        (None, ConstraintKind.VITAL_CONSUMER),
     ],
 )
-def test_an_offset_from_before_the_queue_was_created_lets_nothing_go(
-    offset: int, before: timedelta | None, kind: ConstraintKind
+def test_an_offset_that_may_be_of_a_tablet_before_a_reshard_lets_nothing_go(
+    tablets: Mapping[int, str] | None, kind: ConstraintKind
 ) -> None:
+    """Nobody waits for a verdict where none can be had."""
     queue = snapshot_of(mounted(0, 12))
-    assert queue.view is not None
-    created_at = NOW + timedelta(milliseconds=900)
-    queue = replace(queue, content=replace(queue.view, created_at=created_at))
-    read = position(queue, offset, committed_at=None if before is None else created_at - before)
-    result = plan(queue, {ALICE: read, BOB: position(queue, 12, committed_at=created_at)})
+    seen = consumer(ALICE, position(queue, 8))
+    verdict = without_poll(QueueState(Pair(QUEUE, ALICE)), Verdict.OK, "as of a test", 0.0).verdict
+    assert verdict is not None
+    seen = replace(seen, verdicts={QUEUE: replace(verdict, tablets=tablets)})
+    result = plan_with(queue, [Registration(QUEUE, ALICE, True)], {ALICE: seen})
     assert good_targets(result) == ({0: 8} if kind is ConstraintKind.VITAL_CONSUMER else {})
     assert (constraint(result).kind, constraint(result).subject) == (kind, str(ALICE))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,13 +13,26 @@ from queue_agent.core.trimming.bounds import TrimBounds, keep_last_rows, read_by
 from queue_agent.core.trimming.policies import PartitionFacts, plan_partition
 from queue_agent.core.values.trim_constraints import ConstraintKind
 from queue_agent.trim_policies import Gives
-from tests.unit.core.trimming.plans import ALICE, BROKEN, ORIGIN, mounted, unmounted
+from tests.unit.core.trimming import plans
+from tests.unit.core.trimming.plans import (
+    ALICE,
+    BOB,
+    BROKEN,
+    NOW,
+    ORIGIN,
+    constraint,
+    good_targets,
+    mounted,
+    position,
+    snapshot_of,
+    unmounted,
+)
 
 
 def facts(
     partition: QueuePartition | FailedQueuePartition, config: AutoTrimConfig, *, has_timestamp_column: bool = True
 ) -> PartitionFacts:
-    return PartitionFacts(1, partition, partition, has_timestamp_column, None, config, {ALICE: BROKEN}, {}, ORIGIN)
+    return PartitionFacts(1, partition, partition, has_timestamp_column, None, config, {ALICE: BROKEN}, (), {}, ORIGIN)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +73,30 @@ def test_a_decision_is_made_once_for_all_who_ask() -> None:
 
 def test_a_replica_is_left_alone_where_the_queue_itself_can_not_be_read() -> None:
     config = AutoTrimConfig(True)
-    plan = plan_partition(PartitionFacts(1, unmounted(), mounted(0, 10), True, None, config, {}, {}, ORIGIN))
+    plan = plan_partition(PartitionFacts(1, unmounted(), mounted(0, 10), True, None, config, {}, (), {}, ORIGIN))
     assert [one.kind for one in plan.bounds] == [ConstraintKind.ERROR]
     assert plan.error is BROKEN
+
+
+@pytest.mark.parametrize(
+    ("offset", "before", "kind"),
+    [
+        (8, timedelta(seconds=1), ConstraintKind.STALE_OFFSET),
+        (8, timedelta(milliseconds=900), ConstraintKind.VITAL_CONSUMER),
+        (8, None, ConstraintKind.VITAL_CONSUMER),
+        (0, None, ConstraintKind.NOTHING_READ),
+        (0, timedelta(seconds=1), ConstraintKind.NOTHING_READ),
+        (15, timedelta(seconds=1), ConstraintKind.CONSUMER_AHEAD),
+    ],
+)
+def test_an_offset_from_before_the_queue_was_created_lets_nothing_go(
+    offset: int, before: timedelta | None, kind: ConstraintKind
+) -> None:
+    queue = snapshot_of(mounted(0, 12))
+    assert queue.view is not None
+    created_at = NOW + timedelta(milliseconds=900)
+    queue = replace(queue, content=replace(queue.view, created_at=created_at))
+    read = position(queue, offset, committed_at=None if before is None else created_at - before)
+    result = plans.plan(queue, {ALICE: read, BOB: position(queue, 12, committed_at=created_at)})
+    assert good_targets(result) == ({0: 8} if kind is ConstraintKind.VITAL_CONSUMER else {})
+    assert (constraint(result).kind, constraint(result).subject) == (kind, str(ALICE))

@@ -18,6 +18,7 @@ from queue_agent.core.verdicts.objectives import NO_SECONDS
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.race import Race
 from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Verdict
 
 WHO = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("b", "//c", "name"))
@@ -50,7 +51,10 @@ ledgers = st.builds(
     counts,
     seconds,
     st.none() | losses,
+    st.none() | offsets,
+    st.frozensets(st.text(max_size=5), max_size=2),
 )
+races = st.builds(Race, seconds, offsets, counts, seconds, st.booleans())
 positions = st.builds(
     Position,
     ledgers,
@@ -62,6 +66,7 @@ positions = st.builds(
     verdicts,
     seconds,
     verdicts,
+    race=st.none() | races,
 )
 paces = st.builds(
     Pace,
@@ -124,6 +129,13 @@ def test_only_what_has_changed_is_written_with_the_time_of_the_poll() -> None:
     assert rows[-1].state["last_poll"] == 1060.0
     assert (rows[0].verdict, rows[0].lost_rows) == ("ok", 0)
     assert changed_rows(replace(kept, last_poll=1060.0), kept) == []
+
+
+def test_counts_of_a_partition_that_is_no_more_are_written_if_they_were_not() -> None:
+    kept = state_of({0: opened(), 1: opened()})
+    left = replace(kept, positions={0: kept.positions[0]}, left={1: kept.positions[1]})
+    assert changed_rows(left, kept) == []
+    assert [row.partition_index for row in changed_rows(replace(left, left={1: opened(5)}), kept)] == [1, PAIR]
 
 
 def test_a_pace_that_was_learned_is_written() -> None:

@@ -50,6 +50,15 @@ def test_what_is_not_known_yet_is_settled_later() -> None:
     assert (told.counts.trimmed_uncommitted, told.accounted) == (50, 100)
 
 
+def test_tablets_that_had_the_rows_are_known_until_all_are_settled() -> None:
+    """Trims of each of them may have taken rows."""
+    waiting = _settled(_opened(), replace(_at(60, 100), tablet_id="2"), known_to=10)
+    assert waiting.tablets == {"1-1", "2"}
+    again = _settled(waiting, replace(_at(70, 100), tablet_id="3"), known_to=10)
+    assert again.tablets == {"1-1", "2", "3"}
+    assert _settled(again, replace(_at(70, 100), tablet_id="3")).tablets == {"3"}
+
+
 def test_a_step_back_does_not_hide_a_jump() -> None:
     waiting = _settled(_opened(), _at(60, 100), known_to=10)
     back = _settled(waiting, _at(60, 5), Trim(0, 60, 10))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pytest
 
@@ -24,7 +24,11 @@ class Queue:
 
     def __init__(self, partitions: int) -> None:
         self.now = NOW
+        self.object_id = "o"
         self.tablets = "1"
+        self.registered: Collection[int] | None = None
+        """Partitions of the consumer; None: all."""
+
         self.starts: dict[int, int] = {}
         self.ends = dict.fromkeys(range(partitions), 100)
         self.offsets = dict.fromkeys(range(partitions), 100)
@@ -56,16 +60,24 @@ class Queue:
                     self.offsets[index],
                     self.committed[index],
                     f"{index}-{self.tablets}",
-                    "o",
+                    self.object_id,
                     self.now if self.offsets[index] < end else None,
                 )
             )
             for index, end in self.ends.items()
-            if index not in unreadable
+            if index not in unreadable and (self.registered is None or index in self.registered)
         }
-        self.state = observe_queue(self.state, seen, range(len(self.ends)), self.now, 1.0)
+        registered = range(len(self.ends)) if self.registered is None else self.registered
+        self.state = observe_queue(self.state, seen, registered, self.now, 1.0)
         assert self.state.verdict is not None
         return self.state.verdict
+
+    @property
+    def stale(self) -> set[int]:
+        """Partitions of the last verdict where the offset is of other rows."""
+        assert self.state.verdict is not None
+        assert self.state.verdict.tablets is not None
+        return {*self.ends} - self.state.verdict.tablets.keys()
 
 
 def test_a_reshard_is_told_until_there_is_a_commit_in_each_partition_with_rows() -> None:
@@ -145,6 +157,80 @@ def test_a_partition_that_could_not_be_read_so_far_is_no_reshard() -> None:
     queue.ends[1], queue.offsets[1], queue.committed[1] = 10, 0, None
     queue.poll()
     assert queue.poll().whole.rebuild is None
+
+
+def test_a_partition_that_a_reshard_takes_away_and_gives_back_has_other_rows() -> None:
+    queue = Queue(3)
+    queue.write(2)
+    queue.poll()
+    queue.read(2)
+    assert queue.poll().whole.counts.read == 10
+    queue.reshard(2)
+    assert queue.poll().whole.counts.read == 10
+    queue.reshard(3)
+    queue.offsets[2], queue.committed[2] = 110, NOW
+    verdict = queue.poll()
+    assert (verdict.verdict, queue.stale) == (Verdict.RECREATED, {2})
+    assert verdict.whole.reason == (
+        "The queue was resharded at 2025-06-15T15:06:45Z; offset 110 in partition 2 is of the old partition,"
+        " and rows before it go unread"
+    )
+    assert verdict.advice.text == "queue-agent consumer reset a://q a://c --to earliest --partition 2"
+    for _ in range(12):
+        queue.write(2)
+    queue.poll()
+    assert queue.stale == {2}
+    restored = restore(PAIR, [(row.partition_index, row.state) for row in changed_rows(queue.state, None)], queue.now)
+    assert restored.state is not None
+    queue.state = restored.state
+    assert queue.poll().verdict is Verdict.RECREATED
+    queue.read(2)
+    verdict = queue.poll()
+    assert (verdict.verdict, queue.stale, verdict.whole.rebuild) == (Verdict.OK, set(), None)
+    assert (verdict.whole.counts.read, verdict.whole.counts.skipped) == (20, 110)
+
+
+def test_a_partition_that_comes_back_with_a_new_offset_is_like_a_new_one() -> None:
+    queue = Queue(3)
+    queue.reshard(2)
+    queue.poll()
+    queue.reshard(3)
+    queue.offsets[2], queue.committed[2] = 0, queue.now
+    verdict = queue.poll()
+    assert (verdict.verdict, queue.stale, verdict.whole.rebuild) == (Verdict.OK, set(), None)
+
+
+def test_time_and_rows_in_which_a_consumer_is_not_registered_for_a_partition_do_not_count() -> None:
+    queue = Queue(2)
+    queue.write(1)
+    queue.poll()
+    queue.read(1)
+    queue.write(1)
+    assert queue.poll().whole.counts.read == 10
+    queue.registered = [0]
+    assert queue.poll().whole.counts.read == 10
+    queue.now += 86400
+    queue.starts[1] = queue.ends[1] = 500
+    queue.poll()
+    queue.registered = [0, 1]
+    verdict = queue.poll()
+    assert (verdict.verdict, verdict.whole.counts.read) == (Verdict.IDLE, 10)
+    assert verdict.whole.counts.trimmed_uncommitted == 0
+
+
+def test_an_offset_of_an_older_partition_stays_one_while_the_consumer_is_not_registered_for_it() -> None:
+    queue = Queue(2)
+    queue.reshard(1)
+    queue.poll()
+    queue.reshard(2)
+    queue.ends[1], queue.offsets[1], queue.committed[1] = 10, 100, NOW
+    queue.poll()
+    assert queue.stale == {1}
+    queue.registered = [0]
+    queue.poll()
+    queue.registered = [0, 1]
+    queue.poll()
+    assert queue.stale == {1}
 
 
 def test_a_re_created_queue_is_told_until_the_consumer_steps_back() -> None:
@@ -291,7 +377,7 @@ def test_what_is_kept_tells_it(kind: RebuildKind) -> None:
     queue.reshard(2)
     queue.write(1)
     if kind is RebuildKind.RECREATION:
-        queue.ends = {0: 5, 1: 5}
+        queue.object_id = "another"
     queue.poll()
     rows = [(row.partition_index, row.state) for row in changed_rows(queue.state, None)]
     for now in (queue.now, queue.now - 3600):  # also if rows are from the future
