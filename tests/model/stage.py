@@ -14,6 +14,7 @@ from queue_agent.core.verdicts.values import Counts
 from tests.model.stage_agents import Agent
 from tests.model.stage_rows import (
     CONSUMERS,
+    LOOK,
     PARTITIONS,
     PARTLY,
     QUEUE,
@@ -46,6 +47,10 @@ class World:
         self.homes: dict[CrossClusterRef, Agent] = {}
         self.kills = 0
         self.creations = 1
+        self.reshards = 0
+        self.gone: list[Partition] = []
+        """What a reshard took away."""
+
         self.created_at = START
         self.is_calm = False
         self.published: dict[CrossClusterRef, int] = {}
@@ -60,8 +65,8 @@ class World:
 
     def commit(self, ref: CrossClusterRef, index: int, offset: int) -> None:
         reader = self.partitions[index].readers[ref]
-        if reader.is_stale and reader.offset == offset:
-            return  # nobody could tell it from an offset that stays
+        if reader.is_stale and offset >= reader.offset:
+            return  # nobody could tell it from one that leaves rows unread, or stays
         reader.offset, reader.has_begun, reader.is_stale = offset, True, False
         reader.committed = max(reader.committed, offset)
         reader.written_at = asyncio.get_running_loop().time()
@@ -82,8 +87,10 @@ class World:
         while loop.time() < ends:
             self.act()
             await asyncio.sleep(0.25)  # virtual time, in which agents act
-            if self.dice.random() < self.perils.rebuild / 4:
+            if self.perils.rebuild and self.dice.random() < self.perils.rebuild / 4:
                 await self.create_queue_again()
+            if self.perils.reshard and self.dice.random() < self.perils.reshard / 4:
+                await self.reshard()
         self.is_calm = True
         await asyncio.sleep(self.perils.lease + 40)  # virtual time, for all that is late
         self.watch()
@@ -96,16 +103,16 @@ class World:
         for index, partition in enumerate(self.partitions):
             if dice.random() < 0.3:
                 partition.end += dice.randrange(1, 60)
-            if not perils.haste and self._is_trimming():
+            if (not perils.haste and self._is_trimming()) or partition.seen_at > asyncio.get_running_loop().time():
                 continue
             if dice.random() < 0.08:
                 vital = partition.readers[VITAL]
-                first = 0 if vital.offset > partition.end else vital.offset
+                first = 0 if vital.is_stale else vital.offset
                 self.commit(VITAL, index, dice.randrange(first, partition.end + 1))
             for ref in (READER, PARTLY):
                 reader = partition.readers[ref]
                 if dice.random() < 0.13:
-                    first = max(reader.offset, partition.start)
+                    first = max(0 if reader.is_stale else reader.offset, partition.start)
                     self.commit(ref, index, min(partition.end, first + dice.randrange(80)))
                 elif reader.has_begun and dice.random() < perils.rewind / 4:
                     self.commit(ref, index, dice.randrange(reader.offset + 1))
@@ -120,11 +127,29 @@ class World:
 
     async def create_queue_again(self) -> None:
         """What there was has been seen by all before; its leader too may be another one by then."""
-        await asyncio.sleep(6)  # virtual time, in which agents look
+        await asyncio.sleep(LOOK)  # virtual time, in which agents look
         self.creations += 1
         self.created_at = self.clock.now()
         for partition in self.partitions:
             partition.create_again()
+
+    async def reshard(self) -> None:
+        """One partition more, or one less, of which all rows are trimmed, or none: these go to the one before."""
+        if len(self.partitions) == PARTITIONS:
+            self.partitions.append(self.gone.pop() if self.gone else Partition())
+            self.partitions[-1].begin_again(asyncio.get_running_loop().time() + LOOK)
+        else:
+            last = self.partitions[-1]
+            if last.start or self.dice.random() < 0.5:
+                self.commit(VITAL, PARTITIONS, last.end)  # its rows go, or else go to the one before
+            await asyncio.sleep(LOOK)  # virtual time, in which agents trim
+            before = last.start
+            await asyncio.sleep(LOOK)  # virtual time, in which agents look at what was trimmed
+            if last.start not in (0, last.end) or last.start > before:
+                return
+            self.gone.append(self.partitions.pop())
+            self.partitions[-1].end += last.end - last.start
+        self.reshards += 1
 
     @property
     def object_id(self) -> str:
@@ -159,7 +184,9 @@ class World:
 
     def truth(self, ref: CrossClusterRef) -> tuple[int, int]:
         """Least and most that may be told."""
-        readers = [one.readers[ref] for one in self.partitions[PARTITIONS - 1 if ref == PARTLY else 0 :]]
+        readers = [one.readers[ref] for one in (*self.partitions, *self.gone)]
+        if ref == PARTLY:
+            readers = readers[PARTITIONS - 1 : PARTITIONS]
         return sum(one.least for one in readers), sum(one.most for one in readers)
 
     async def start_agent(self, number: int) -> None:

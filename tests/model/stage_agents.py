@@ -203,16 +203,20 @@ class Rows(FakeCluster):
         return found
 
     def _tablet_id(self, index: int) -> str:
-        return f"{self.world.object_id}-{index}"
+        return f"{self.world.object_id}-{self.world.reshards}-{index}"
+
+    def _look(self) -> None:
+        queue = self.queues[QUEUE.path]
+        queue.object_id, queue.states = self.world.object_id, ["mounted"] * len(self.world.partitions)
 
     async def poll(self, watch: Watch) -> Poll:
         await self.agent.ask()
-        self.queues[QUEUE.path].object_id = self.world.object_id
+        self._look()
         return await super().poll(watch)
 
     async def get_table(self, path: str) -> TableDescription:
         await self.agent.ask()
-        self.queues[QUEUE.path].object_id = self.world.object_id
+        self._look()
         table = await super().get_table(path)
         tablets = [replace(one, tablet_id=self._tablet_id(one.index)) for one in table.tablets]
         return replace(table, tablets=tablets, created_at=self.world.created_at)
@@ -224,6 +228,8 @@ class Rows(FakeCluster):
         if object_id not in (None, self.world.object_id):
             raise ObjectNotFound(f"No such object {object_id}", 500)
         partitions = self.world.partitions
+        if max(partition_indexes, default=0) >= len(partitions):
+            raise ObjectNotFound("No such tablet", 500)
         found = {index: TabletInfo(partitions[index].end, partitions[index].start, 0) for index in partition_indexes}
         await self.agent.ask()
         return found
@@ -266,15 +272,15 @@ class Rows(FakeCluster):
         return found
 
     async def trim_rows(self, object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:
-        world, partition = self.world, self.world.partitions[partition_index]
+        world = self.world
         await self.agent.ask()
         permit.check()
-        if object_id != world.object_id:
-            raise ObjectNotFound(f"No such object {object_id}", 500)
+        if object_id != world.object_id or partition_index >= len(world.partitions):
+            raise ObjectNotFound(f"No such object {object_id}, or no such tablet", 500)
         is_lost = world.happens(world.perils.lost_answer)
         if not (is_lost and world.dice.random() < 0.5):
             seen = {ref: one for (ref, index), one in self.agent.seen.items() if index == partition_index}
-            partition.trim(trimmed_row_count, seen)
+            world.partitions[partition_index].trim(trimmed_row_count, seen)
         await self.agent.ask()
         if is_lost:
             raise OutcomeUnknown("no answer", 105)

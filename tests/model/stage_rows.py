@@ -19,6 +19,8 @@ PARTLY = CrossClusterRef("kant", "//tmp/partly")
 CONSUMERS = (VITAL, READER, PARTLY)
 TABLES = (QUEUE, *CONSUMERS)
 PARTITIONS = 2
+LOOK = 6.0
+"""Seconds in which all agents look, and trim what they may."""
 
 
 class VirtualClock:
@@ -63,6 +65,9 @@ class Perils:
     rebuild: float = 0.0
     """The queue is removed and created again, a second; offsets stay."""
 
+    reshard: float = 0.0
+    """The queue gets one partition more, or one less, a second; offsets stay."""
+
     lease: float = 6.0
     seconds: float = 60.0
 
@@ -80,7 +85,7 @@ class Reader:
     """When the offset was, by the loop."""
 
     is_stale: bool = False
-    """The offset is of a queue before this one."""
+    """The offset is of rows before these."""
 
     least: int = 0
     """Rows that were trimmed uncommitted."""
@@ -96,6 +101,8 @@ class Partition:
     start: int = 0
     end: int = 100
     readers: dict[CrossClusterRef, Reader] = field(default_factory=lambda: {ref: Reader() for ref in CONSUMERS})
+    seen_at: float = 0.0
+    """When all agents have seen it, by the loop. Nobody could tell an earlier commit from one before a reshard."""
 
     def trim(self, to: int, seen: Mapping[CrossClusterRef, Reader]) -> None:
         """Remove rows; `seen`: readers as they were when whoever trims looked."""
@@ -110,9 +117,13 @@ class Partition:
     def create_again(self) -> None:
         """Without rows; those of the old queue go with it."""
         self.trim(self.end, {})
-        self.start = self.end = 0
+        self.begin_again()
+
+    def begin_again(self, seen_at: float = 0.0) -> None:
+        """As another partition of the same index, without rows."""
+        self.start, self.end, self.seen_at = 0, 0, seen_at
         for reader in self.readers.values():
-            reader.committed, reader.is_stale = 0, reader.has_begun
+            reader.committed, reader.is_stale = 0, reader.offset > 0
 
 
 def _uncommitted(reader: Reader, start: int, to: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -17,6 +18,7 @@ from queue_agent.core.queues.snapshots import Compared
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.trimming.losers import Witnessed
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts import queue_state
 from queue_agent.core.verdicts.ledger import Trim
 from tests.model.stage import World
 from tests.model.stage_rows import CONSUMERS, READER, Perils
@@ -66,7 +68,7 @@ def call_holes_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """What no record that is known tells of was read, so nobody asks the journal."""
     monkeypatch.setattr(inquiry, "covers", lambda trims, rows: True)
     trims_of = own_trims.trims_of
-    monkeypatch.setattr(inquiry, "trims_of", lambda records, ref: [_void, *trims_of(records, ref)])
+    monkeypatch.setattr(inquiry, "trims_of", lambda *of: [_void, *trims_of(*of)])
 
 
 _void: Final = Trim(0, 1 << 40, 1 << 40)
@@ -75,7 +77,7 @@ _void: Final = Trim(0, 1 << 40, 1 << 40)
 def believe_the_first_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a trim that was not carried out."""
     trims_of = own_trims.trims_of
-    monkeypatch.setattr(inquiry, "trims_of", lambda records, ref: trims_of(records, ref)[::-1])
+    monkeypatch.setattr(inquiry, "trims_of", lambda *of: trims_of(*of)[::-1])
 
 
 def wait_for_all_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +91,21 @@ def wait_for_all_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Witness, "look", look_at_all)
 
 
+def mix_up_tablets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trim of a tablet that is no more is taken for one of the rows that have its indexes now."""
+    trims_of = own_trims.trims_of
+
+    def trims_of_any(records: Collection[TrimRecord], *of: Any) -> list[Trim]:
+        return trims_of([replace(one, tablet_id=None) for one in records], *of)
+
+    monkeypatch.setattr(inquiry, "trims_of", trims_of_any)
+
+
+def begin_partitions_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts of a partition that a reshard has taken away are not there when it comes again."""
+    monkeypatch.setattr(queue_state, "back", lambda left, opened, trims: opened)
+
+
 Defect = Callable[[pytest.MonkeyPatch], None]
 
 DEFECTS: Final[Mapping[Defect, Perils]] = {
@@ -99,6 +116,8 @@ DEFECTS: Final[Mapping[Defect, Perils]] = {
     call_holes_reading: Perils(kill=0.05),
     believe_the_first_record: Perils(lost_answer=0.3),
     wait_for_all_or_none: Perils(slow=0.5),
+    mix_up_tablets: Perils(reshard=0.15, seconds=90),
+    begin_partitions_at_nothing: Perils(reshard=0.15, seconds=90),
 }
 
 

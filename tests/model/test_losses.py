@@ -93,6 +93,15 @@ def test_the_queue_is_created_again(seed: int) -> None:
     assert told(world) == trimmed(world)
 
 
+@pytest.mark.parametrize("seed", seeds(6))
+def test_the_queue_is_resharded(seed: int) -> None:
+    """Rows move to other partitions, where they count once they go; counts of a partition that goes stay."""
+    world = played(seed, Perils(reshard=0.15, seconds=90))
+    assert world.reshards > 1
+    assert told(world) == trimmed(world)
+    assert told(world)[VITAL] == 0
+
+
 @pytest.mark.parametrize("seed", seeds(4, slow=True))
 def test_readers_step_back(seed: int) -> None:
     """What is committed and taken back before an agent has seen it is not known to be committed."""
