@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from tests.component.running_agent import RunningAgent, User, running_agent
+from tests.component.running_agent import RunningAgent, User, eventually, running_agent
 from yt_local.runner import LocalClusters
 from yt_local.security.permissions import UNLIMITED
 
@@ -48,8 +48,11 @@ class World:
     async def write(self, count: int, tablet: int = 0) -> None:
         await self.user.insert(QUEUE, [{"data": "x", "$tablet_index": tablet}] * count)
 
-    async def reshard(self, partitions: int) -> None:
+    async def reshard(self, partitions: int, agent: RunningAgent | None = None) -> None:
+        """With an agent: once that has seen that no partition can be read."""
         await self.user.run("unmount_table", path=QUEUE)
+        if agent is not None:
+            await eventually(lambda: verdict(agent), says("unreadable"))
         await self.user.run("reshard_table", path=QUEUE, tablet_count=partitions)
         await self.user.run("mount_table", path=QUEUE)
 

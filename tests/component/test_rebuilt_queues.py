@@ -75,7 +75,10 @@ async def test_a_queue_is_known_as_a_new_one_before_its_row_in_the_state_is(worl
         assert found["rebuild"]["kind"] == "recreation"
 
 
-async def test_rows_of_a_partition_that_a_reshard_took_away_and_gave_back_wait_for_a_commit(world: World) -> None:
+@pytest.mark.parametrize("is_seen", [False, True], ids=["at once", "unmounted for a while"])
+async def test_rows_of_a_partition_that_a_reshard_took_away_and_gave_back_wait_for_a_commit(
+    world: World, is_seen: bool
+) -> None:
     await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
     await world.reshard(2)
     await world.write(20, 1)
@@ -92,9 +95,9 @@ async def test_rows_of_a_partition_that_a_reshard_took_away_and_gave_back_wait_f
             ]
 
         await eventually(partitions, lambda found: [row for row, _ in found] == [10, 20])
-        await world.reshard(1)
+        await world.reshard(1, agent if is_seen else None)
         await eventually(partitions, lambda found: len(found) == 1)
-        await world.reshard(2)
+        await world.reshard(2, agent if is_seen else None)
         await world.write(25, 1)
         found = await eventually(lambda: verdict(agent), says("recreated"))
         assert "; offset 20 in partition 1 is of the old partition" in found["reason"]

@@ -169,12 +169,14 @@ class ConsumerJudge:
         silent = find_silence(state)
         if silent is None or not isinstance(position, ConsumerQueueView) or position.compared is None:
             return None
+        assert state.verdict is not None, "it is silent by its verdict"
         registrations, consumers = context.board.registrations_of_queue(ref), context.board.all_consumers
+        mine = replace(snapshot, verdicts={**snapshot.verdicts, ref: state.verdict})
         plan = plan_trims(
             queue,
             queue.row.auto_trim_config,
             registrations,
-            {**consumers, self._ref: snapshot},
+            {**consumers, self._ref: mine},
             queue.exported,
             _NOBODY,
         )

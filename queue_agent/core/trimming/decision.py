@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -77,18 +77,17 @@ def plan_trims(
         return blocked(ConstraintKind.ERROR, error)
     if not config.enable:
         return None
-    queue_error = _find_queue_error(snapshot, replica, origin)
-    if queue_error is not None:
+    if (queue_error := _find_queue_error(snapshot, replica, origin)) is not None:
         return blocked(ConstraintKind.ERROR, queue_error)
-    exports_error = _find_exports_error(snapshot, replica, origin)
-    if exports_error is not None:
+    if (exports_error := _find_exports_error(snapshot, replica, origin)) is not None:
         return blocked(ConstraintKind.EXPORT, exports_error)
     replica_error = None if replica is None else _find_replica_error(snapshot, view, replica, origin)
     if replica_error is not None:
         of_table = session_error(table.ref, replica_error, origin)
         return replace(blocked(ConstraintKind.ERROR, replica_error), error=of_table)
     positions = _vital_positions(queue, registrations, consumers, origin)
-    plan = _plan_table(snapshot, table, config, positions, _find_judged(queue, positions, consumers), exports, origin)
+    judged = _find_judged(queue, registrations, consumers)
+    plan = _plan_table(snapshot, table, config, positions, judged, exports, origin)
     failed = _find_vital_error(positions, consumers)
     return plan if failed is None else replace(plan, error=session_error(plan.table, failed, origin))
 
@@ -108,7 +107,7 @@ def _plan_table(
     table: QueueSnapshot,
     config: AutoTrimConfig,
     positions: Mapping[CrossClusterRef, ConsumerPosition],
-    judged: Mapping[CrossClusterRef, Mapping[int, str]],
+    judged: Collection[tuple[Registration, Mapping[int, str | None]]],
     exports: Mapping[str, ExportProgress],
     origin: Origin,
 ) -> TrimPlan:
@@ -125,7 +124,7 @@ def _plan_table(
                 snapshot.view.created_at,
                 config,
                 positions,
-                [consumer for consumer, tablets in judged.items() if tablets.get(index) != partition.tablet_id],
+                [one.consumer for one, tablets in judged if _is_stale(one, tablets, index, partition.tablet_id)],
                 exports,
                 origin,
             )
@@ -156,11 +155,20 @@ def _vital_positions(
 
 
 def _find_judged(
-    queue: CrossClusterRef, vital: Iterable[CrossClusterRef], consumers: Mapping[CrossClusterRef, ConsumerSnapshot]
-) -> Mapping[CrossClusterRef, Mapping[int, str]]:
-    """By vital consumer that is judged: the tablets whose rows its offsets are of."""
-    verdicts = {ref: consumers[ref].verdicts.get(queue) for ref in vital if ref in consumers}
-    return {ref: one.tablets for ref, one in verdicts.items() if one is not None and one.tablets is not None}
+    queue: CrossClusterRef,
+    registrations: Collection[Registration],
+    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+) -> Collection[tuple[Registration, Mapping[int, str | None]]]:
+    """Vital consumers that are judged, with the tablets whose rows their offsets are of."""
+    vital = [one for one in registrations if one.vital and one.consumer in consumers]
+    verdicts = [(one, consumers[one.consumer].verdicts.get(queue)) for one in vital]
+    return [(one, verdict.tablets) for one, verdict in verdicts if verdict is not None]
+
+
+def _is_stale(one: Registration, tablets: Mapping[int, str | None], index: int, tablet_id: str) -> bool:
+    """Whether the offset in a partition is one of another tablet, or was one when the consumer was judged."""
+    is_registered = not one.partitions or index in one.partitions
+    return is_registered and index in tablets and tablets[index] != tablet_id
 
 
 def _find_queue_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:

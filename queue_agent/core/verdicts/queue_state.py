@@ -113,6 +113,12 @@ class QueueState:
     """By index, of partitions that the queue or the registration has no more. Their counts are still counts."""
 
     @property
+    def tablets(self) -> Mapping[int, str | None]:
+        """See `QueueVerdict.tablets`."""
+        known = {**self.left, **self.positions}
+        return {index: None if one.has_stale_offset else one.reading.tablet_id for index, one in known.items()}
+
+    @property
     def counts(self) -> Mapping[int, Counts]:
         """By partition index, also of those that are no more."""
         return {index: one.ledger.counts for index, one in {**self.left, **self.positions}.items()}
@@ -263,7 +269,7 @@ def without_poll(
     pace = _NO_PACE if old is None else old.pace
     status = None if old is None else old.objective
     verdict_now = QueueVerdict(
-        whole, advice, pace, {}, None, len(state.positions), is_kept=state.is_kept, objective=status
+        whole, advice, pace, {}, None, len(state.positions), None, state.tablets, state.is_kept, objective=status
     )
     return state if verdict_now == old else replace(state, verdict=verdict_now)
 
@@ -290,7 +296,7 @@ def _verdict(
     if not partitions:
         verdict = Verdict.IDLE if partition_count == 0 else Verdict.UNREADABLE
         whole = PartitionVerdict(verdict, verdict, now, None, confidence, 0, counts, None, _UNKNOWN, _UNKNOWN)
-        return QueueVerdict(whole, NO_ADVICE, pace, {}, None, partition_count, is_kept=state.is_kept)
+        return QueueVerdict(whole, NO_ADVICE, pace, {}, None, partition_count, None, state.tablets, state.is_kept)
     worst = min(partitions, key=lambda index: (partitions[index].verdict.severity, -partitions[index].drainable))
     speaker = partitions[worst]
     activity = min((one.activity for one in partitions.values()), key=lambda one: one.severity)
@@ -312,9 +318,8 @@ def _verdict(
     known = [one.read.mean for one in partitions.values() if one.read is not None]
     read_rate = sum(known) if known else None
     unreadable = partition_count - len(seen)
-    tablets = {i: one.reading.tablet_id for i, one in state.positions.items() if not one.has_stale_offset}
     advice = advise(facts[worst])
-    return QueueVerdict(whole, advice, pace, partitions, worst, unreadable, read_rate, tablets, is_kept=state.is_kept)
+    return QueueVerdict(whole, advice, pace, partitions, worst, unreadable, read_rate, state.tablets, state.is_kept)
 
 
 def _latest_loss(losses: Iterable[Loss | None]) -> Loss | None:

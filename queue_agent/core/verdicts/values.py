@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -305,8 +305,8 @@ class QueueVerdict:
     read_rate: float | None = None
     """Rows really read a second, of all partitions, over the judging window; None: not known."""
 
-    tablets: Mapping[int, str] | None = None
-    """Ids by partition: the offset is one of rows of this tablet, and not of one before. None: nobody has looked."""
+    tablets: Mapping[int, str | None] = field(default_factory=dict)
+    """By partition that was ever looked at, the tablet of whose rows the offset is; None: of one that is no more."""
 
     is_kept: bool = False
     """Whether marks and counters outlive the agent."""

@@ -91,24 +91,26 @@ def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tablets", "kind"),
+    ("tablets", "partitions", "kind"),
     [
-        ({0: "t"}, ConstraintKind.VITAL_CONSUMER),
-        ({0: "older"}, ConstraintKind.STALE_OFFSET),
-        ({}, ConstraintKind.STALE_OFFSET),
-        (None, ConstraintKind.VITAL_CONSUMER),
+        ({0: "t"}, None, ConstraintKind.VITAL_CONSUMER),
+        ({0: "older"}, None, ConstraintKind.STALE_OFFSET),
+        ({0: None}, None, ConstraintKind.STALE_OFFSET),
+        ({1: "older"}, None, ConstraintKind.VITAL_CONSUMER),
+        ({0: "older"}, (0, 1), ConstraintKind.STALE_OFFSET),
+        ({0: "older"}, (1, 2), ConstraintKind.VITAL_CONSUMER),
     ],
 )
 def test_an_offset_that_may_be_of_a_tablet_before_a_reshard_lets_nothing_go(
-    tablets: Mapping[int, str] | None, kind: ConstraintKind
+    tablets: Mapping[int, str | None], partitions: tuple[int, ...] | None, kind: ConstraintKind
 ) -> None:
-    """Nobody waits for a verdict where none can be had."""
+    """Where it is not registered, nobody judges it any more."""
     queue = snapshot_of(mounted(0, 12))
     seen = consumer(ALICE, position(queue, 8))
     verdict = without_poll(QueueState(Pair(QUEUE, ALICE)), Verdict.OK, "as of a test", 0.0).verdict
     assert verdict is not None
     seen = replace(seen, verdicts={QUEUE: replace(verdict, tablets=tablets)})
-    result = plan_with(queue, [Registration(QUEUE, ALICE, True)], {ALICE: seen})
+    result = plan_with(queue, [Registration(QUEUE, ALICE, True, partitions)], {ALICE: seen})
     assert good_targets(result) == ({0: 8} if kind is ConstraintKind.VITAL_CONSUMER else {})
     assert (constraint(result).kind, constraint(result).subject) == (kind, str(ALICE))
 

@@ -76,8 +76,7 @@ class Queue:
     def stale(self) -> set[int]:
         """Partitions of the last verdict where the offset is of other rows."""
         assert self.state.verdict is not None
-        assert self.state.verdict.tablets is not None
-        return {*self.ends} - self.state.verdict.tablets.keys()
+        return {index for index in self.ends if self.state.verdict.tablets[index] is None}
 
 
 def test_a_reshard_is_told_until_there_is_a_commit_in_each_partition_with_rows() -> None:
