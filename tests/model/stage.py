@@ -11,6 +11,7 @@ from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.queue_state import Pair
 from queue_agent.core.verdicts.values import Counts
+from queue_agent.errors import ClusterError
 from tests.model.stage_agents import Agent
 from tests.model.stage_rows import (
     CONSUMERS,
@@ -24,6 +25,7 @@ from tests.model.stage_rows import (
     VITAL,
     Partition,
     Perils,
+    Reader,
     VirtualClock,
 )
 
@@ -48,6 +50,7 @@ class World:
         self.kills = 0
         self.creations = 1
         self.reshards = 0
+        self.is_mounted = True
         self.gone: list[Partition] = []
         """What a reshard took away."""
 
@@ -136,6 +139,7 @@ class World:
     async def reshard(self) -> None:
         """One partition more, or one less, of which all rows are trimmed, or none: these go to the one before."""
         if len(self.partitions) == PARTITIONS:
+            await self._unmount()
             self.partitions.append(self.gone.pop() if self.gone else Partition())
             self.partitions[-1].begin_again(asyncio.get_running_loop().time() + LOOK)
         else:
@@ -147,9 +151,25 @@ class World:
             await asyncio.sleep(LOOK)  # virtual time, in which agents look at what was trimmed
             if last.start not in (0, last.end) or last.start > before:
                 return
+            await self._unmount()
             self.gone.append(self.partitions.pop())
             self.partitions[-1].end += last.end - last.start
         self.reshards += 1
+        self.is_mounted = True
+
+    async def _unmount(self) -> None:
+        """At once, or so that agents see it."""
+        self.is_mounted = False
+        await asyncio.sleep(self.dice.choice([0, LOOK]))  # virtual time
+
+    @property
+    def tablet_states(self) -> list[str]:
+        return ["mounted" if self.is_mounted else "unmounted"] * len(self.partitions)
+
+    def check_mounted(self, partition_index: int) -> None:
+        """As tablet nodes do."""
+        if not self.is_mounted or partition_index >= len(self.partitions):
+            raise ClusterError("No such tablet, or it is not mounted", 1702)
 
     @property
     def object_id(self) -> str:
@@ -184,10 +204,14 @@ class World:
 
     def truth(self, ref: CrossClusterRef) -> tuple[int, int]:
         """Least and most that may be told."""
-        readers = [one.readers[ref] for one in (*self.partitions, *self.gone)]
+        readers = self.readers(ref)
         if ref == PARTLY:
             readers = readers[PARTITIONS - 1 : PARTITIONS]
         return sum(one.least for one in readers), sum(one.most for one in readers)
+
+    def readers(self, ref: CrossClusterRef) -> list[Reader]:
+        """By partition index; offsets stay when a partition goes."""
+        return [one.readers[ref] for one in (*self.partitions, *self.gone)]
 
     async def start_agent(self, number: int) -> None:
         agent = Agent(self, number)

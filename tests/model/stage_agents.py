@@ -207,7 +207,7 @@ class Rows(FakeCluster):
 
     def _look(self) -> None:
         queue = self.queues[QUEUE.path]
-        queue.object_id, queue.states = self.world.object_id, ["mounted"] * len(self.world.partitions)
+        queue.object_id, queue.states = self.world.object_id, self.world.tablet_states
 
     async def poll(self, watch: Watch) -> Poll:
         await self.agent.ask()
@@ -228,8 +228,7 @@ class Rows(FakeCluster):
         if object_id not in (None, self.world.object_id):
             raise ObjectNotFound(f"No such object {object_id}", 500)
         partitions = self.world.partitions
-        if max(partition_indexes, default=0) >= len(partitions):
-            raise ObjectNotFound("No such tablet", 500)
+        self.world.check_mounted(max(partition_indexes, default=0))
         found = {index: TabletInfo(partitions[index].end, partitions[index].start, 0) for index in partition_indexes}
         await self.agent.ask()
         return found
@@ -246,7 +245,7 @@ class Rows(FakeCluster):
         ref = CrossClusterRef(self.name, consumer_path)
         if self.world.happens(self.world.perils.unreadable):
             raise ClusterUnavailable("no answer", 105)
-        readers = [one.readers[ref] for one in self.world.partitions]
+        readers = self.world.readers(ref)[: max(partition_counts.values())]
         found = {
             index: ConsumerOffset(index, one.offset, int(START.timestamp() + one.written_at) << 30)
             for index, one in enumerate(readers)
@@ -264,7 +263,7 @@ class Rows(FakeCluster):
             raise ClusterUnavailable("no answer", 105)
         if ref == PARTLY and self.world.happens(self.world.perils.slow):
             await asyncio.sleep(3)  # longer than a trim waits for it
-        readers = [one.readers[ref] for one in self.world.partitions]
+        readers = self.world.readers(ref)[:partition_count]
         for index, one in enumerate(readers):
             self.agent.seen[ref, index] = replace(one)
         found = {index: one.offset for index, one in enumerate(readers) if one.has_begun}
@@ -275,8 +274,9 @@ class Rows(FakeCluster):
         world = self.world
         await self.agent.ask()
         permit.check()
-        if object_id != world.object_id or partition_index >= len(world.partitions):
-            raise ObjectNotFound(f"No such object {object_id}, or no such tablet", 500)
+        if object_id != world.object_id:
+            raise ObjectNotFound(f"No such object {object_id}", 500)
+        world.check_mounted(partition_index)
         is_lost = world.happens(world.perils.lost_answer)
         if not (is_lost and world.dice.random() < 0.5):
             seen = {ref: one for (ref, index), one in self.agent.seen.items() if index == partition_index}
