@@ -124,7 +124,7 @@ def back(left: Position, opened: Position, trims: Sequence[Trim]) -> Position:
         trims: see `open_ledger`.
     """
     reading, now = opened.reading, opened.seen_at
-    # What became of its rows meanwhile is of no account: a reshard moved them, or nobody was to read them.
+    # Rows that went meanwhile do not count: a reshard moved them, or the consumer did not have to read them.
     ledger = replace(left.ledger, accounted=max(left.ledger.accounted, left.reading.end))
     if reading.tablet_id == left.reading.tablet_id:
         counts, stale = ledger.counts, ledger.stale_offset
@@ -268,7 +268,7 @@ def judge(
     loss = _find_loss(position, now, acknowledged, is_mended=is_mended)
     rebuild = _find_rebuild(position)
     whole = min(activity, loss, rebuild, key=_severity)
-    # What became of the queue is told as long as somebody has to know it, and not until a loss is sure.
+    # A loss that is not sure yet does not hide what became of the queue.
     held = min(activity, rebuild, key=_severity) if position.verdict in _REBUILT else position.verdict
     verdict, nearly = (activity, None) if whole is activity else _calm(held, position.nearly, whole)
     if (verdict, activity, nearly, nearly_active) == (

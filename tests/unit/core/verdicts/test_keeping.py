@@ -155,7 +155,21 @@ def test_whether_a_death_was_told_is_kept() -> None:
     assert not restored(rows).is_told_dead, "an earlier version does not tell"
 
 
-@pytest.mark.parametrize("key", ["start", "committed_at", "counts", "verdict", "tablet_id", "loss", "reach"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "start",
+        "committed_at",
+        "counts",
+        "verdict",
+        "tablet_id",
+        "loss",
+        "reach",
+        "race",
+        "older_tablets",
+        "stale_offset",
+    ],
+)
 @pytest.mark.parametrize(
     "value",
     ["x", -1, 1e300, 2**62, float("inf"), float("nan"), True, [], {}, {"since": 1}, 2**80, b"\xff", {"lost": -1}],
