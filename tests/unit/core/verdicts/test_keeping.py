@@ -135,6 +135,7 @@ def test_counts_of_a_partition_that_is_no_more_are_written_if_they_were_not() ->
     kept = state_of({0: opened(), 1: opened()})
     left = replace(kept, positions={0: kept.positions[0]}, left={1: kept.positions[1]})
     assert changed_rows(left, kept) == []
+    assert changed_rows(left, left) == []
     assert [row.partition_index for row in changed_rows(replace(left, left={1: opened(5)}), kept)] == [1, PAIR]
 
 

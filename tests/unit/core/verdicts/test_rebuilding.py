@@ -9,10 +9,10 @@ import pytest
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.advice import Turn
 from queue_agent.core.verdicts.keeping import changed_rows, restore
-from queue_agent.core.verdicts.ledger import Reading, Trim
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
+from queue_agent.core.verdicts.ledger import Reading
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
-from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
+from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 from tests.timelines.timelines import HOUR_OF_ROWS, Timeline, warm
 
 NOW = 1_750_000_000.0
@@ -232,6 +232,18 @@ def test_an_offset_of_an_older_partition_stays_one_while_the_consumer_is_not_reg
     assert queue.stale == {1}
 
 
+def test_the_tablets_that_were_judged_last_are_known_while_none_can_be_read_and_after_they_went() -> None:
+    queue = Queue(2)
+    judged = {0: "0-1", 1: "1-1"}
+    assert queue.poll().tablets == judged
+    assert queue.poll(unreadable=(0, 1)).tablets == judged
+    unmounted = without_poll(queue.state, Verdict.UNREADABLE, "unmounted", queue.now).verdict
+    assert unmounted is not None
+    assert unmounted.tablets == judged
+    queue.reshard(1)
+    assert queue.poll().tablets == {0: "0-11", 1: "1-1"}
+
+
 def test_a_re_created_queue_is_told_until_the_consumer_steps_back() -> None:
     line = warm()
     assert line.position is not None
@@ -324,29 +336,6 @@ def test_what_is_trimmed_by_an_old_offset_is_lost() -> None:
     line.recreate()
     line.run(2)
     assert line.position.ledger.counts.lost == 5000
-
-
-def test_what_others_trim_by_an_old_offset_is_lost() -> None:
-    line = warm()
-    line.recreate()
-    line.write(HOUR_OF_ROWS + 5000)
-    line.run(1)
-    line.start = 3000
-    line.run(2)
-    assert line.position is not None
-    assert (line.position.ledger.counts.lost, line.position.ledger.counts.possibly_lost) == (3000, 0)
-
-
-def test_trims_of_which_the_offset_is_not_known_are_possibly_lost() -> None:
-    line = warm()
-    line.recreate()
-    line.write(5000)
-    line.run(1)
-    line.trims = [Trim(0, 3000, None, LossCause.VITAL_TRIMMING)]
-    line.start = 3000
-    line.run(2)
-    assert line.position is not None
-    assert (line.position.ledger.counts.lost, line.position.ledger.counts.possibly_lost) == (0, 3000)
 
 
 def test_a_consumer_that_has_committed_in_the_new_queue_already_knows_it() -> None:

@@ -9,6 +9,7 @@ import pytest
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, open_ledger
 from queue_agent.core.verdicts.reopening import has_other_rows, is_recreated, reopen
 from queue_agent.core.verdicts.values import Counts, LossCause
+from tests.timelines.timelines import HOUR_OF_ROWS, warm
 
 OLD = Reading(40, 100, 70, 900.0, "1-1", "queue")
 RESHARDED = Reading(0, 30, 70, 900.0, "1-2", "queue")
@@ -72,3 +73,26 @@ def test_of_a_consumer_that_had_not_begun_nothing_is_lost() -> None:
 def test_rows_of_a_queue_that_were_not_read_from_a_stale_offset_are_lost_with_it() -> None:
     step = reopen(replace(ledger(), stale_offset=70, accounted=45), replace(RECREATED, offset=70), (), 1010.0)
     assert step.lost == 55
+
+
+def test_what_others_trim_by_an_old_offset_is_lost() -> None:
+    line = warm()
+    line.recreate()
+    line.write(HOUR_OF_ROWS + 5000)
+    line.run(1)
+    line.start = 3000
+    line.run(2)
+    assert line.position is not None
+    assert (line.position.ledger.counts.lost, line.position.ledger.counts.possibly_lost) == (3000, 0)
+
+
+def test_trims_of_which_the_offset_is_not_known_are_possibly_lost() -> None:
+    line = warm()
+    line.recreate()
+    line.write(5000)
+    line.run(1)
+    line.trims = [Trim(0, 3000, None, LossCause.VITAL_TRIMMING)]
+    line.start = 3000
+    line.run(2)
+    assert line.position is not None
+    assert (line.position.ledger.counts.lost, line.position.ledger.counts.possibly_lost) == (0, 3000)
