@@ -46,6 +46,13 @@ class ConstraintKind(enum.Enum):
         "#5d3a9b",
         Gives.LIMIT,
     )
+    UNPROVED_OFFSET = (
+        "unproved_offset",
+        "nobody knows whether the offset of a vital consumer, the subject, is of these rows: after a reshard until it"
+        " commits something new, and for a moment after an agent has started",
+        _OTHER,
+        Gives.WISH,
+    )
     EXPORT = (
         "export",
         "a static export, the subject, has exported no further; without a subject: export progress is not known"

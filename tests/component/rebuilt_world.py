@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
@@ -44,6 +45,12 @@ class World:
         """Verdicts on partitions that outlive the agent."""
         tables = self._clusters.cluster("pythia").tables
         return {row["verdict"] for row in tables.select_rows(UNLIMITED, f"verdict from [{LEDGER}]")}
+
+    async def kept_offsets(self) -> Mapping[int, int]:
+        """By partition, as they outlive the agent."""
+        tables = self._clusters.cluster("pythia").tables
+        rows = tables.select_rows(UNLIMITED, f"partition_index, state from [{LEDGER}]")
+        return {row["partition_index"]: row["state"].get(b"offset") for row in rows}
 
     async def write(self, count: int, tablet: int = 0) -> None:
         await self.user.insert(QUEUE, [{"data": "x", "$tablet_index": tablet}] * count)

@@ -26,6 +26,15 @@ async def problems(agent: RunningAgent) -> list[str]:
     return [one["verdict"] for one in found["alerts"] if "verdict" in one]
 
 
+async def partitions(agent: RunningAgent) -> list[tuple[Any, Any]]:
+    """First row, and what trimming waits for."""
+    document = await agent.find_queue("pythia", QUEUE) or {"partitions": ()}
+    return [
+        (one.get("lower_row_index"), (one.get("trim") or {}).get("constraint", {}).get("kind"))
+        for one in document["partitions"]
+    ]
+
+
 @pytest.mark.slow
 async def test_a_reshard_is_told_until_each_partition_with_rows_was_read(world: World) -> None:
     async with AsyncExitStack() as stack:
@@ -85,18 +94,9 @@ async def test_rows_of_a_partition_that_a_reshard_took_away_and_gave_back_wait_f
     await world.user.advance(CONSUMER, QUEUE, 1, 20)
     async with AsyncExitStack() as stack:
         agent = await world.start(stack, queue_agent={"controller": {"enable_automatic_trimming": True}})
-
-        async def partitions() -> list[tuple[Any, Any]]:
-            """First row, and what trimming waits for."""
-            document = await agent.find_queue("pythia", QUEUE) or {"partitions": ()}
-            return [
-                (one.get("lower_row_index"), one.get("trim", {}).get("constraint", {}).get("kind"))
-                for one in document["partitions"]
-            ]
-
         # What nobody has judged before a reshard, nobody can tell from what is there after it.
         await eventually(lambda: verdict(agent), lambda found: found.get("partitions_by_verdict") == {"ok": 2})
-        await eventually(partitions, lambda found: [row for row, _ in found] == [10, 20])
+        await eventually(lambda: partitions(agent), lambda found: [row for row, _ in found] == [10, 20])
         await world.reshard(1, agent if is_seen else None)
         await eventually(lambda: verdict(agent), lambda found: found.get("partitions_by_verdict") == {"ok": 1})
         await world.reshard(2, agent if is_seen else None)
@@ -104,7 +104,26 @@ async def test_rows_of_a_partition_that_a_reshard_took_away_and_gave_back_wait_f
         found = await eventually(lambda: verdict(agent), says("recreated"))
         assert "; offset 20 in partition 1 is of the old partition" in found["reason"]
         assert found["action"].endswith(" --to earliest --partition 1")
-        await eventually(partitions, lambda found: found[1:] == [(0, "stale_offset")])
+        await eventually(lambda: partitions(agent), lambda found: found[1:] == [(0, "stale_offset")])
         await world.user.advance(CONSUMER, QUEUE, 1, 5)
-        await eventually(partitions, lambda found: found[1:] == [(5, "vital_consumer")])
+        await eventually(lambda: partitions(agent), lambda found: found[1:] == [(5, "vital_consumer")])
         assert (await verdict(agent))["verdict"] != "recreated"
+
+
+async def test_rows_wait_for_a_commit_after_reshards_that_nobody_has_seen(world: World) -> None:
+    """The new partition has more rows than the old one: it looks like one that has kept them."""
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.reshard(2)
+    await world.write(20, 1)
+    await world.user.advance(CONSUMER, QUEUE, 1, 20)
+    async with AsyncExitStack() as stack:
+        await world.start(stack)
+        await eventually(world.kept_offsets, lambda found: found.get(1) == 20)
+    await world.reshard(1)
+    await world.reshard(2)
+    await world.write(25, 1)
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack, queue_agent={"controller": {"enable_automatic_trimming": True}})
+        await eventually(lambda: partitions(agent), lambda found: found[1:] == [(0, "unproved_offset")])
+        await world.user.advance(CONSUMER, QUEUE, 1, 5)
+        await eventually(lambda: partitions(agent), lambda found: found[1:] == [(5, "vital_consumer")])

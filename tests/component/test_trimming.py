@@ -223,8 +223,9 @@ async def test_an_observing_agent_decides_and_trims_nothing(world: World) -> Non
     assert await world.rows_there() == (0, 10)
     assert await world.journal() == []
     told = [log["constraint"]["kind"] for log in logs if log["event"] == "trimming observed"]
-    # The consumer may not have been looked at yet when the queue is for the first time.
-    assert [kind for kind in told if kind != "error"] == ["vital_consumer", "end_of_partition"]
+    # The consumer may not have been looked at yet, or judged, when the queue is for the first time.
+    later = [kind for kind in told if kind not in {"error", "unproved_offset"}]
+    assert later == ["vital_consumer", "end_of_partition"]
 
 
 async def test_a_dynamic_document_does_not_make_an_observing_agent_trim(world: World) -> None:

@@ -154,6 +154,11 @@ class World:
             await self._unmount()
             self.gone.append(self.partitions.pop())
             self.partitions[-1].end += last.end - last.start
+            if self.perils.at_once:
+                written = last.end + self.dice.randrange(60)
+                self.partitions.append(self.gone.pop())
+                last.begin_again()
+                last.end = written
         self.reshards += 1
         self.is_mounted = True
 

@@ -68,6 +68,9 @@ class Perils:
     reshard: float = 0.0
     """The queue gets one partition more, or one less, a second; offsets stay."""
 
+    at_once: bool = False
+    """A partition that a reshard takes away is there again, with many rows, before anybody looks."""
+
     lease: float = 6.0
     seconds: float = 60.0
 

@@ -103,6 +103,14 @@ def test_the_queue_is_resharded(seed: int) -> None:
     assert told(world)[VITAL] == 0
 
 
+@pytest.mark.parametrize("seed", seeds(6))
+def test_the_queue_is_resharded_twice_before_anybody_looks(seed: int) -> None:
+    """It looks like a reshard that keeps all rows, and the old offset like one of theirs."""
+    world = virtually(World(seed, Perils(reshard=0.3, at_once=True, seconds=90)))
+    assert world.reshards > 1
+    assert told(world)[VITAL] == trimmed(world)[VITAL] == 0
+
+
 @pytest.mark.parametrize("seed", seeds(4, slow=True))
 def test_readers_step_back(seed: int) -> None:
     """What is committed and taken back before an agent has seen it is not known to be committed."""

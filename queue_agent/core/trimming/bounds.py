@@ -93,16 +93,19 @@ def _precedence(limit: int, bounds: TrimBounds, lower_row_index: int) -> tuple[i
 
 
 def read_by(
-    consumer: CrossClusterRef, next_row_index: int, upper_row_index: int, *, is_older: bool = False
+    consumer: CrossClusterRef, next_row_index: int, upper_row_index: int, doubt: ConstraintKind | None = None
 ) -> TrimBounds:
     """What a vital consumer has read may go; nothing may, if it claims more rows than there ever were.
 
-    Such an offset may be left over from an older queue of this name, whose rows were others; `is_older`: it is.
+    Such an offset may be left over from an older queue of this name, whose rows were others. `doubt`: it is
+    (`stale_offset`), or it may be (`unproved_offset`), so that it counts as one that has read nothing.
     """
     if next_row_index > upper_row_index:
         return TrimBounds(ConstraintKind.CONSUMER_AHEAD, allowed=0, subject=str(consumer))
-    if is_older and next_row_index:
-        return TrimBounds(ConstraintKind.STALE_OFFSET, allowed=0, subject=str(consumer))
+    if doubt is ConstraintKind.STALE_OFFSET:
+        return TrimBounds(doubt, allowed=0, subject=str(consumer))
+    if doubt is not None:
+        return TrimBounds(doubt, wanted=0, subject=str(consumer))
     kind = ConstraintKind.VITAL_CONSUMER if next_row_index > 0 else ConstraintKind.NOTHING_READ
     return TrimBounds(kind, wanted=next_row_index, subject=str(consumer))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -124,7 +124,7 @@ def _plan_table(
                 snapshot.view.created_at,
                 config,
                 positions,
-                [one.consumer for one, tablets in judged if _is_stale(one, tablets, index, partition.tablet_id)],
+                dict(_find_doubts(judged, index, partition.tablet_id)),
                 exports,
                 origin,
             )
@@ -165,10 +165,15 @@ def _find_judged(
     return [(one, verdict.tablets) for one, verdict in verdicts if verdict is not None]
 
 
-def _is_stale(one: Registration, tablets: Mapping[int, str | None], index: int, tablet_id: str) -> bool:
-    """Whether the offset in a partition is one of another tablet, or was one when the consumer was judged."""
-    is_registered = not one.partitions or index in one.partitions
-    return is_registered and index in tablets and tablets[index] != tablet_id
+def _find_doubts(
+    judged: Collection[tuple[Registration, Mapping[int, str | None]]], index: int, tablet_id: str
+) -> Iterator[tuple[CrossClusterRef, ConstraintKind]]:
+    """Those whose offset in a partition is one of another tablet, or was one when they were judged."""
+    for one, tablets in judged:
+        is_registered = not one.partitions or index in one.partitions
+        known = tablets.get(index, "")
+        if is_registered and known != tablet_id:
+            yield one.consumer, ConstraintKind.STALE_OFFSET if known is None else ConstraintKind.UNPROVED_OFFSET
 
 
 def _find_queue_error(snapshot: QueueSnapshot, replica: QueueSnapshot | None, origin: Origin) -> ErrorInfo | None:

@@ -29,6 +29,9 @@ class TrimInputs:
     partitions: Sequence[Sequence[Any]]
     """Of the queue, then of each consumer."""
 
+    tablets: Sequence[Mapping[int, str | None] | None]
+    """By consumer and partition, of whose rows the offset is; None: of a consumer that is not judged."""
+
     def is_same(self, other: TrimInputs | None) -> bool:
         """Whether the plan would be the same; it may be even if this says no."""
         return (
@@ -40,6 +43,7 @@ class TrimInputs:
             and self.registrations == other.registrations
             and self.policy == other.policy
             and self.exports == other.exports
+            and self.tablets == other.tablets
         )
 
 
@@ -60,10 +64,13 @@ def find_trim_inputs(
         return None
     vital = sorted(registration for registration in registrations if registration.vital)
     partitions: list[Sequence[Any]] = [view_of_queue.partitions]
+    tablets: list[Mapping[int, str | None] | None] = []
     for registration in vital:
         consumer = consumers.get(registration.consumer)
         view = None if consumer is None else consumer.view
         position = None if view is None else view.queues.get(snapshot.ref)
+        verdict = None if consumer is None else consumer.verdicts.get(snapshot.ref)
+        tablets.append(None if verdict is None else verdict.tablets)
         if not isinstance(position, ConsumerQueueView):
             return None
         partitions.append(position.partitions)
@@ -75,4 +82,5 @@ def find_trim_inputs(
         vital,
         snapshot.exported,
         partitions,
+        tablets,
     )

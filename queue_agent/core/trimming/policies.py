@@ -6,7 +6,7 @@ from what is asked right before a trim.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -51,8 +51,8 @@ class PartitionFacts:
     positions: Mapping[CrossClusterRef, ConsumerPosition]
     """Of every vital consumer."""
 
-    stale: Collection[CrossClusterRef]
-    """Of these, those whose offset is one of rows that the partition had before, or may be: nobody has looked yet."""
+    doubts: Mapping[CrossClusterRef, ConstraintKind]
+    """Of these, those whose offset is one of rows that the partition had before, or may be."""
 
     exports: Mapping[str, ExportProgress]
     """By name."""
@@ -153,8 +153,14 @@ def _consumer_bounds(facts: PartitionFacts, consumer: CrossClusterRef, position:
     if isinstance(read, FailedConsumerPartition):
         return unknown(ConstraintKind.ERROR, read.error, subject)
     upper_row_index = read.next_row_index if facts.upper_row_index is None else facts.upper_row_index
-    is_older = consumer in facts.stale or _is_older(read, facts.created_at)
-    return read_by(consumer, read.next_row_index, upper_row_index, is_older=is_older)
+    return read_by(consumer, read.next_row_index, upper_row_index, _find_doubt(facts, consumer, read))
+
+
+def _find_doubt(facts: PartitionFacts, consumer: CrossClusterRef, read: ConsumerPartition) -> ConstraintKind | None:
+    """Why the offset may be one of other rows; one below which there are none takes none."""
+    if isinstance(facts.stored, QueuePartition) and read.next_row_index <= facts.stored.lower_row_index:
+        return None
+    return ConstraintKind.STALE_OFFSET if _is_older(read, facts.created_at) else facts.doubts.get(consumer)
 
 
 def _is_older(read: ConsumerPartition, created_at: datetime | None) -> bool:

@@ -155,6 +155,7 @@ def _position_map(position: Position) -> dict[str, Any]:
         "loss": None if ledger.loss is None else _loss_map(ledger.loss),
         "stale_offset": ledger.stale_offset,
         "older_tablets": sorted(ledger.older_tablets),
+        "offset_tablet": ledger.offset_tablet,
         "rebuild": None if position.rebuild is None else _rebuild_map(position.rebuild),
         "race": None if position.race is None else asdict(position.race),
         "seen_at": position.seen_at,
@@ -192,6 +193,7 @@ def _read_position(state: Mapping[str, Any]) -> Position:
         # An earlier version did not tell.
         None if state.get("stale_offset") is None else _row_index(state["stale_offset"]),
         frozenset(read_text(one, "older_tablets") for one in state.get("older_tablets", ())),
+        read_text(state.get("offset_tablet", reading.tablet_id), "offset_tablet"),
     )
     return Position(
         ledger,

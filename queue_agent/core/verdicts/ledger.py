@@ -103,6 +103,9 @@ class Ledger:
     older_tablets: frozenset[str] = frozenset()
     """Ids of those that had the rows before this one, since all were settled."""
 
+    offset_tablet: str = ""
+    """Of whose rows the offset is for sure: where it was last seen to move. At first the one that is there."""
+
     @property
     def is_settled(self) -> bool:
         """Whether it is known what became of all rows that are gone."""
@@ -112,6 +115,12 @@ class Ledger:
     def tablets(self) -> frozenset[str]:
         """Ids of those whose trims took the rows that are not settled."""
         return self.older_tablets | {self.reading.tablet_id}
+
+    def offset_tablet_at(self, reading: Reading) -> str:
+        """The tablet of whose rows the offset is; a commit that repeats it may be by a reader of older rows."""
+        old = self.reading
+        has_moved = reading.offset != old.offset and reading.tablet_id == old.tablet_id
+        return reading.tablet_id if has_moved else self.offset_tablet
 
     def reach_now(self, now: Seconds) -> float | None:
         return None if self.reach is None else self.reach * 0.5 ** (max(0.0, now - self.reach_at) / _DAY)
@@ -164,7 +173,8 @@ def open_ledger(reading: Reading, now: Seconds, trims: Sequence[Trim] = ()) -> L
     if reading.committed_at is None:
         first = reading.start
     accounted = min([first, *named])
-    return Ledger(reading, accounted, settled_at=now if accounted == first else now - LOOKED_BACK)
+    settled_at = now if accounted == first else now - LOOKED_BACK
+    return Ledger(reading, accounted, settled_at=settled_at, offset_tablet=reading.tablet_id)
 
 
 def account(
@@ -215,6 +225,7 @@ def account(
             loss=charge.loss,
             stale_offset=ledger.stale_offset if reading.offset == ledger.stale_offset else None,
             older_tablets=ledger.tablets - {reading.tablet_id} if accounted < reading.start else frozenset(),
+            offset_tablet=ledger.offset_tablet_at(reading),
         ),
         move.read,
         charge.counts.lost,

@@ -95,6 +95,11 @@ class Position:
         return self.rebuild if self.reading.drainable else None
 
     @property
+    def offset_tablet(self) -> str | None:
+        """The tablet of whose rows the offset is for sure; None: of one that is no more."""
+        return None if self.has_stale_offset else self.ledger.offset_tablet
+
+    @property
     def has_stale_offset(self) -> bool:
         """Whether the offset is one of rows that the partition had before."""
         return self.ledger.stale_offset is not None
@@ -113,26 +118,6 @@ def open_position(
     return Position(
         open_ledger(reading, now, trims), now, written_at=written_at, since=now, recent=Recent(known_since=now)
     )
-
-
-def back(left: Position, opened: Position, trims: Sequence[Trim]) -> Position:
-    """A position that was not looked at for a while, as its partition was gone or not the consumer's: counts continue.
-
-    Args:
-        left: as of the last poll.
-        opened: as if seen for the first time.
-        trims: see `open_ledger`.
-    """
-    reading, now = opened.reading, opened.seen_at
-    # Rows that went meanwhile do not count: a reshard moved them, or the consumer did not have to read them.
-    ledger = replace(left.ledger, accounted=max(left.ledger.accounted, left.reading.end))
-    if reading.tablet_id == left.reading.tablet_id:
-        counts, stale = ledger.counts, ledger.stale_offset
-        is_stale = stale is not None and stale == reading.offset
-        return replace(opened, ledger=replace(opened.ledger, counts=counts, stale_offset=stale if is_stale else None))
-    step = reopen(ledger, reading, trims, now)
-    rebuild = find_rebuild([(left.reading, reading)], now) if step.ledger.stale_offset is not None else None
-    return replace(opened, ledger=step.ledger, rebuild=rebuild)
 
 
 def find_rebuild(pairs: Sequence[tuple[Reading, Reading]], now: Seconds) -> Rebuild | None:

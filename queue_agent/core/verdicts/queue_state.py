@@ -17,7 +17,6 @@ from queue_agent.core.verdicts.pace import FIRST_PATIENCE, UNKNOWN_PACE, Pace
 from queue_agent.core.verdicts.position import (
     Poll,
     Position,
-    back,
     find_rebuild,
     judge,
     next_deadline,
@@ -26,6 +25,7 @@ from queue_agent.core.verdicts.position import (
 )
 from queue_agent.core.verdicts.rebuilding import RebuildKind, newest
 from queue_agent.core.verdicts.recent import Rates
+from queue_agent.core.verdicts.returning import appear
 from queue_agent.core.verdicts.sentences import Facts, advise, make_sentence
 from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention, time_to_loss
 from queue_agent.core.verdicts.values import (
@@ -116,7 +116,7 @@ class QueueState:
     def tablets(self) -> Mapping[int, str | None]:
         """See `QueueVerdict.tablets`."""
         known = {**self.left, **self.positions}
-        return {index: None if one.has_stale_offset else one.reading.tablet_id for index, one in known.items()}
+        return {index: one.offset_tablet for index, one in known.items()}
 
     @property
     def counts(self) -> Mapping[int, Counts]:
@@ -207,8 +207,7 @@ def _observe_positions(
         old = positions.get(index)
         if old is None:
             opened = open_position(one.reading, poll.now, one.written_at, one.trims)
-            opened = opened if index not in left else back(left[index], opened, one.trims)
-            after[index] = opened if reshard is None else replace(opened, rebuild=reshard)
+            after[index] = appear(opened, one.trims, left.get(index), reshard)
         else:
             after[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to, rebuild)
     return after, pace

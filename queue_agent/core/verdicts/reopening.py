@@ -52,5 +52,6 @@ def reopen(ledger: Ledger, reading: Reading, trims: Sequence[Trim], now: Seconds
         reach=ledger.reach,
         reach_at=now,
         stale_offset=reading.offset if is_stale else None,
+        offset_tablet=ledger.offset_tablet,
     )
     return Step(opened, lost=lost, is_reopened=True)

@@ -306,7 +306,7 @@ class QueueVerdict:
     """Rows really read a second, of all partitions, over the judging window; None: not known."""
 
     tablets: Mapping[int, str | None] = field(default_factory=dict)
-    """By partition that was ever looked at, the tablet of whose rows the offset is; None: of one that is no more."""
+    """By partition that was ever looked at, see `Position.offset_tablet`."""
 
     is_kept: bool = False
     """Whether marks and counters outlive the agent."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from queue_agent.config.passes import ControllerConfig, CypressSynchronizerConfig
@@ -286,6 +287,13 @@ def leadership() -> Leadership:
     return Leadership(ADDRESS, timedelta(seconds=15))
 
 
+async def look(queue: QueueController, consumer: ConsumerController) -> None:
+    """Passes of both until the consumer is judged: by offsets that were read before the queue was."""
+    for pass_index in range(2):
+        await queue.do_pass(pass_index)
+        await consumer.do_pass(pass_index)
+
+
 class World:
     """An agent's parts, and the clusters they look at: a queue on pythia, a vital consumer of it on hume."""
 
@@ -344,6 +352,15 @@ class World:
 
     def consumer_controller(self) -> ConsumerController:
         return ConsumerController(CONSUMER, Role.LEADING, self.context, self.origins)
+
+    @cached_property
+    def consumer(self) -> ConsumerController:
+        """The same each time: it knows what it has judged."""
+        return self.consumer_controller()
+
+    async def look(self) -> None:
+        """Passes in which nothing is trimmed, until the consumer is judged: by offsets read before the queue was."""
+        await look(self.queue_controller(), self.consumer)
 
     def queue_error(self) -> str:
         snapshot = self.board.find_queue(QUEUE)

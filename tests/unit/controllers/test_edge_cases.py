@@ -27,6 +27,7 @@ from tests.unit.controllers.agent_world import (
     FakeStore,
     World,
     leadership,
+    look,
 )
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 from tests.unit.core.consumers.test_multi_consumers import MULTI_SCHEMA
@@ -95,9 +96,8 @@ async def test_a_mapping_of_replicated_tables_that_can_not_be_read_fails_no_pass
 
 
 async def test_a_banned_queue_is_not_trimmed(world: World) -> None:
-    queue, consumer = world.queue_controller(), world.consumer_controller()
-    await queue.do_pass(0)
-    await consumer.do_pass(0)
+    queue = world.queue_controller()
+    await look(queue, world.consumer_controller())
     change_attributes(world, queue_agent_banned=True)
     await world.synchronize()
     await queue.do_pass(1)
@@ -123,7 +123,7 @@ async def test_an_alert_of_a_trimming_iteration_stays_until_the_next_one(world: 
     for index in range(3):
         await queue.do_pass(index)
     assert "missing registered vital consumer" in str(world.trim_alert())
-    await world.consumer_controller().do_pass(0)
+    await look(world.queue_controller(Role.FOLLOWING), world.consumer)
     for index in range(3, 5):
         await queue.do_pass(index)
         assert world.trim_alert() is not None

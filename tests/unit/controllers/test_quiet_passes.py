@@ -41,7 +41,7 @@ async def do_pass(world: World, queue: QueueController, pass_index: int = PASS_I
 
 async def settled_queue(world: World, role: Role = Role.LEADING) -> QueueController:
     """Trimmed as far as may be, and seen so."""
-    queue, consumer = world.queue_controller(role), world.consumer_controller()
+    queue, consumer = world.queue_controller(role), world.consumer
     for pass_index in (PASS_INDEX, PASS_INDEX):
         await queue.do_pass(pass_index)
         await consumer.do_pass(pass_index)
@@ -52,6 +52,14 @@ async def settled_queue(world: World, role: Role = Role.LEADING) -> QueueControl
     await do_pass(world, queue)
     world.pythia.trims.clear()
     return queue
+
+
+async def read_up_to(offset: int, world: World, queue: QueueController) -> None:
+    """A commit, and passes until the consumer is judged by it: by offsets that were read before the queue was."""
+    world.hume.offsets[CONSUMER.path, QUEUE][0] = offset
+    await world.consumer.do_pass(PASS_INDEX)
+    await do_pass(world, queue)
+    await world.consumer.do_pass(PASS_INDEX)
 
 
 async def test_what_a_round_saw_is_as_old_as_its_question() -> None:
@@ -101,8 +109,7 @@ async def test_rows_that_are_written_or_trimmed_or_read_wake_it(world: World) ->
         assert not await do_pass(world, queue)
         partition = node(world)["partitions"][0]
         assert (partition["lower_row_index"], partition["upper_row_index"]) == bounds
-    world.hume.offsets[CONSUMER.path, QUEUE][0] = 50
-    await world.consumer_controller().do_pass(PASS_INDEX)
+    await read_up_to(50, world, queue)
     assert not await do_pass(world, queue)
     assert [target for _, _, target in world.pythia.trims] == [50]
 
@@ -147,8 +154,7 @@ async def test_a_queue_that_does_not_ask_to_be_trimmed_rests_whatever_is_read(wo
     put_row(world, auto_trim_config={"enable": False})
     assert not await do_pass(world, queue)
     for offset in (60, 70):
-        world.hume.offsets[CONSUMER.path, QUEUE][0] = offset
-        await world.consumer_controller().do_pass(PASS_INDEX)
+        await read_up_to(offset, world, queue)
         assert await do_pass(world, queue)
     put_row(world, auto_trim_config={"enable": True})
     assert not await do_pass(world, queue)
@@ -202,8 +208,7 @@ async def test_a_look_that_fails_is_published_whatever_was_before(world: World, 
 async def test_trimming_that_does_not_end_in_time_is_an_alert_beside_what_was_seen(world: World) -> None:
     queue = await settled_queue(world)
     queue.pass_finished(PASS_INDEX, 0.1, None)
-    world.hume.offsets[CONSUMER.path, QUEUE][0] = 50
-    await world.consumer_controller().do_pass(PASS_INDEX)
+    await read_up_to(50, world, queue)
     with pytest.raises(TimeoutError) as caught:
         async with asyncio.timeout(None) as deadline:
             world.pythia.trim_rows = partial(keep_silent, deadline)  # type: ignore[method-assign] # as a tablet may

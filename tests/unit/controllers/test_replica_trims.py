@@ -12,7 +12,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from queue_agent.config.passes import CypressSynchronizerConfig, Trimming
-from queue_agent.controllers.consumers.consumer_controller import ConsumerController
 from queue_agent.controllers.group.leadership import Leadership, boot_seconds
 from queue_agent.controllers.queues.queue_controller import QueueController
 from queue_agent.core.group.lease import Hold
@@ -90,9 +89,9 @@ class ReplicatedWorld(World):
         await self.synchronize()
         queues = dict.fromkeys((QUEUE, NEAR, FAR), Role.LEADING)
         self.board.put_assignment(Assignment(queues, {CONSUMER: Role.LEADING}))
-        for ref in (NEAR, FAR, QUEUE):
+        for ref in (NEAR, FAR):
             await QueueController(ref, Role.LEADING, self.context, self.origins).do_pass(0)
-        await ConsumerController(CONSUMER, Role.LEADING, self.context, self.origins).do_pass(0)
+        await super().look()
 
     async def trims(self) -> set[tuple[str, int]]:
         """Of a pass of the queue: what was trimmed, and up to where."""

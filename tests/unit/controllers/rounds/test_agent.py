@@ -14,15 +14,23 @@ from queue_agent.core.values.observed import ObjectRevisions
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ClusterUnavailable
 from queue_agent.ports.cluster import Permit
-from tests.unit.controllers.agent_world import CONSUMER, QUEUE, QUEUE_ATTRIBUTES, START, FakeQueue, World, leadership
+from tests.unit.controllers.agent_world import (
+    CONSUMER,
+    QUEUE,
+    QUEUE_ATTRIBUTES,
+    START,
+    FakeQueue,
+    World,
+    leadership,
+    look,
+)
 from tests.unit.controllers.still_rounds import still_fleet, still_rounds
 from yt_wire.error import YtError
 
 
 async def test_read_rows_are_trimmed_and_all_is_published(world: World) -> None:
     queue, consumer = world.queue_controller(), world.consumer_controller()
-    await queue.do_pass(0)
-    await consumer.do_pass(0)
+    await look(queue, consumer)
     await queue.do_pass(1)
     assert world.pythia.trims == [("1-2-3-4", 0, 42)]
     assert world.trim_alert() is None
@@ -75,9 +83,9 @@ async def test_a_following_controller_does_not_trim(world: World) -> None:
 
 async def test_nothing_is_trimmed_by_state_tables_nobody_could_read_for_long(world: World) -> None:
     queue, consumer = world.queue_controller(), world.consumer_controller()
-    await queue.do_pass(0)
+    await look(queue, consumer)
     world.clock.time += timedelta(seconds=61)
-    await consumer.do_pass(0)
+    await consumer.do_pass(1)
     await queue.do_pass(1)
     assert world.pythia.trims == []
     assert "state tables were read last" in str(world.trim_alert())
@@ -88,8 +96,7 @@ async def test_nothing_is_trimmed_by_state_tables_nobody_could_read_for_long(wor
 
 async def test_nothing_is_trimmed_by_a_vital_consumer_that_was_not_looked_at_for_long(world: World) -> None:
     queue, consumer = world.queue_controller(), world.consumer_controller()
-    await queue.do_pass(0)
-    await consumer.do_pass(0)
+    await look(queue, consumer)
     world.clock.time += timedelta(seconds=11)
     await queue.do_pass(1)
     assert world.pythia.trims == []
@@ -101,8 +108,7 @@ async def test_nothing_is_trimmed_by_a_vital_consumer_that_was_not_looked_at_for
 
 async def test_a_refused_trim_is_an_alert_until_it_succeeds(world: World) -> None:
     queue, consumer = world.queue_controller(), world.consumer_controller()
-    await queue.do_pass(0)
-    await consumer.do_pass(0)
+    await look(queue, consumer)
     trim_rows = world.pythia.trim_rows
 
     async def refuse(object_id: str, partition_index: int, trimmed_row_count: int, permit: Permit) -> None:

@@ -10,10 +10,11 @@ from structlog.testing import capture_logs
 
 from queue_agent.controllers.state import connections as connections_module
 from queue_agent.controllers.state.connections import IMPATIENT_PERIOD, KIND, PERIOD, Connections, parse_connection
+from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.connections import Connection
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterUnavailable
-from tests.unit.controllers.agent_world import World
+from tests.unit.controllers.agent_world import World, look
 from tests.waiting import LIMIT_SECONDS
 from yt_wire import yson
 
@@ -45,10 +46,8 @@ class ConnectedWorld(World):
 
     async def trims(self) -> list[tuple[str, int, int]]:
         """Of passes of all objects."""
-        queue, consumer = self.queue_controller(), self.consumer_controller()
-        await queue.do_pass(0)
-        await consumer.do_pass(0)
-        await queue.do_pass(1)
+        await look(self.queue_controller(Role.FOLLOWING), self.consumer)
+        await self.queue_controller().do_pass(1)
         return self.pythia.trims
 
 

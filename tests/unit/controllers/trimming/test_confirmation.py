@@ -27,8 +27,7 @@ async def world() -> World:
     policy = {"enable": True, "retained_lifetime_duration": 60_000}
     world.pythia.attributes[QUEUE.path] = {**QUEUE_ATTRIBUTES, "auto_trim_config": policy}
     await world.synchronize()
-    await world.queue_controller().do_pass(0)
-    await world.consumer_controller().do_pass(0)
+    await world.look()
     return world
 
 

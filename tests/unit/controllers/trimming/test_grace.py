@@ -37,8 +37,7 @@ async def world() -> World:
     world.store.registrations.append(Registration(QUEUE, SLOW, vital=False))
     world.context.leadership = Leads()
     await world.synchronize()
-    await world.queue_controller().do_pass(0)
-    await world.consumer_controller().do_pass(0)
+    await world.look()
     return world
 
 

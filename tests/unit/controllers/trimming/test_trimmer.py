@@ -15,7 +15,7 @@ from queue_agent.core.values.trim_constraints import ConstraintKind
 from queue_agent.errors import ActionRefused, ClusterError, OutcomeUnknown
 from queue_agent.ports.cluster import Permit
 from tests.unguarded import NoOtherAgents
-from tests.unit.controllers.agent_world import CONSUMER, QUEUE, FakeQueue, World
+from tests.unit.controllers.agent_world import CONSUMER, QUEUE, FakeQueue, World, look
 
 
 class SomebodyElseLeads(NoOtherAgents):
@@ -45,8 +45,7 @@ async def world() -> World:
     world.pythia.queues[QUEUE.path] = FakeQueue(["mounted", "mounted"], {0: (0, 100), 1: (0, 100)})
     world.hume.offsets[CONSUMER.path, QUEUE] = {0: 42, 1: 43}
     await world.synchronize()
-    await world.queue_controller().do_pass(0)
-    await world.consumer_controller().do_pass(0)
+    await world.look()
     return world
 
 
@@ -77,7 +76,7 @@ async def test_what_would_be_trimmed_is_shown_by_whoever_only_observes(world: Wo
     assert told == [(0, 42, "vital_consumer"), (1, 43, "vital_consumer")]
     assert {line["event"] for line in logs} == {"trimming observed"}
     world.hume.offsets[CONSUMER.path, QUEUE] = {0: 0, 1: 43}
-    await world.consumer_controller().do_pass(1)
+    await world.consumer.do_pass(1)
     with capture_logs() as logs:
         await controller.do_pass(3)
     assert [(line["partition_index"], line["constraint"]["kind"]) for line in logs] == [(0, "nothing_read")]
@@ -149,8 +148,8 @@ async def test_the_journal_has_what_was_or_may_have_been_trimmed_beside_a_failur
 
 async def test_what_was_decided_is_kept_as_long_as_nothing_changes(world: World) -> None:
     world.hume.offsets[CONSUMER.path, QUEUE] = {}
-    await world.consumer_controller().do_pass(1)
     controller = world.queue_controller()
+    await look(controller, world.consumer)
     await controller.do_pass(1)
     first = world.board.find_queue(QUEUE)
     await controller.do_pass(2)

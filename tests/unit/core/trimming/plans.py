@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,8 @@ from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
+from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.values import Verdict
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)
 
@@ -122,3 +125,10 @@ def failure(result: TrimPlan) -> ErrorInfo:
     error = find_trim_error(result, {}, ORIGIN)
     assert error is not None
     return error
+
+
+def judged(seen: ConsumerSnapshot, tablets: Mapping[int, str | None]) -> ConsumerSnapshot:
+    """By partition index, of whose rows the offsets are."""
+    verdict = without_poll(QueueState(Pair(QUEUE, ALICE)), Verdict.OK, "as of a test", 0.0).verdict
+    assert verdict is not None
+    return replace(seen, verdicts={QUEUE: replace(verdict, tablets=tablets)})

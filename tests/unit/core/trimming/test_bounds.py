@@ -151,6 +151,14 @@ def test_one_row_that_was_read_is_not_nothing() -> None:
     assert read_by(ALICE, 0, 5).kind is ConstraintKind.NOTHING_READ
 
 
+def test_an_offset_that_may_be_of_other_rows_counts_as_one_that_has_read_nothing() -> None:
+    doubted = read_by(ALICE, 8, 9, ConstraintKind.UNPROVED_OFFSET)
+    assert (doubted.kind, doubted.limit) == (ConstraintKind.UNPROVED_OFFSET, 0)
+    for policies in ([doubted, read_by(BOB, 0, 9)], [read_by(BOB, 0, 9), doubted]):
+        assert decide_trim(0, 9, policies).constraint.kind is ConstraintKind.NOTHING_READ, "nobody mends the other one"
+    assert read_by(ALICE, 10, 9, ConstraintKind.UNPROVED_OFFSET).kind is ConstraintKind.CONSUMER_AHEAD
+
+
 def test_what_is_wrong_is_told_before_what_lets_nothing_go_either() -> None:
     wrong = unknown(ConstraintKind.ERROR, BROKEN, "z")
     ahead = read_by(BOB, 9, 5)

@@ -28,8 +28,6 @@ from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
-from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.trimming.plans import (
     ALICE,
     BOB,
@@ -41,6 +39,7 @@ from tests.unit.core.trimming.plans import (
     consumer,
     failure,
     good_targets,
+    judged,
     kinds,
     mounted,
     plan,
@@ -94,10 +93,10 @@ def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
     ("tablets", "partitions", "kind"),
     [
         ({0: "t"}, None, ConstraintKind.VITAL_CONSUMER),
-        ({0: "older"}, None, ConstraintKind.STALE_OFFSET),
+        ({0: "older"}, None, ConstraintKind.UNPROVED_OFFSET),
         ({0: None}, None, ConstraintKind.STALE_OFFSET),
-        ({1: "older"}, None, ConstraintKind.VITAL_CONSUMER),
-        ({0: "older"}, (0, 1), ConstraintKind.STALE_OFFSET),
+        ({1: "t"}, None, ConstraintKind.UNPROVED_OFFSET),
+        ({0: "older"}, (0, 1), ConstraintKind.UNPROVED_OFFSET),
         ({0: "older"}, (1, 2), ConstraintKind.VITAL_CONSUMER),
     ],
 )
@@ -106,10 +105,7 @@ def test_an_offset_that_may_be_of_a_tablet_before_a_reshard_lets_nothing_go(
 ) -> None:
     """Where it is not registered, nobody judges it any more."""
     queue = snapshot_of(mounted(0, 12))
-    seen = consumer(ALICE, position(queue, 8))
-    verdict = without_poll(QueueState(Pair(QUEUE, ALICE)), Verdict.OK, "as of a test", 0.0).verdict
-    assert verdict is not None
-    seen = replace(seen, verdicts={QUEUE: replace(verdict, tablets=tablets)})
+    seen = judged(consumer(ALICE, position(queue, 8)), tablets)
     result = plan_with(queue, [Registration(QUEUE, ALICE, True, partitions)], {ALICE: seen})
     assert good_targets(result) == ({0: 8} if kind is ConstraintKind.VITAL_CONSUMER else {})
     assert (constraint(result).kind, constraint(result).subject) == (kind, str(ALICE))

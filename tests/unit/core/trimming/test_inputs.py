@@ -23,6 +23,7 @@ from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.trimming.inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from tests.unit.core.trimming.plans import judged
 
 NOW = datetime(2025, 1, 23, tzinfo=UTC)
 QUEUE = CrossClusterRef("pythia", "//tmp/q")
@@ -49,8 +50,11 @@ def inputs(
     snapshot: QueueSnapshot | None = None,
     read: Sequence[Any] = READ,
     registrations: Sequence[Registration] = (VITAL,),
+    tablets: Mapping[int, str | None] | None = None,
 ) -> TrimInputs:
-    found = find_trim_inputs(snapshot or queue(), registrations, {ALICE: consumer(ConsumerQueueView(read, NOW))})
+    seen = consumer(ConsumerQueueView(read, NOW))
+    seen = seen if tablets is None else judged(seen, tablets)
+    found = find_trim_inputs(snapshot or queue(), registrations, {ALICE: seen})
     assert found is not None
     return found
 
@@ -58,6 +62,8 @@ def inputs(
 def test_the_same_partitions_seen_again_are_the_same() -> None:
     assert inputs().is_same(inputs(queue()))
     assert not inputs().is_same(None)
+    assert inputs(tablets={0: "t"}).is_same(inputs(tablets={0: "t"}))
+    assert not inputs(tablets={0: "t"}).is_same(inputs(tablets={0: None}))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +74,7 @@ def test_the_same_partitions_seen_again_are_the_same() -> None:
         {"snapshot": queue(replace(ROW, object_id="5-6-7-8"))},
         {"snapshot": queue(replace(ROW, auto_trim_config={"enable": True, "retained_rows": 1}))},
         {"registrations": ()},
+        {"tablets": {}},
     ],
 )
 def test_whatever_is_different_makes_a_difference(other: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from queue_agent.core.queues.snapshots import FailedQueuePartition, QueuePartition
+from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_config import AutoTrimConfig
 from queue_agent.core.trimming.bounds import TrimBounds, keep_last_rows, read_by
 from queue_agent.core.trimming.policies import PartitionFacts, plan_partition
@@ -20,9 +21,13 @@ from tests.unit.core.trimming.plans import (
     BROKEN,
     NOW,
     ORIGIN,
+    QUEUE,
     constraint,
+    consumer,
     good_targets,
+    judged,
     mounted,
+    plan_with,
     position,
     snapshot_of,
     unmounted,
@@ -32,7 +37,7 @@ from tests.unit.core.trimming.plans import (
 def facts(
     partition: QueuePartition | FailedQueuePartition, config: AutoTrimConfig, *, has_timestamp_column: bool = True
 ) -> PartitionFacts:
-    return PartitionFacts(1, partition, partition, has_timestamp_column, None, config, {ALICE: BROKEN}, (), {}, ORIGIN)
+    return PartitionFacts(1, partition, partition, has_timestamp_column, None, config, {ALICE: BROKEN}, {}, {}, ORIGIN)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +78,7 @@ def test_a_decision_is_made_once_for_all_who_ask() -> None:
 
 def test_a_replica_is_left_alone_where_the_queue_itself_can_not_be_read() -> None:
     config = AutoTrimConfig(True)
-    plan = plan_partition(PartitionFacts(1, unmounted(), mounted(0, 10), True, None, config, {}, (), {}, ORIGIN))
+    plan = plan_partition(PartitionFacts(1, unmounted(), mounted(0, 10), True, None, config, {}, {}, {}, ORIGIN))
     assert [one.kind for one in plan.bounds] == [ConstraintKind.ERROR]
     assert plan.error is BROKEN
 
@@ -100,3 +105,14 @@ def test_an_offset_from_before_the_queue_was_created_lets_nothing_go(
     result = plans.plan(queue, {ALICE: read, BOB: position(queue, 12, committed_at=created_at)})
     assert good_targets(result) == ({0: 8} if kind is ConstraintKind.VITAL_CONSUMER else {})
     assert (constraint(result).kind, constraint(result).subject) == (kind, str(ALICE))
+
+
+@pytest.mark.parametrize("tablet", ["older", None])
+@pytest.mark.parametrize(("lower", "is_held"), [(7, True), (8, False), (12, False)])
+def test_an_offset_below_which_there_are_no_rows_holds_nothing_whatever_it_is_of(
+    tablet: str | None, lower: int, is_held: bool
+) -> None:
+    queue = snapshot_of(mounted(lower, 12))
+    seen = judged(consumer(ALICE, position(queue, 8)), {0: tablet})
+    kind = constraint(plan_with(queue, [Registration(QUEUE, ALICE, True)], {ALICE: seen})).kind
+    assert (kind in {ConstraintKind.UNPROVED_OFFSET, ConstraintKind.STALE_OFFSET}) is is_held

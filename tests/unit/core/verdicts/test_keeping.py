@@ -169,6 +169,7 @@ def test_whether_a_death_was_told_is_kept() -> None:
         "race",
         "older_tablets",
         "stale_offset",
+        "offset_tablet",
     ],
 )
 @pytest.mark.parametrize(
@@ -268,6 +269,13 @@ def test_rows_of_a_clock_that_was_ahead_keep_what_was_counted_and_are_judged_at_
     judged = observe_queue(found, seen, range(1), 1001.0, 1.0)
     assert judged.verdict is not None
     assert judged.verdict.whole.counts == Counts(lost=7, read=2)
+
+
+def test_an_offset_that_an_earlier_version_kept_is_of_the_tablet_that_it_saw() -> None:
+    rows = written(changed_rows(state_of({0: opened()}), None))
+    del rows[0][1]["offset_tablet"]
+    found = restored(rows)
+    assert found.tablets == {0: found.positions[0].reading.tablet_id}
 
 
 def test_a_counter_of_an_earlier_version_begins_with_nothing() -> None:

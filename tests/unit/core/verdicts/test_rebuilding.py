@@ -2,81 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
 import pytest
 
-from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.advice import Turn
 from queue_agent.core.verdicts.keeping import changed_rows, restore
-from queue_agent.core.verdicts.ledger import Reading
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import without_poll
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
-from queue_agent.core.verdicts.values import QueueVerdict, Verdict
+from queue_agent.core.verdicts.values import Verdict
 from tests.timelines.timelines import HOUR_OF_ROWS, Timeline, warm
-
-NOW = 1_750_000_000.0
-PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
-
-
-class Queue:
-    """Starts, ends and offsets by partition, polled once a second."""
-
-    def __init__(self, partitions: int) -> None:
-        self.now = NOW
-        self.object_id = "o"
-        self.tablets = "1"
-        self.registered: Collection[int] | None = None
-        """Partitions of the consumer; None: all."""
-
-        self.starts: dict[int, int] = {}
-        self.ends = dict.fromkeys(range(partitions), 100)
-        self.offsets = dict.fromkeys(range(partitions), 100)
-        self.committed: dict[int, float | None] = dict.fromkeys(range(partitions), NOW)
-        self.state = QueueState(PAIR)
-        self.poll()
-
-    def reshard(self, partitions: int) -> None:
-        self.tablets += "1"
-        self.ends = {index: self.ends.get(index, 0) for index in range(partitions)}
-        self.offsets = {index: self.offsets.get(index, 0) for index in range(partitions)}
-        self.committed = {index: self.committed.get(index) for index in range(partitions)}
-
-    def write(self, *partitions: int) -> None:
-        for index in partitions:
-            self.ends[index] += 10
-
-    def read(self, *partitions: int) -> None:
-        for index in partitions:
-            self.offsets[index], self.committed[index] = self.ends[index], self.now
-
-    def poll(self, *, unreadable: Mapping[int, object] | tuple[int, ...] = ()) -> QueueVerdict:
-        self.now += 1
-        seen = {
-            index: PartitionReading(
-                Reading(
-                    self.starts.get(index, 0),
-                    end,
-                    self.offsets[index],
-                    self.committed[index],
-                    f"{index}-{self.tablets}",
-                    self.object_id,
-                    self.now if self.offsets[index] < end else None,
-                )
-            )
-            for index, end in self.ends.items()
-            if index not in unreadable and (self.registered is None or index in self.registered)
-        }
-        registered = range(len(self.ends)) if self.registered is None else self.registered
-        self.state = observe_queue(self.state, seen, registered, self.now, 1.0)
-        assert self.state.verdict is not None
-        return self.state.verdict
-
-    @property
-    def stale(self) -> set[int]:
-        """Partitions of the last verdict where the offset is of other rows."""
-        assert self.state.verdict is not None
-        return {index for index in self.ends if self.state.verdict.tablets[index] is None}
+from tests.unit.core.verdicts.polled_queue import PAIR, Queue
 
 
 def test_a_reshard_is_told_until_there_is_a_commit_in_each_partition_with_rows() -> None:
@@ -158,80 +92,6 @@ def test_a_partition_that_could_not_be_read_so_far_is_no_reshard() -> None:
     assert queue.poll().whole.rebuild is None
 
 
-def test_a_partition_that_a_reshard_takes_away_and_gives_back_has_other_rows() -> None:
-    queue = Queue(3)
-    queue.write(2)
-    queue.poll()
-    queue.read(2)
-    assert queue.poll().whole.counts.read == 10
-    queue.reshard(2)
-    assert queue.poll().whole.counts.read == 10
-    queue.reshard(3)
-    queue.offsets[2], queue.committed[2] = 110, NOW
-    verdict = queue.poll()
-    assert (verdict.verdict, queue.stale) == (Verdict.RECREATED, {2})
-    assert verdict.whole.reason == (
-        "The queue was resharded at 2025-06-15T15:06:45Z; offset 110 in partition 2 is of the old partition,"
-        " and rows before it go unread"
-    )
-    assert verdict.advice.text == "queue-agent consumer reset a://q a://c --to earliest --partition 2"
-    for _ in range(12):
-        queue.write(2)
-    queue.poll()
-    assert queue.stale == {2}
-    restored = restore(PAIR, [(row.partition_index, row.state) for row in changed_rows(queue.state, None)], queue.now)
-    assert restored.state is not None
-    queue.state = restored.state
-    assert queue.poll().verdict is Verdict.RECREATED
-    queue.read(2)
-    verdict = queue.poll()
-    assert (verdict.verdict, queue.stale, verdict.whole.rebuild) == (Verdict.OK, set(), None)
-    assert (verdict.whole.counts.read, verdict.whole.counts.skipped) == (20, 110)
-
-
-def test_a_partition_that_comes_back_with_a_new_offset_is_like_a_new_one() -> None:
-    queue = Queue(3)
-    queue.reshard(2)
-    queue.poll()
-    queue.reshard(3)
-    queue.offsets[2], queue.committed[2] = 0, queue.now
-    verdict = queue.poll()
-    assert (verdict.verdict, queue.stale, verdict.whole.rebuild) == (Verdict.OK, set(), None)
-
-
-def test_time_and_rows_in_which_a_consumer_is_not_registered_for_a_partition_do_not_count() -> None:
-    queue = Queue(2)
-    queue.write(1)
-    queue.poll()
-    queue.read(1)
-    queue.write(1)
-    assert queue.poll().whole.counts.read == 10
-    queue.registered = [0]
-    assert queue.poll().whole.counts.read == 10
-    queue.now += 86400
-    queue.starts[1] = queue.ends[1] = 500
-    queue.poll()
-    queue.registered = [0, 1]
-    verdict = queue.poll()
-    assert (verdict.verdict, verdict.whole.counts.read) == (Verdict.IDLE, 10)
-    assert verdict.whole.counts.trimmed_uncommitted == 0
-
-
-def test_an_offset_of_an_older_partition_stays_one_while_the_consumer_is_not_registered_for_it() -> None:
-    queue = Queue(2)
-    queue.reshard(1)
-    queue.poll()
-    queue.reshard(2)
-    queue.ends[1], queue.offsets[1], queue.committed[1] = 10, 100, NOW
-    queue.poll()
-    assert queue.stale == {1}
-    queue.registered = [0]
-    queue.poll()
-    queue.registered = [0, 1]
-    queue.poll()
-    assert queue.stale == {1}
-
-
 def test_the_tablets_that_were_judged_last_are_known_while_none_can_be_read_and_after_they_went() -> None:
     queue = Queue(2)
     judged = {0: "0-1", 1: "1-1"}
@@ -241,7 +101,33 @@ def test_the_tablets_that_were_judged_last_are_known_while_none_can_be_read_and_
     assert unmounted is not None
     assert unmounted.tablets == judged
     queue.reshard(1)
+    queue.poll()
+    queue.write(0)
+    queue.read(0)
     assert queue.poll().tablets == {0: "0-11", 1: "1-1"}
+
+
+def test_after_a_reshard_an_offset_is_believed_once_it_moves() -> None:
+    """One that is repeated may be of a reader that knows of no reshard, and so may one from before the first look."""
+    queue = Queue(2)
+    assert queue.doubted == set()
+    queue.reshard(2)
+    queue.write(0)
+    queue.read(0)
+    queue.poll()
+    assert queue.doubted == {0, 1}
+    queue.committed[1] = queue.now
+    queue.poll()
+    queue.restart()
+    queue.poll()
+    assert queue.doubted == {0, 1}
+    queue.write(0, 1)
+    queue.read(0)
+    queue.poll()
+    assert queue.doubted == {1}
+    queue.offsets[1] -= 1
+    queue.poll()
+    assert queue.doubted == set()
 
 
 def test_a_re_created_queue_is_told_until_the_consumer_steps_back() -> None:
