@@ -95,6 +95,8 @@ def view_consumer(document: Document, now: datetime) -> RenderableType:
     for queue, position in status.get("queues", {}).items():
         parts += [Text(), Text(f"{queue}{'  vital' if vital.get(queue) else ''}", "bold")]
         parts += _errors(position.get("error"))
+        if "verdict" in position:
+            parts.append(_sentence(position))
         if position.get("price"):
             parts.append(Text(price_words(position["price"]), _BAD))
         if "read_row_count_rate" in position:
@@ -167,8 +169,7 @@ def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
         if not positions:
             table.add(name_of(consumer), Text("-", _QUIET), *[words.UNKNOWN] * len(numbers), _state(consumer, []))
         for index, one in enumerate(positions):
-            verdict = Verdict(one["verdict"])
-            word, style = verdict.value.replace("_", " "), COLORS[verdict.color]
+            verdict = _word(one["verdict"])
             failed = one.get("failed_partition_count")
             table.add(
                 name_of(consumer) if index == 0 else "",
@@ -177,7 +178,7 @@ def _consumers(consumers: Sequence[Document], now: datetime) -> Listing:
                 words.duration(one.get("processing_lag")),
                 words.rate(one.get("read_row_count_rate")),
                 words.age(one["last_consume_time"], now) if "last_consume_time" in one else words.UNKNOWN,
-                Text(f"{word}, not all read", _UNCERTAIN) if failed and style == _GOOD else Text(word, style),
+                Text(f"{verdict}, not all read", _UNCERTAIN) if failed and verdict.style == _GOOD else verdict,
             )
     return table
 
@@ -233,15 +234,29 @@ def _quota(quota: Document) -> Text:
 
 
 def _registrations(registrations: Sequence[Document]) -> Listing:
-    table = Listing("consumer", "vital", "state")
+    table = Listing("consumer", "vital", "verdict", "reason", whole=("verdict",))
     for one in registrations:
         error = one.get("error")
         table.add(
             one["consumer"],
             "yes" if one["vital"] else "no",
-            Text("fine", _GOOD) if error is None else Text(innermost(error), _BAD),
+            _word(one["verdict"]),
+            Text(one["reason"] or "") if error is None else Text(innermost(error), _BAD),
         )
     return table
+
+
+def _sentence(position: Document) -> Text:
+    """The verdict on a consumer in one of its queues, why, and what to do."""
+    reason, action = position.get("reason"), position.get("action")
+    why = f": {reason}" if reason else ""
+    return Text.assemble(_word(position["verdict"]), why, f". Do: {action}" if action else "")
+
+
+def _word(verdict: str) -> Text:
+    """A verdict in its color."""
+    known = Verdict(verdict)
+    return Text(known.value.replace("_", " "), COLORS[known.color])
 
 
 def _exports(progress: Mapping[str, Document], now: datetime) -> Listing:

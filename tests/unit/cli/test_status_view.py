@@ -125,6 +125,31 @@ def test_one_queue_or_consumer_in_error_is_shown_with_the_whole_error() -> None:
     assert innermost(ERROR) == "outer: inner"
 
 
+def test_one_consumer_is_shown_with_what_is_wrong_and_what_to_do() -> None:
+    verdict = {"verdict": "recreated", "reason": "Offset 5 is of the old one", "action": "queue-agent consumer reset"}
+    status: dict[str, Any] = {"queues": {"pythia://tmp/q": verdict}}
+    lines = shown(view_consumer({**SUMMARY, "status": status, "partitions": {}}, NOW))
+    assert lines[-1] == "recreated: Offset 5 is of the old one. Do: queue-agent consumer reset"
+    status["queues"]["pythia://tmp/q"] = {"verdict": "not_started", "reason": None, "action": None}
+    assert shown(view_consumer({**SUMMARY, "status": status, "partitions": {}}, NOW))[-1] == "not started"
+
+
+def test_one_queue_is_shown_with_the_verdicts_on_its_consumers() -> None:
+    consumers: list[Any] = [
+        {"consumer": "a://b", "vital": True, "verdict": "recreated", "reason": "why"},
+        {"consumer": "a://c", "vital": False, "verdict": "ok", "reason": None},
+        {"consumer": "a://d", "vital": False, "verdict": "unreadable", "reason": "no", "error": ERROR},
+    ]
+    status = {"registrations": consumers}
+    lines = [line.split() for line in shown(view_queue({**SUMMARY, "status": status, "partitions": []}, NOW))]
+    assert lines[-4:] == [
+        ["consumer", "vital", "verdict", "reason"],
+        ["a://b", "yes", "recreated", "why"],
+        ["a://c", "no", "ok"],
+        ["a://d", "no", "unreadable", "outer:", "inner"],
+    ]
+
+
 def test_a_partition_whose_lag_is_not_known_has_none() -> None:
     partition = {
         "next_row_index": 3,

@@ -48,7 +48,8 @@ def summary(path: str, overview: Any) -> dict[str, Any]:
 def documents() -> dict[str, Any]:
     consumers = {"a": ("ok", 3, 1000), "b": ("catching_up", 900, 2000), "c": ("stopped", 40, 9000)}
     one = summary("//home/c", None)
-    registrations = [{"consumer": f"hume://home/{name}", "vital": True} for name in consumers]
+    ok = {"vital": True, "verdict": "ok", "reason": None}
+    registrations = [{"consumer": f"hume://home/{name}", **ok} for name in consumers]
     rates = {"1m": 0.0, "1h": 0.0, "1d": 0.0}
     return {
         "/orchid/service": {"version": "1", "start_time": "2026-01-01T00:00:00Z"},
