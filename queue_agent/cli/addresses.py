@@ -28,7 +28,7 @@ def agent_addresses(agents: Sequence[str] | None, config: Path | None) -> Sequen
         return agents or [default_agent()]
     if agents:
         raise CommandError("--agent and --config both say which agent to ask")
-    from queue_agent.cli.agent_api import address_in
+    from queue_agent.cli.served_address import address_in
 
     return [address_in(config)]
 

@@ -14,29 +14,13 @@ from yarl import URL
 
 from queue_agent.cli.caller_token import find_token
 from queue_agent.cli.errors import CommandError
-from queue_agent.config.agent import AgentConfig
-from queue_agent.config.file import load_config
 from queue_agent.core.values.refs import CrossClusterRef
 from yt_wire import json_text
 
 LONGEST_SECONDS: Final = 120.0
-_ANYWHERE: Final = ("0.0.0.0", "::")
 _UNAUTHORIZED: Final = 401
 _NO_OBJECT: Final = 404
 _OK: Final = 200
-
-
-def address_in(config_file: Path) -> str:
-    """Of the agent with the configuration in a file; see `address_of` and `load_config`."""
-    return address_of(load_config(config_file))
-
-
-def address_of(config: AgentConfig, port: int | None = None) -> str:
-    """Where an agent serves HTTP by its configuration, or at a port; on this machine, if it serves anywhere."""
-    http = config.http
-    scheme = "http" if http.tls is None else "https"
-    host = "127.0.0.1" if http.host in _ANYWHERE else http.host
-    return f"{scheme}://{host}:{http.port if port is None else port}"
 
 
 def object_path(kind: str, ref: CrossClusterRef) -> str:

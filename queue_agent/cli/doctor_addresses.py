@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.group.orchid_client import OrchidClient
-from queue_agent.cli.agent_api import AgentApi, LoginNeeded, address_of
+from queue_agent.cli.agent_api import AgentApi, LoginNeeded
 from queue_agent.cli.doctor_state import first_queues
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.findings import Finding, Grade
 from queue_agent.cli.patient import Patient, refusal
+from queue_agent.cli.served_address import address_of
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.errors import ClusterError, ObjectNotFound
 from yt_wire.error import YtError

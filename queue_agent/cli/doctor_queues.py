@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 from shlex import quote
 from typing import Final
 
-from queue_agent.cli.agent_api import address_of
 from queue_agent.cli.doctor_state import served_queues
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.findings import Finding, Grade
 from queue_agent.cli.patient import Patient, refusal
+from queue_agent.cli.served_address import address_of
 from queue_agent.cli.statuses import consumer_problems, fetch_overview, innermost, name_of, queue_problems
 from queue_agent.core.queues.config_keys import UNKNOWN_CONFIG_KEYS, find_unknown_keys
 from queue_agent.core.state.rows import QueueRow

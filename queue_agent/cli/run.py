@@ -10,8 +10,8 @@ from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.adapters.process.presence import announce, withdraw
 from queue_agent.app.agent import Addresses
 from queue_agent.app.process import run_until_signalled
-from queue_agent.cli.agent_api import address_of
 from queue_agent.cli.options import ConfigFile, Host, exit_codes, fail
+from queue_agent.cli.served_address import address_of
 from queue_agent.config.file import load_config
 from queue_agent.errors import ConfigError
 

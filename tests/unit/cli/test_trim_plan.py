@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from queue_agent.adapters.process.build import VERSION
-from queue_agent.cli.agent_api import address_in
 from queue_agent.cli.errors import CommandError
 from queue_agent.cli.main import application
 from queue_agent.cli.references import parse_table
+from queue_agent.cli.served_address import address_in
 from queue_agent.cli.trim_plan import parse_policy, render_plan
 from queue_agent.core.values.refs import CrossClusterRef
 
