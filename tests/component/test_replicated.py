@@ -264,10 +264,11 @@ async def test_a_replica_that_lacks_fewer_rows_than_the_last_batch_has_keeps_unr
     await world.meta.advance(CONSUMER, QUEUE, 0, 4)
     agent = await world.start()
     await world.has_rows("hume", 4, 13)
+    await world.write(1)  # without rows of a later transaction, the two cannot be compared once the first rows are gone
     await eventually(lambda: alerts(agent), lambda found: "The replica lacks rows" in found)
     await world.meta.advance(CONSUMER, QUEUE, 0, 5)
-    await world.has_rows("hume", 5, 13)
-    assert await world.row_counts("pythia") == (0, 10)
+    await world.has_rows("hume", 5, 14)
+    assert await world.row_counts("pythia") == (0, 11)
 
 
 @pytest.mark.parametrize("lost", [0, 2])
