@@ -144,8 +144,11 @@ class World:
             self.partitions[-1].begin_again(asyncio.get_running_loop().time() + LOOK)
         else:
             last = self.partitions[-1]
-            if last.start or self.dice.random() < 0.5:
-                self.commit(VITAL, PARTITIONS, last.end)  # its rows go, or else go to the one before
+            if last.start or self.dice.random() < 0.5:  # its rows go, or else go to the one before
+                if last.readers[VITAL].is_stale:
+                    self.commit(VITAL, PARTITIONS, 0)
+                    await asyncio.sleep(LOOK)  # virtual time, in which agents see that
+                self.commit(VITAL, PARTITIONS, last.end)
             await asyncio.sleep(LOOK)  # virtual time, in which agents trim
             before = last.start
             await asyncio.sleep(LOOK)  # virtual time, in which agents look at what was trimmed

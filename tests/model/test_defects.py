@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -20,6 +19,7 @@ from queue_agent.core.trimming.losers import Witnessed
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts import queue_state
 from queue_agent.core.verdicts.ledger import Trim
+from queue_agent.core.verdicts.returning import appear
 from tests.model.stage import World
 from tests.model.stage_rows import CONSUMERS, READER, Perils
 from tests.model.test_losses import told, trimmed, virtually
@@ -91,19 +91,11 @@ def wait_for_all_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Witness, "look", look_at_all)
 
 
-def mix_up_tablets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trim of a tablet that is no more is taken for one of the rows that have its indexes now."""
-    trims_of = own_trims.trims_of
-
-    def trims_of_any(records: Collection[TrimRecord], *of: Any) -> list[Trim]:
-        return trims_of([replace(one, tablet_id=None) for one in records], *of)
-
-    monkeypatch.setattr(inquiry, "trims_of", trims_of_any)
-
-
 def begin_partitions_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts of a partition that a reshard has taken away are not there when it comes again."""
-    monkeypatch.setattr(queue_state, "back", lambda left, opened, trims: opened)
+    monkeypatch.setattr(
+        queue_state, "appear", lambda opened, trims, left, reshard: appear(opened, trims, None, reshard)
+    )
 
 
 Defect = Callable[[pytest.MonkeyPatch], None]
@@ -116,7 +108,6 @@ DEFECTS: Final[Mapping[Defect, Perils]] = {
     call_holes_reading: Perils(kill=0.05),
     believe_the_first_record: Perils(lost_answer=0.3),
     wait_for_all_or_none: Perils(slow=0.5),
-    mix_up_tablets: Perils(reshard=0.15, seconds=90),
     begin_partitions_at_nothing: Perils(reshard=0.15, seconds=90),
 }
 
