@@ -68,6 +68,8 @@ def find_suspects(
         if one.vital:
             continue
         indexes = [index for index in targets if not one.partitions or index in one.partitions]
+        if not indexes:
+            continue
         snapshot = consumers.get(one.consumer)
         view = None if snapshot is None or snapshot.view is None else snapshot.view.queues.get(plan.queue)
         if not isinstance(view, ConsumerQueueView):

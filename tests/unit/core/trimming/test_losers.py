@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from queue_agent.core.exports.progress import ExportProgress
-from queue_agent.core.queues.snapshots import ConsumerQueueView, FailedConsumerPartition
+from queue_agent.core.queues.snapshots import ConsumerQueueView, ConsumerSnapshot, FailedConsumerPartition
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import Loser
 from queue_agent.core.trimming.bounds import TrimBounds
@@ -76,6 +78,14 @@ def test_who_was_not_read_yet_is_asked() -> None:
     assert find_suspects(planned(8, 9), [LISTENING], {}) == Suspects({BOB: [0, 1]}, [])
     new = {BOB: replace(consumer(BOB, BROKEN), pass_index=0)}
     assert find_suspects(planned(8, 9), [LISTENING], new) == Suspects({BOB: [0, 1]}, [])
+
+
+@pytest.mark.parametrize("consumers", [{}, {BOB: consumer(BOB, BROKEN)}])
+def test_nobody_is_asked_for_partitions_that_are_not_trimmed(
+    consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+) -> None:
+    elsewhere = replace(LISTENING, partitions=(2,))
+    assert find_suspects(planned(8, 9), [elsewhere], consumers) == Suspects({}, [])
 
 
 def test_partitions_that_could_not_be_read_or_came_just_now() -> None:
