@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -149,7 +150,10 @@ class FakeCluster:
         known = range(watch.tablet_count)
         is_known = len(known) <= len(queue.states) and watch.object_id in (None, queue.object_id)
         is_whole = is_known and set(queue.states) == {"mounted"}
-        infos = await self.get_tablet_infos(watch.path, known) if is_whole else None
+        infos = None
+        if is_whole:
+            with suppress(ObjectNotFound):  # it may have been created again meanwhile
+                infos = await self.get_tablet_infos(watch.path, known, watch.object_id)
         return Poll(TableFacts(queue.object_id, 1, Counter(queue.states)), infos)
 
     async def poll_all(self, watches: Sequence[Watch]) -> Sequence[Poll | ClusterError]:
@@ -350,8 +354,8 @@ class World:
     def queue_controller(self, role: Role = Role.LEADING) -> QueueController:
         return QueueController(QUEUE, role, self.context, self.origins)
 
-    def consumer_controller(self) -> ConsumerController:
-        return ConsumerController(CONSUMER, Role.LEADING, self.context, self.origins)
+    def consumer_controller(self, role: Role = Role.LEADING) -> ConsumerController:
+        return ConsumerController(CONSUMER, role, self.context, self.origins)
 
     @cached_property
     def consumer(self) -> ConsumerController:
