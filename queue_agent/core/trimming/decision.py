@@ -159,10 +159,10 @@ def _find_judged(
     registrations: Collection[Registration],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
 ) -> Collection[tuple[Registration, Mapping[int, str | None]]]:
-    """Vital consumers that are judged, with the tablets whose rows their offsets are of."""
+    """Vital consumers, with the tablets whose rows their offsets are of; of one that is not judged yet, none."""
     vital = [one for one in registrations if one.vital and one.consumer in consumers]
     verdicts = [(one, consumers[one.consumer].verdicts.get(queue)) for one in vital]
-    return [(one, verdict.tablets) for one, verdict in verdicts if verdict is not None]
+    return [(one, {} if verdict is None else verdict.tablets) for one, verdict in verdicts]
 
 
 def _find_doubts(

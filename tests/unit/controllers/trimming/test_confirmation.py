@@ -140,7 +140,7 @@ async def test_a_consumer_that_left_before_the_agent_noticed_is_not_asked_but_it
     world.store.consumers[OTHER] = replace(world.store.consumers[CONSUMER], consumer=OTHER)
     world.board.put_rows(await world.store.read())
     position = world.board.all_consumers[CONSUMER]
-    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[OTHER], position.role, 1, START, position.content))
+    world.board.put_consumer(replace(position, row=world.store.consumers[OTHER]))
     world.board.put_registrations(
         [Registration(QUEUE, CONSUMER, vital=True), Registration(QUEUE, OTHER, vital=True)],
     )
@@ -279,7 +279,7 @@ async def test_a_named_consumer_is_asked_for_its_own_offsets(world: World) -> No
     world.board.put_rows(await world.store.read())
     world.board.put_registrations(world.store.registrations)
     position = world.board.all_consumers[CONSUMER]
-    world.board.put_consumer(ConsumerSnapshot(world.store.consumers[named], position.role, 1, START, position.content))
+    world.board.put_consumer(replace(position, row=world.store.consumers[named]))
 
     async def read(
         consumer_path: str, queue: CrossClusterRef, partition_count: int, *, name: str = ""

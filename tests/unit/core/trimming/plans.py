@@ -12,6 +12,7 @@ from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.exports.queue_exports import NO_STATES
 from queue_agent.core.queues.exports import find_exports
 from queue_agent.core.queues.snapshots import (
+    ConsumerQueueView,
     ConsumerSnapshot,
     ConsumerView,
     FailedQueuePartition,
@@ -52,12 +53,15 @@ BOB = CrossClusterRef("hume", "//tmp/bob")
 BROKEN = ErrorInfo("broken")
 
 
+TABLET = "t"
+
+
 def mounted(lower: int, upper: int, state: str = "mounted") -> QueuePartition:
-    return QueuePartition("t", state, None, None, lower, upper, NOW, Counters())
+    return QueuePartition(TABLET, state, None, None, lower, upper, NOW, Counters())
 
 
 def unmounted() -> FailedQueuePartition:
-    return FailedQueuePartition("t", "unmounted", BROKEN)
+    return FailedQueuePartition(TABLET, "unmounted", BROKEN)
 
 
 def snapshot_of(
@@ -79,8 +83,12 @@ def position(queue: QueueSnapshot, *offsets: int, committed_at: datetime | None 
 
 
 def consumer(ref: CrossClusterRef, content: SubSnapshot | ErrorInfo | None) -> ConsumerSnapshot:
+    """One that is judged, if it could be read, and was never in other tablets than those of the queue."""
     view = content if isinstance(content, ErrorInfo) else ConsumerView({} if content is None else {QUEUE: content})
-    return ConsumerSnapshot(ConsumerRow(ref), Role.LEADING, 1, NOW, view)
+    seen = ConsumerSnapshot(ConsumerRow(ref), Role.LEADING, 1, NOW, view)
+    if not isinstance(content, ConsumerQueueView):
+        return seen
+    return judged(seen, dict.fromkeys(range(len(content.partitions)), TABLET))
 
 
 def plan(

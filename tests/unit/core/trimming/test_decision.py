@@ -96,16 +96,18 @@ def test_a_consumer_ahead_of_the_end_lets_nothing_go() -> None:
         ({0: "older"}, None, ConstraintKind.UNPROVED_OFFSET),
         ({0: None}, None, ConstraintKind.STALE_OFFSET),
         ({1: "t"}, None, ConstraintKind.UNPROVED_OFFSET),
+        (None, None, ConstraintKind.UNPROVED_OFFSET),
         ({0: "older"}, (0, 1), ConstraintKind.UNPROVED_OFFSET),
         ({0: "older"}, (1, 2), ConstraintKind.VITAL_CONSUMER),
     ],
 )
 def test_an_offset_that_may_be_of_a_tablet_before_a_reshard_lets_nothing_go(
-    tablets: Mapping[int, str | None], partitions: tuple[int, ...] | None, kind: ConstraintKind
+    tablets: Mapping[int, str | None] | None, partitions: tuple[int, ...] | None, kind: ConstraintKind
 ) -> None:
     """Where it is not registered, nobody judges it any more."""
     queue = snapshot_of(mounted(0, 12))
-    seen = judged(consumer(ALICE, position(queue, 8)), tablets)
+    seen = consumer(ALICE, position(queue, 8))
+    seen = replace(seen, verdicts={}) if tablets is None else judged(seen, tablets)
     result = plan_with(queue, [Registration(QUEUE, ALICE, True, partitions)], {ALICE: seen})
     assert good_targets(result) == ({0: 8} if kind is ConstraintKind.VITAL_CONSUMER else {})
     assert (constraint(result).kind, constraint(result).subject) == (kind, str(ALICE))
