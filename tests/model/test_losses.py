@@ -111,6 +111,15 @@ def test_the_queue_is_resharded_twice_before_anybody_looks(seed: int) -> None:
     assert told(world)[VITAL] == trimmed(world)[VITAL] == 0
 
 
+@pytest.mark.parametrize("seed", [8, 9])
+def test_an_agent_that_did_not_see_a_reshard_asks_the_ledger(seed: int) -> None:
+    """It leads the queue, and another one leads the consumer."""
+    world = virtually(World(seed, Perils(reshard=0.3, at_once=True, kill=0.3, seconds=90)))
+    assert world.reshards > 1
+    assert trimmed(world)[VITAL] == 0
+    assert trimmed(world)[READER] > 0, "it is trimmed"
+
+
 @pytest.mark.parametrize("seed", seeds(4, slow=True))
 def test_readers_step_back(seed: int) -> None:
     """What is committed and taken back before an agent has seen it is not known to be committed."""

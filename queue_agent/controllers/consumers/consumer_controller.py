@@ -149,8 +149,9 @@ class ConsumerController:
             return
         registrations = self._board.registrations_of_consumer(self._ref)
         queues = sorted({one.queue for one in registrations})
-        if self._snapshot.role is Role.LEADING:
-            await self._judge.prepare(queues)
+        is_leading = self._snapshot.role is Role.LEADING
+        await self._judge.prepare(registrations, leading=is_leading)
+        if is_leading:
             self._judge.owner = await self._owner.read(row, pass_instant, origin)
         content = await self._look(row, queues, pass_index, first_answer, origin)
         self._publish(build_consumer_snapshot(self._snapshot, row, registrations, pass_instant, content))

@@ -66,6 +66,12 @@ class _Kept:
     seconds: ObjectiveSeconds | None = None
     """Of the objective, as they are published; None: not known yet."""
 
+    is_read: bool = False
+    """Whether its ledger was."""
+
+    is_open: bool = False
+    """Whether all that is kept of it is known: its ledger was read, or there is no place for one."""
+
 
 class ConsumerJudge:
     """Judges one consumer in all of its queues.
@@ -84,23 +90,28 @@ class ConsumerJudge:
         self.owner = OwnersWord()
         """What is in force."""
 
-    async def prepare(self, queues: Collection[CrossClusterRef]) -> None:
-        """Go on from what is kept of these queues; of one that cannot be read now, from what is in memory."""
+    async def prepare(self, registrations: Collection[Registration], *, leading: bool) -> None:
+        """Go on from what is kept; of a queue whose ledger cannot be read now, from what is in memory.
+
+        An agent that does not lead the consumer keeps nothing of it. It may lead a queue, though, and then has to know
+        of which tablets the offsets of vital consumers are.
+        """
 
         async def open_ledger(queue: CrossClusterRef) -> QueueState | None:
             return await self._ledger.open(Pair(queue, self._ref))
 
-        wanted = [queue for queue in queues if queue not in self._kept or not self._kept[queue].state.is_kept]
+        read = {queue for queue, kept in self._kept.items() if kept.is_read}
+        wanted = sorted({one.queue for one in registrations if leading or one.vital} - read)
         for queue, found in (await fan_out(open_ledger, wanted, limit=_CONCURRENT_LEDGERS)).items():
             if not isinstance(found, QueueState):
                 continue
+            state, told, seconds = replace(found, is_kept=leading), told_of(found), found.seconds
             if found.last_poll is None and queue in self._kept:
                 old = self._kept[queue].state
                 seconds = old.seconds if found.seconds == NO_SECONDS else found.seconds
-                found = replace(old, is_kept=True, seconds=seconds)
-                self._keep(queue, found, self._kept[queue].told, seconds)
-                continue
-            self._keep(queue, found, told_of(found), found.seconds)
+                state, told = replace(old, is_kept=leading, seconds=seconds), self._kept[queue].told
+            self._keep(queue, state, told, seconds)
+            self._kept[queue].is_read = True
 
     def _keep(self, queue: CrossClusterRef, state: QueueState, told: Told, seconds: ObjectiveSeconds | None) -> None:
         """Go on from a state."""
@@ -139,6 +150,8 @@ class ConsumerJudge:
                 or (written is not None and written is not kept.durable)
             )
             kept.durable = written or kept.durable
+            is_open = kept.is_read or self._ledger.is_missing
+            changed, kept.is_open = changed or is_open is not kept.is_open, is_open
             is_new = kept.state.positions is not before.positions or kept.state.seconds is not before.seconds
             is_told = kept.state.is_told_dead is not before.is_told_dead
             if kept.state.is_kept and (is_new or is_told):
@@ -300,6 +313,8 @@ def _published(kept: _Kept) -> QueueVerdict | None:
     verdict, durable = kept.state.verdict, kept.durable
     if verdict is None:
         return None
+    if not kept.is_open:  # a ledger that could not be read may know of other tablets
+        verdict = replace(verdict, tablets={})
     if kept.price is not None:
         verdict = replace(verdict, price=kept.price)
     if durable is None:

@@ -17,7 +17,7 @@ from queue_agent.core.values.trim_constraints import OFFSETS_OF_NO_ROW, Constrai
 from queue_agent.core.verdicts.time_to_loss import ExportTask, Retention, VitalOffset
 from queue_agent.core.verdicts.values import QueueVerdict, Seconds
 
-_SOON_OVER: Final = frozenset({ConstraintKind.HAND_OVER, ConstraintKind.GRACE, ConstraintKind.UNPROVED_OFFSET})
+_SOON_OVER: Final = frozenset({ConstraintKind.HAND_OVER, ConstraintKind.GRACE})
 
 
 @dataclass(frozen=True, slots=True)

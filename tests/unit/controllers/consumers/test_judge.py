@@ -24,6 +24,7 @@ from queue_agent.core.verdicts.values import Verdict
 from queue_agent.errors import ClusterError
 from tests.unguarded import KeepNoLedger
 from tests.unit.controllers.agent_world import CONSUMER, QUEUE, FakeQueue, World
+from tests.unit.controllers.consumers.ledgers import Written
 
 
 class Journal:
@@ -77,6 +78,10 @@ class Story:
 
     def ledger(self) -> Ledger:
         return self.consumer._judge._kept[QUEUE].state.positions[0].ledger
+
+    def tablets(self) -> Mapping[int, str | None]:
+        """Of whose rows the offsets are, as far as is told."""
+        return self.world.board.all_consumers[CONSUMER].verdicts[QUEUE].tablets
 
     def verdict(self) -> Verdict:
         return self.world.board.all_consumers[CONSUMER].verdicts[QUEUE].verdict
@@ -194,26 +199,6 @@ async def test_an_agent_that_does_not_lead_the_consumer_asks_nothing_and_counts_
     assert other.ledger().counts.trimmed_uncommitted == 0
 
 
-class Written(KeepNoLedger):
-    """`ports.LedgerBook` that writes when it is told to."""
-
-    is_missing = False
-
-    def __init__(self, opened: QueueState | None) -> None:
-        self.opened = opened
-        self.noted: QueueState | None = None
-        self.written: QueueState | None = None
-
-    async def open(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
-        return self.opened
-
-    def note(self, state: QueueState, *, urgent: bool) -> None:
-        self.noted = state
-
-    def find_written(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
-        return self.written
-
-
 async def test_an_agent_that_takes_over_asks_for_all_that_is_not_settled(story: Story) -> None:
     old = story.consumer._judge._kept[QUEUE].state  # as the table of ledgers would give it
     ledger = Written(QueueState(old.pair, old.positions, old.pace, old.last_poll, is_kept=True))
@@ -230,6 +215,26 @@ async def test_an_agent_that_takes_over_asks_for_all_that_is_not_settled(story: 
     ledger.written = ledger.noted
     await restarted.poll()
     assert restarted.unread() == 18
+
+
+async def test_whose_rows_an_offset_counts_is_not_known_before_its_ledger_is_read(story: Story) -> None:
+    """It may know of another tablet, in which the offset was."""
+    old = story.consumer._judge._kept[QUEUE].state
+    ledger = Written(None)
+    story.world.context.ledger = ledger
+    restarted = Story(story.world)
+    for _ in range(3):
+        await restarted.poll()
+    assert (restarted.verdict() is Verdict.UNKNOWN, restarted.tablets()) == (False, {})
+    ledger.is_missing = True  # nobody keeps anything here
+    await restarted.poll()
+    assert restarted.tablets() == old.tablets
+    ledger.is_missing = False
+    await restarted.poll()
+    assert restarted.tablets() == {}
+    ledger.opened = QueueState(old.pair, old.positions, old.pace, old.last_poll, is_kept=True)
+    await restarted.poll()
+    assert restarted.tablets() == old.tablets
 
 
 def positions(story: Story) -> Mapping[int, object]:

@@ -116,6 +116,7 @@ def test_nothing_goes_without_vital_consumers_and_exports() -> None:
         (ConstraintKind.ERROR, "broken", False),
         (ConstraintKind.CONSUMER_AHEAD, None, False),
         (ConstraintKind.STALE_OFFSET, None, False),
+        (ConstraintKind.UNPROVED_OFFSET, None, True),
         (ConstraintKind.RETAINED_LIFETIME_DURATION, "no column", False),
         (ConstraintKind.RETAINED_LIFETIME_DURATION, None, True),
         (ConstraintKind.VITAL_CONSUMER, None, True),

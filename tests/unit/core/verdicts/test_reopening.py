@@ -53,6 +53,13 @@ def test_an_offset_that_is_not_below_the_old_one_may_be_one_of_the_old_rows(offs
     assert (found.stale_offset, found.accounted) == (stale, 0 if stale else offset)
 
 
+@pytest.mark.parametrize("offset", [80, 70, 69, 0])
+def test_whose_rows_the_offset_counts_is_not_known_before_it_moves(offset: int) -> None:
+    found = reopen(ledger(), replace(RESHARDED, end=200, offset=offset), (), 1010.0).ledger
+    assert found.offset_tablet == OLD.tablet_id
+    assert found.offset_tablet_at(replace(found.reading, offset=offset + 1)) == RESHARDED.tablet_id
+
+
 def test_rows_that_went_before_a_stale_offset_was_seen_are_not_settled() -> None:
     trims = [Trim(0, 20, 70)]
     assert reopen(ledger(), replace(RESHARDED, start=20), trims, 1010.0).ledger.accounted == 0

@@ -1,0 +1,26 @@
+"""Ledgers of consumers as an agent finds them."""
+
+from __future__ import annotations
+
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from tests.unguarded import KeepNoLedger
+
+
+class Written(KeepNoLedger):
+    """`ports.LedgerBook` that writes when it is told to."""
+
+    is_missing = False
+
+    def __init__(self, opened: QueueState | None) -> None:
+        self.opened = opened
+        self.noted: QueueState | None = None
+        self.written: QueueState | None = None
+
+    async def open(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
+        return self.opened
+
+    def note(self, state: QueueState, *, urgent: bool) -> None:
+        self.noted = state
+
+    def find_written(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
+        return self.written
