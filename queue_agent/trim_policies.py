@@ -48,8 +48,8 @@ class ConstraintKind(enum.Enum):
     )
     UNPROVED_OFFSET = (
         "unproved_offset",
-        "nobody knows whether the offset of a vital consumer, the subject, is of these rows: after a reshard until it"
-        " commits something new, and for a moment after an agent has started",
+        "the offset of a vital consumer, the subject, may be of older rows: after a reshard until it commits something"
+        " new, and after the start of an agent until that has read its ledger",
         _OTHER,
         Gives.WISH,
     )

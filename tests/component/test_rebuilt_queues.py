@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.component.rebuilt_world import CONSUMER, QUEUE, World, alerts, says, verdict
+from tests.component.rebuilt_world import CONSUMER, LEDGER, QUEUE, World, alerts, says, verdict
 from tests.component.running_agent import RunningAgent, eventually
 from yt_local.runner import LocalClusters
 
@@ -129,3 +129,17 @@ async def test_rows_wait_for_a_commit_after_reshards_that_nobody_has_seen(world:
         await eventually(lambda: partitions(agent), lambda found: found[1:] == [(0, "unproved_offset")])
         await world.user.advance(CONSUMER, QUEUE, 1, 5)
         await eventually(lambda: partitions(agent), lambda found: found[1:] == [(5, "vital_consumer")])
+
+
+async def test_an_agent_that_starts_trims_nothing_until_it_can_read_ledgers_that_are_there(world: World) -> None:
+    await world.user.set(f"{QUEUE}/@auto_trim_config", {"enable": True})
+    await world.user.run("unmount_table", path=LEDGER)
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack, queue_agent={"controller": {"enable_automatic_trimming": True}})
+        await eventually(lambda: verdict(agent), says("ok"))
+        await eventually(lambda: partitions(agent), lambda found: found == [(0, "unproved_offset")])
+        told = await eventually(agent.alerts, lambda alerts: "queue_agent_consumer_ledger_failed" in alerts)
+        assert "trims no queue with a vital consumer" in told["queue_agent_consumer_ledger_failed"]["message"]
+        await world.user.run("mount_table", path=LEDGER)
+        await eventually(lambda: partitions(agent), lambda found: found == [(10, "end_of_partition")])
+        await eventually(agent.alerts, lambda alerts: "queue_agent_consumer_ledger_failed" not in alerts)

@@ -105,12 +105,12 @@ class ConsumerJudge:
         for queue, found in (await fan_out(open_ledger, wanted, limit=_CONCURRENT_LEDGERS)).items():
             if not isinstance(found, QueueState):
                 continue
-            state, told, seconds = replace(found, is_kept=leading), told_of(found), found.seconds
+            state, told, seconds = found, told_of(found), found.seconds
             if found.last_poll is None and queue in self._kept:
                 old = self._kept[queue].state
                 seconds = old.seconds if found.seconds == NO_SECONDS else found.seconds
-                state, told = replace(old, is_kept=leading, seconds=seconds), self._kept[queue].told
-            self._keep(queue, state, told, seconds)
+                state, told = replace(old, seconds=seconds), self._kept[queue].told
+            self._keep(queue, replace(state, is_kept=leading), told, seconds)
             self._kept[queue].is_read = True
 
     def _keep(self, queue: CrossClusterRef, state: QueueState, told: Told, seconds: ObjectiveSeconds | None) -> None:

@@ -45,7 +45,8 @@ _WORDS: Final = AlertWords(
     KIND,
     FAILED,
     "the consumer ledger",
-    "Cannot read or write the ledger of consumers: an agent that takes over starts without their history",
+    "Cannot read or write the ledger of consumers: an agent that takes over starts without their history. While the"
+    " table is there and cannot be read, it trims no queue with a vital consumer",
 )
 
 

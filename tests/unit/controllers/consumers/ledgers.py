@@ -7,7 +7,7 @@ from tests.unguarded import KeepNoLedger
 
 
 class Written(KeepNoLedger):
-    """`ports.LedgerBook` that writes when it is told to."""
+    """`ports.LedgerBook` of which a test says what was read, and what has been written."""
 
     is_missing = False
 

@@ -80,7 +80,7 @@ class Story:
         return self.consumer._judge._kept[QUEUE].state.positions[0].ledger
 
     def tablets(self) -> Mapping[int, str | None]:
-        """Of whose rows the offsets are, as far as is told."""
+        """By partition, the tablet of whose rows the offset is, as published."""
         return self.world.board.all_consumers[CONSUMER].verdicts[QUEUE].tablets
 
     def verdict(self) -> Verdict:
@@ -227,6 +227,8 @@ async def test_whose_rows_an_offset_counts_is_not_known_before_its_ledger_is_rea
         await restarted.poll()
     assert (restarted.verdict() is Verdict.UNKNOWN, restarted.tablets()) == (False, {})
     ledger.is_missing = True  # nobody keeps anything here
+    again = restarted.consumer._judge.judge(story.world.board.all_consumers[CONSUMER])
+    assert again[QUEUE].tablets == old.tablets, "although nothing else has changed"
     await restarted.poll()
     assert restarted.tablets() == old.tablets
     ledger.is_missing = False
