@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,12 @@ default_config.get_type_hints = functools.cache(default_config.get_type_hints)
 
 # Collecting makes millions of objects, all of which stay.
 gc.disable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of most files no test is slow, and to collect them all takes each process ten seconds."""
+    is_searched = config.getoption("markexpr") == "slow" and collection_path.suffix == ".py"
+    return True if is_searched and "slow" not in collection_path.read_text() else None
 
 
 def pytest_collection_finish() -> None:
