@@ -155,14 +155,17 @@ $(UV):
 	$(PYTHON) -m venv --clear $(UV_HOME)
 	$(UV_HOME)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.txt
 
+# The lists name all that is needed. Without --no-deps, uv would ask PySpark for its dependencies, for which it downloads and builds it
+# again in each new checkout.
 .venv/run.installed: requirements.txt pyproject.toml packaging/yt-local-cluster/pyproject.toml packaging/console/package-lock.json | $(UV)
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
-	$(UV) pip install --quiet --python .venv --require-hashes -r requirements.txt
+	$(UV) pip install --quiet --python .venv --no-deps --require-hashes -r requirements.txt
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable packaging/yt-local-cluster --editable .
 	@touch $@
 
 .venv/dev.installed: requirements-dev.txt .venv/run.installed
-	$(UV) pip install --quiet --python .venv --require-hashes -r requirements-dev.txt
+	$(UV) pip install --quiet --python .venv --no-deps --require-hashes -r requirements-dev.txt
+	$(UV) pip check --quiet --python .venv
 	@touch $@
 
 lock: | $(UV)  ## choose the newest versions that pyproject.toml allows, and pin them
