@@ -70,7 +70,7 @@ check-deploy: $(DEPLOY_CHECKS)  ## what is deployed, by the tools that will read
 
 check-alerts: export PATH := $(TOOLS_HOME)/bin:$(PATH)
 check-alerts: .venv/dev.installed  ## metrics, rules and dashboards by promtool and a Prometheus server
-	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager
+	deploy/install-tools.sh $(TOOLS_HOME) prometheus alertmanager templates
 	$(PYTEST) -q -rs deploy/tests
 
 check-incidents: export PATH := $(TOOLS_HOME)/bin:$(PATH)

@@ -8,7 +8,7 @@ import pytest
 from yt.wrapper import YtClient
 
 from examples.comment_service.tables import EVENT_PARTITION_COUNT, event_partition
-from tests.e2e.playground import SOURCES, eventually, running
+from tests.e2e.playground import SOURCES, eventually, get_agent_attribute, running
 from tests.examples.comment_world import DIRECTORY, TABLES
 from tests.examples.test_create_tables import ask, started
 from yt_local.testing import CLIENT_CONFIG
@@ -32,7 +32,7 @@ def test_the_agent_says_how_many_comments_the_consumer_has_not_read(tmp_path: Pa
 
         def check_unread(count: int) -> None:
             expected[event_partition(first["topic_id"])] = count
-            queues = client.get(f"{TABLES.comment_events_consumer}/@queue_consumer_partitions")
+            queues = get_agent_attribute(client, f"{TABLES.comment_events_consumer}/@queue_consumer_partitions")
             assert [item["unread_row_count"] for item in queues[f"pythia:{TABLES.comment_events}"]] == expected
 
         eventually(lambda: check_unread(3))
