@@ -40,7 +40,7 @@ def main(stage: str, arguments: Sequence[str]) -> int:
             print(f"once more, alone: {len(first)} of the tests of {stage}", flush=True)
             again = [*arguments, "--numprocesses", "0", "--last-failed", "--last-failed-no-failures", "none"]
             code = _run(again, Path(cache), reports / f"{stage}-again.xml")
-            second = _failed(Path(cache), reports / f"{stage}-again.xml")
+            second = {} if code == pytest.ExitCode.OK else _failed(Path(cache), reports / f"{stage}-again.xml")
     flaky = {test: reason for test, reason in first.items() if test not in second}
     tell(stage, failed=_with_reasons(second), flaky=_with_reasons(flaky))
     return code

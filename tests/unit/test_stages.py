@@ -79,6 +79,17 @@ def test_a_stage_passes_whose_tests_pass_alone(tmp_path: Path) -> None:
     assert line.startswith("flaky test_them.py::Those::test_unlucky: ")
 
 
+def test_processes_that_do_not_find_the_same_tests_are_told_like_a_flaky_test(tmp_path: Path) -> None:
+    here = 'import os\nimport pytest\nWORKER = os.environ.get("PYTEST_XDIST_WORKER")\n'
+    (tmp_path / "test_here.py").write_text(
+        f'{here}@pytest.mark.parametrize("worker", [WORKER])\ndef test_it(worker): pass\n'
+    )
+    ended = run_stage(tmp_path, "--numprocesses", "2", "--deselect", "test_them.py")
+    assert ended.returncode == pytest.ExitCode.OK, ended.stdout
+    [told] = (tmp_path / "reports" / "some.outcomes").read_text().splitlines()
+    assert told.startswith("flaky gw")
+
+
 def test_what_cannot_be_imported_fails(tmp_path: Path) -> None:
     (tmp_path / "test_broken.py").write_text("import nothing_of_this_name")
     ended = run_stage(tmp_path)
