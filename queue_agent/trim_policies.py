@@ -74,6 +74,13 @@ class ConstraintKind(enum.Enum):
         "#b8860b",
         Gives.LIMIT,
     )
+    QUARANTINE = (
+        "quarantine",
+        "a vital consumer, the subject, is in quarantine, and more of its unread rows go later"
+        " ([quarantine.md](quarantine.md))",
+        "#8c510a",
+        Gives.LIMIT,
+    )
     END_OF_PARTITION = "end_of_partition", "there are no more rows", _OTHER, Gives.LIMIT, True
     REPLICA_ALIGNMENT = (
         "replica_alignment",

@@ -14,6 +14,7 @@ from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.core.state.consumer_events import Event
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import JournalSpan, TrimRecord
 from queue_agent.core.trimming.grace import Graces
@@ -78,6 +79,19 @@ class EmptyJournal:
         return ()
 
 
+class NoQuarantines:
+    """`ports.QuarantineStore` of agents that put nobody into quarantine."""
+
+    async def read(self, queue: CrossClusterRef) -> Sequence[Quarantine]:
+        return ()
+
+    async def write(self, queue: CrossClusterRef, quarantine: Quarantine) -> None:
+        raise AssertionError("nobody is put into quarantine")
+
+    async def remove(self, queue: CrossClusterRef, consumer: CrossClusterRef) -> None:
+        raise AssertionError("nobody is in quarantine")
+
+
 class KeepNoLedger:
     """`ports.LedgerBook` of an agent that forgets everything when it ends."""
 
@@ -140,6 +154,8 @@ def unguarded_context(
         "journal": KeepNoJournal(),
         "trims": TrimBook(EmptyJournal(), clock),
         "graces": Graces(),
+        "quarantine": None,
+        "quarantines": NoQuarantines(),
         "ledger": KeepNoLedger(),
         "events": RememberEvents(),
         "connections": ClustersAreBelieved(),

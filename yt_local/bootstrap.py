@@ -275,6 +275,24 @@ STATE_TABLES: Final[Mapping[str, list[dict[str, Any]]]] = {
             "details": "any",
         },
     ),
+    "consumer_quarantines": _schema(
+        {
+            "queue_cluster": "string",
+            "queue_path": "string",
+            "consumer_cluster": "string",
+            "consumer_path": "string",
+            "consumer_name": "string",
+        },
+        {
+            "object_id": "string",
+            "announced_at": "string",
+            "renewed_at": "string",
+            "notice_seconds": "double",
+            "waited_seconds": "double",
+            "is_started": "boolean",
+            "commits": "any",
+        },
+    ),
 }
 
 _ONE_VERSION: Final[Mapping[str, int]] = {"min_data_versions": 0, "max_data_versions": 1, "min_data_ttl": 0}
@@ -291,5 +309,6 @@ _LIFETIMES: Final[Mapping[str, Mapping[str, int]]] = {
     "audit_journal": _kept(days=365),
     "consumer_ledger": _ONE_VERSION,
     "consumer_events": _kept(days=90),
+    "consumer_quarantines": _ONE_VERSION,
 }
 """Attributes, in milliseconds, by which a table drops old rows."""

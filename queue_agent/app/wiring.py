@@ -23,6 +23,7 @@ from queue_agent.adapters.state.audit_table import AuditTable
 from queue_agent.adapters.state.config_document import ConfigDocument
 from queue_agent.adapters.state.event_table import EventTable
 from queue_agent.adapters.state.ledger_table import LedgerTable
+from queue_agent.adapters.state.quarantine_table import QuarantineTable
 from queue_agent.adapters.trimming.trim_journal import TrimJournalTable
 from queue_agent.app.parts import Entrance, Ground, Links, Telling, Wakes
 from queue_agent.app.schedules import Timetable
@@ -118,6 +119,8 @@ def wire_workers(ground: Ground, wakes: Wakes, telling: Telling, links: Links, l
         journal=journal,
         trims=TrimBook(journal_table, clock),
         graces=Graces(),
+        quarantine=None if config.quarantine is None else config.quarantine.terms(),
+        quarantines=QuarantineTable(links.state, config.state.root),
         ledger=ledger,
         events=events,
         connections=connections,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Final
 
 import typer
 
+from queue_agent.adapters.cluster.yt_cluster import YtCluster
 from queue_agent.adapters.process.logs import configure_logging
 from queue_agent.cli.act_record import recorded
-from queue_agent.cli.consumer_reset import find_clusters
-from queue_agent.cli.errors import CommandError
-from queue_agent.cli.init_state import StateLocation, location_in
+from queue_agent.cli.init_state import StateLocation
 from queue_agent.cli.options import (
-    BY_NAME,
     Consumer,
     DryRun,
     Json,
@@ -25,13 +22,11 @@ from queue_agent.cli.options import (
     exit_codes,
     now,
 )
+from queue_agent.cli.owner_acts import act_as_owner
 from queue_agent.cli.plain import plain
-from queue_agent.cli.reach import Reach
-from queue_agent.cli.references import parse_object, parse_table
 from queue_agent.controllers.acts.acknowledgement import Acknowledgement, acknowledge, plan_acknowledgement
 from queue_agent.core.access.acts import ActKind, ActRequest
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.errors import ActRefused, ClusterError, ClusterUnavailable
 
 EXAMPLES: Final = """
 Examples:
@@ -64,15 +59,17 @@ def command(
     """
     configure_logging("warning", "console")
     with exit_codes():
-        pair = parse_table(queue, "QUEUE"), parse_object(consumer, "CONSUMER")
-        cluster = pair[1].cluster
-        reach = find_clusters({cluster}, config, proxy or (), token_file)[cluster]
-        state = None if config is None else location_in(config, None)
-        try:
-            plan = asyncio.run(_acknowledge(*pair, reach, state, is_dry=dry_run))
-        except (ActRefused, ClusterError) as error:
-            is_lost = isinstance(error, ClusterUnavailable) and config is None and not proxy
-            raise CommandError(f"{error}{BY_NAME if is_lost else ''}") from error
+
+        async def act(
+            cluster: YtCluster, queue: CrossClusterRef, consumer: CrossClusterRef, state: StateLocation | None
+        ) -> Acknowledgement:
+            plan = await plan_acknowledgement(cluster, queue, consumer, now())
+            if plan.told and not dry_run:
+                async with recorded(state, ActRequest(ActKind.ACKNOWLEDGE, queue, consumer), plan.to_map()):
+                    await acknowledge(cluster, plan)
+            return plan
+
+        plan = act_as_owner(queue, consumer, config, proxy, token_file, act)
         if as_json:
             typer.echo(json.dumps(plan.to_map(), indent=2))
             return
@@ -83,14 +80,3 @@ def command(
         typer.echo(f"{'Would acknowledge' if dry_run else 'Acknowledged'} {where}:")
         for words in (*plan.told, *plan.notes):
             typer.echo(f"  {words}")
-
-
-async def _acknowledge(
-    queue: CrossClusterRef, consumer: CrossClusterRef, reach: Reach, state: StateLocation | None, *, is_dry: bool
-) -> Acknowledgement:
-    async with reach.open(consumer.cluster) as cluster:
-        plan = await plan_acknowledgement(cluster, queue, consumer, now())
-        if plan.told and not is_dry:
-            async with recorded(state, ActRequest(ActKind.ACKNOWLEDGE, queue, consumer), plan.to_map()):
-                await acknowledge(cluster, plan)
-        return plan

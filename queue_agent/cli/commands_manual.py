@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import typer
@@ -29,7 +29,8 @@ Exit codes, unless a command lists others:
 
 Output has no colours if it does not go to a terminal, or if `NO_COLOR` is set.
 
-Commands that run Spark have [their own page](commands-spark.md).
+Two groups have pages of their own: [commands about consumers](commands-consumer.md), and
+[commands that run Spark](commands-spark.md).
 """
 
 _SPARK_INTRODUCTION: Final = """# Commands that run Spark
@@ -38,25 +39,29 @@ Generated from the code (`make docs`). They need the extra `spark`: see [spark.m
 see [commands.md](commands.md). [spark-exports.md](spark-exports.md) and [history.md](history.md) show how to use them.
 """
 
-_SPARK: Final = "queue-agent spark "
+_CONSUMER_INTRODUCTION: Final = """# Commands about consumers
+
+Generated from the code (`make docs`). For all other commands see [commands.md](commands.md).
+[verdicts.md](verdicts.md), [quarantine.md](quarantine.md) and [operating.md](operating.md#day-by-day) show when to use
+them.
+"""
+
+_GROUPS: Final = {
+    "queue-agent consumer ": ("commands-consumer.md", _CONSUMER_INTRODUCTION),
+    "queue-agent spark ": ("commands-spark.md", _SPARK_INTRODUCTION),
+}
+"""Pages of their own, by the beginning of their commands."""
 
 
-def commands_page() -> str:
-    """Every command but those of Spark, with arguments and options, in the order of `--help`."""
-    return "\n".join([_INTRODUCTION, *_sections(of_spark=False)])
-
-
-def spark_commands_page() -> str:
-    """The commands that run Spark, likewise."""
-    return "\n".join([_SPARK_INTRODUCTION, *_sections(of_spark=True)])
-
-
-def _sections(*, of_spark: bool) -> Iterator[str]:
+def commands_pages() -> Mapping[str, str]:
+    """Every command with arguments and options, in the order of `--help`: pages by file name."""
+    pages = {"commands.md": [_INTRODUCTION], **{name: [introduction] for name, introduction in _GROUPS.values()}}
     group = typer.main.get_command(application)
     assert isinstance(group, TyperGroup)
     for path, command in _walk(group, "queue-agent"):
-        if path.startswith(_SPARK) == of_spark:
-            yield from _section(path, command)
+        name = next((name for begin, (name, _) in _GROUPS.items() if path.startswith(begin)), "commands.md")
+        pages[name] += _section(path, command)
+    return {name: "\n".join(parts) for name, parts in pages.items()}
 
 
 def _walk(group: TyperGroup, path: str) -> Iterator[tuple[str, TyperCommand]]:

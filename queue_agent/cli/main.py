@@ -67,6 +67,10 @@ COMMANDS: Final[Mapping[str, Entry | tuple[str, Mapping[str, Entry]]]] = {
                 "acknowledge",
                 "Acknowledge lost rows, a reshard or a re-creation: the verdict no longer shows it.",
             ),
+            "protect": Entry(
+                "protect",
+                "Keep a vital consumer out of quarantine, or end it: the queue keeps what it has not read.",
+            ),
             "events": Entry("events", "Show what happened to queues and consumers, newest last."),
         },
     ),

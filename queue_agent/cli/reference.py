@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from queue_agent.adapters.metrics.metrics_manual import metrics_page
-from queue_agent.cli.commands_manual import commands_page, spark_commands_page
+from queue_agent.cli.commands_manual import commands_pages
 from queue_agent.cli.completion_index import completion_index
 from queue_agent.config.agent import AgentConfig
 from queue_agent.config.options import ConfigModel
@@ -29,8 +29,7 @@ POLICIES_HEAD: Final = "| kind | bound | trimming ends here because |\n| --- | -
 def pages() -> Mapping[str, str]:
     """Content of every page that is generated, or has something generated in it, by its file name in `docs/`."""
     return {
-        "commands.md": commands_page(),
-        "commands-spark.md": spark_commands_page(),
+        **commands_pages(),
         "configuration.md": _configuration(),
         **render_reference(),
         "metrics.md": metrics_page(),
@@ -72,8 +71,9 @@ def _rows(model: type[ConfigModel], prefix: str) -> Iterator[str]:
 
 def _section(field: FieldInfo, path: str) -> tuple[type[ConfigModel] | None, str]:
     """The model a field holds, itself or as the values of a map."""
+    name = "NAME." if get_origin(field.annotation) in (dict, Mapping) else ""
     candidates = [(field.annotation, f"{path}.")]
-    candidates += [(argument, f"{path}.NAME.") for argument in get_args(field.annotation)]
+    candidates += [(argument, f"{path}.{name}") for argument in get_args(field.annotation)]
     for annotation, prefix in candidates:
         if isinstance(annotation, type) and issubclass(annotation, ConfigModel):
             return annotation, prefix

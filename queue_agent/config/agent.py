@@ -16,6 +16,7 @@ from queue_agent.config.passes import (
     CypressSynchronizerConfig,
     DynamicConfigManagerConfig,
     MembershipConfig,
+    QuarantineConfig,
     QueueAgentConfig,
     ShardingManagerConfig,
     Trimming,
@@ -82,6 +83,9 @@ class AgentConfig(ConfigModel):
     `never`: do neither. By default `allowed` if this file enables automatic trimming, else `never`, so that a document
     alone cannot make an agent delete rows.
     """
+
+    quarantine: QuarantineConfig | None = None
+    """Quarantine of dead vital consumers; without this section there is none, and such consumers hold rows for ever."""
 
     static_exports: StaticExports | None = None
     """Upper limit that no document on the cluster can raise. `allowed`: create the tables of `@static_export_config` if

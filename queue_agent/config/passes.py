@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field
 
 from queue_agent.config.exports import QueueExporterConfig, QueueExportManagerConfig
 from queue_agent.config.options import ConfigModel, Duration, DurationOrZero
+from queue_agent.core.state.quarantines import QuarantineTerms
 from queue_agent.core.state.trim_config import TrimmingMode
 
 Trimming = Literal["allowed", "observe", "never"]
@@ -134,6 +135,23 @@ class DynamicConfigManagerConfig(ConfigModel):
 
     update_period: Duration = timedelta(seconds=5)
     """Period of reads of the document."""
+
+
+class QuarantineConfig(ConfigModel):
+    """Dead vital consumers of queues that allow it in `@queue_agent_quarantine` get notice, and hold rows no longer."""
+
+    after: Duration = timedelta(days=7)
+    """A vital consumer that has been silent for so long, and holds rows, gets notice."""
+
+    notice: Duration = timedelta(hours=24)
+    """From the notice to the first row that goes. Only time counts in which an agent has watched the consumer."""
+
+    max_rows_per_hour: int = Field(default=1_000_000, ge=60)
+    """Rows of a queue that go in an hour though such a consumer has not read them."""
+
+    def terms(self) -> QuarantineTerms:
+        """As decisions take them."""
+        return QuarantineTerms(self.after, self.notice, self.max_rows_per_hour)
 
 
 def trimming_mode(trimming: Trimming, config: ControllerConfig) -> TrimmingMode:

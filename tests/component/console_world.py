@@ -23,8 +23,8 @@ CONSUMER: Final = "//home/consumer"
 PAIR: Final = {"cluster": "pythia", "path": CONSUMER, "queue_cluster": "pythia", "queue_path": QUEUE}
 OF_QUEUE: Final = {"cluster": "pythia", "path": QUEUE}
 ACTS: Final = (
-    "reset", "acknowledge", "register", "unregister", "mount", "unmount", "pause-trimming", "resume-trimming", "ban",
-    "unban",
+    "reset", "acknowledge", "protect", "register", "unregister", "mount", "unmount", "pause-trimming",
+    "resume-trimming", "ban", "unban",
 )  # fmt: skip
 ALLOWED: Final[Mapping[str, Any]] = {"login": "token", "rows": True, "acts": ACTS}
 

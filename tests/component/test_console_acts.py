@@ -232,3 +232,19 @@ async def test_what_came_after_the_preview_is_not_acknowledged(world: ConsoleWor
     assert (await ann.carry_out("acknowledge", PAIR))[0] == 200
     await eventually(verdict, lambda one: one["rebuild"] is None)
     assert [one["act"] for one in await world.journal()] == ["acknowledge", "acknowledge"]
+
+
+async def test_only_who_may_write_to_a_consumer_protects_it_and_it_is_written_down(world: ConsoleWorld) -> None:
+    ann, bob = await world.ann(), await world.bob()
+    attribute = f"{CONSUMER}/@queue_agent_protected"
+    assert (await bob.preview("protect", PAIR))[0] == 403
+    _, shown = await ann.preview("protect", PAIR)
+    assert shown["plan"]["is_there"] is False
+    assert (await ann.confirm("protect", PAIR, shown["preview"]))[0] == 200
+    assert list(await get(world, attribute)) == [f"pythia:{QUEUE}"]
+    _, shown = await ann.preview("protect", PAIR)
+    assert shown["plan"]["is_there"] is True
+    await world.root.set(attribute, 5)
+    assert (await ann.preview("protect", PAIR))[0] == 409, "it makes no sense"
+    assert await get(world, attribute) == 5
+    assert [one["act"] for one in await world.journal()] == ["protect"]

@@ -48,7 +48,7 @@ PARTITION_VERDICT: Final = frozenset(_NOTHING.whole.to_map())
 ADDED_TO_REGISTRATIONS: Final = frozenset({"verdict", "reason"})
 """Keys of verdicts, beyond the listing."""
 
-ADDED_TO_QUEUES: Final = frozenset({"dead_vital_consumers", "time_to_quota"})
+ADDED_TO_QUEUES: Final = frozenset({"dead_vital_consumers", "quarantines", "time_to_quota"})
 """What this agent tells of a queue beyond the listing."""
 
 ADDED_TO_PARTITIONS: Final = frozenset({"trim"})

@@ -188,7 +188,8 @@ def test_doctor_finds_nothing_wrong_with_a_playground_but_its_consumer_that_is_g
 
 
 @pytest.mark.parametrize(
-    "command", [["status"], ["watch"], ["doctor"], ["consumer", "reset"], ["consumer", "acknowledge"]]
+    "command",
+    [["status"], ["watch"], ["doctor"], ["consumer", "reset"], ["consumer", "acknowledge"], ["consumer", "protect"]],
 )
 def test_help_has_examples_and_exit_codes(command: list[str]) -> None:
     result = CliRunner().invoke(application, [*command, "--help"])
@@ -225,6 +226,25 @@ def test_a_reshard_is_acknowledged_once(playground: Playground, clients: dict[st
         f"Acknowledged of hume:{consumer} in pythia:{queue}:\n  The queue was resharded at {planned['until']}\n"
     )
     eventually(lambda: is_told("not_started"))
+
+
+def test_a_consumer_is_protected_once_and_others_stay_protected(
+    playground: Playground, clients: dict[str, YtClient]
+) -> None:
+    hume, consumer = clients["hume"], "//tmp/precious"
+    hume.create("queue_consumer", consumer)
+    attribute = f"{consumer}/@queue_agent_protected"
+    protect = f"queue-agent consumer protect pythia://tmp/q hume:{consumer}"
+    assert playground.shell(f"{protect} --dry-run").stdout == f"Would protect hume:{consumer} in pythia://tmp/q\n"
+    assert not hume.exists(attribute)
+    assert playground.shell(protect).stdout == f"Protected hume:{consumer} in pythia://tmp/q\n"
+    assert playground.shell(protect).stdout == f"Was protected before: hume:{consumer} in pythia://tmp/q\n"
+    other = json.loads(playground.shell(f"{protect.replace('tmp/q', 'tmp/other')} --json").stdout)
+    assert (other["queue"], other["is_there"]) == ("pythia://tmp/other", False)
+    assert sorted(hume.get(attribute)) == ["pythia://tmp/other", "pythia://tmp/q"]
+    hume.set(attribute, "nonsense")
+    refused = playground.shell(protect)
+    assert (refused.returncode, "makes no sense; remove it" in refused.stderr) == (2, True)
 
 
 def test_agents_are_those_of_the_cluster_at_yt_proxy(playground: Playground) -> None:

@@ -51,6 +51,10 @@ def _queue(name: str, kind: Kind, text: str, *more: str) -> Family:
     return Family(f"queue_agent_queue_{name}", kind, Level.QUEUE, (*QUEUE_LABELS, *more), text)
 
 
+def _agent(name: str, kind: Kind, text: str, *labels: str) -> Family:
+    return Family(f"queue_agent_{name}", kind, Level.AGENT, labels, text)
+
+
 def _queue_partition(name: str, kind: Kind, text: str) -> Family:
     labels = (*QUEUE_LABELS, "partition_index")
     return Family(f"queue_agent_queue_partition_{name}", kind, Level.QUEUE_PARTITION, labels, text)
@@ -166,6 +170,16 @@ OWN_OBJECT_FAMILIES: Final = (
         "Tick of the last table of a static export; absent if there is none. An idle queue gets no tables.",
         "export_name",
     ),
+    _queue(
+        "quarantine",
+        "gauge",
+        "1 for each vital consumer that has notice (announced) or whose unread rows are trimmed (started); see"
+        " docs/quarantine.md.",
+        "consumer_cluster",
+        "consumer_path",
+        "consumer_name",
+        "state",
+    ),
     _queue("alerts", "gauge", "1 for each alert the queue has now; absent if it has none.", "category"),
     _queue_partition("rows", "gauge", "Present rows."),
     _queue_partition("rows_written_total", "counter", "Rows written since the agent began to lead the queue."),
@@ -229,111 +243,84 @@ _ACCOUNT: Final = ("account_cluster", "account", "resource", "medium")
 """Labels of an account's resource."""
 
 OWN_AGENT_FAMILIES: Final = (
-    Family("queue_agent_build_info", "gauge", Level.AGENT, ("version",), "Always 1; the label is the build."),
-    Family("queue_agent_passes_total", "counter", Level.AGENT, ("kind",), "Finished passes, failed ones included."),
-    Family("queue_agent_pass_errors_total", "counter", Level.AGENT, ("kind",), "Failed passes."),
-    Family(
-        "queue_agent_pass_duration_seconds",
-        "histogram",
-        Level.AGENT,
-        ("kind",),
-        "Duration of passes, failed ones included.",
-    ),
-    Family(
-        "queue_agent_contained_errors_total",
+    _agent("build_info", "gauge", "Always 1; the label is the build.", "version"),
+    _agent("passes_total", "counter", "Finished passes, failed ones included.", "kind"),
+    _agent("pass_errors_total", "counter", "Failed passes.", "kind"),
+    _agent("pass_duration_seconds", "histogram", "Duration of passes, failed ones included.", "kind"),
+    _agent(
+        "contained_errors_total",
         "counter",
-        Level.AGENT,
-        ("place",),
         "Errors nobody expected that showed at one object and were kept from all others, since the process began. Each"
         " is a bug: the log has its traceback.",
+        "place",
     ),
-    Family(
-        "queue_agent_last_successful_pass_timestamp_seconds",
+    _agent(
+        "last_successful_pass_timestamp_seconds",
         "gauge",
-        Level.AGENT,
-        ("kind",),
         "When the last pass that succeeded began; absent before the first.",
+        "kind",
     ),
-    Family(
-        "queue_agent_cluster_requests_total",
+    _agent(
+        "cluster_requests_total",
         "counter",
-        Level.AGENT,
-        ("yt_cluster", "command", "outcome"),
         "HTTP requests to clusters, each repeat on its own; a batch is one.",
+        "yt_cluster",
+        "command",
+        "outcome",
     ),
-    Family(
-        "queue_agent_cluster_request_duration_seconds",
+    _agent(
+        "cluster_request_duration_seconds",
         "histogram",
-        Level.AGENT,
-        ("yt_cluster", "command"),
         "Duration of HTTP requests to clusters, to the end of the answer.",
+        "yt_cluster",
+        "command",
     ),
-    Family(
-        "queue_agent_trim_journal_records_total",
+    _agent(
+        "trim_journal_records_total",
         "counter",
-        Level.AGENT,
-        ("outcome",),
         "Records of trims: written to the journal, or dropped because that failed for too long.",
+        "outcome",
     ),
-    Family(
-        "queue_agent_trim_journal_errors_total",
+    _agent("trim_journal_errors_total", "counter", "Failed attempts to write to the journal of trims."),
+    _agent("consumer_ledger_rows_total", "counter", "Rows written to the table that keeps what is known of consumers."),
+    _agent(
+        "consumer_ledger_errors_total",
         "counter",
-        Level.AGENT,
-        (),
-        "Failed attempts to write to the journal of trims.",
-    ),
-    Family(
-        "queue_agent_consumer_ledger_rows_total",
-        "counter",
-        Level.AGENT,
-        (),
-        "Rows written to the table that keeps what is known of consumers.",
-    ),
-    Family(
-        "queue_agent_consumer_ledger_errors_total",
-        "counter",
-        Level.AGENT,
-        (),
         "Failed attempts to read or write the table that keeps what is known of consumers.",
     ),
-    Family(
-        "queue_agent_consumer_ledger_waiting",
+    _agent(
+        "consumer_ledger_waiting",
         "gauge",
-        Level.AGENT,
-        (),
         "Consumers of queues whose changes are due and not written: with too many changes only the last are kept.",
     ),
-    Family(
-        "queue_agent_events_total",
+    _agent(
+        "events_total",
         "counter",
-        Level.AGENT,
-        ("outcome",),
         "Events: written to the table, or dropped because there were too many or writing failed for too long.",
+        "outcome",
     ),
-    Family("queue_agent_event_errors_total", "counter", Level.AGENT, (), "Failed attempts to write events."),
-    Family(
-        "queue_agent_history_rows_total",
+    _agent("event_errors_total", "counter", "Failed attempts to write events."),
+    _agent(
+        "history_rows_total",
         "counter",
-        Level.AGENT,
-        ("outcome",),
         "Rows of the history: written, or dropped because that failed for too long.",
+        "outcome",
     ),
-    Family("queue_agent_history_errors_total", "counter", Level.AGENT, (), "Failed attempts to write to the history."),
-    Family("queue_agent_history_waiting_rows", "gauge", Level.AGENT, (), "Rows of the history waiting to be written."),
-    Family(
-        "queue_agent_logins_total",
+    _agent("history_errors_total", "counter", "Failed attempts to write to the history."),
+    _agent("history_waiting_rows", "gauge", "Rows of the history waiting to be written."),
+    _agent(
+        "logins_total",
         "counter",
-        Level.AGENT,
-        ("outcome",),
         "Tokens given to log in: accepted, refused, limited (the address fails too often), or unavailable (the cluster"
         " did not answer).",
+        "outcome",
     ),
-    Family(
-        "queue_agent_objects",
+    _agent(
+        "objects",
         "gauge",
-        Level.AGENT,
-        ("kind", "state"),
         "Objects of this agent: queue, consumer or multi_consumer; ok, or error if the agent cannot read it.",
+        "kind",
+        "state",
     ),
     Family(
         "queue_agent_account_time_to_quota_seconds",
@@ -350,51 +337,27 @@ OWN_AGENT_FAMILIES: Final = (
         _ACCOUNT,
         "Share of its limit that an account uses.",
     ),
-    Family(
-        "queue_agent_account_held_growth_ratio",
+    _agent(
+        "account_held_growth_ratio",
         "gauge",
-        Level.AGENT,
-        (*_ACCOUNT, "held_queue", "holder"),
         "Share of the account's growth that is rows of queues led here which vital consumers and exports keep from"
         " being trimmed; the labels name the largest holder. Absent if nobody holds any.",
+        *_ACCOUNT,
+        "held_queue",
+        "holder",
     ),
-    Family("queue_agent_alerts", "gauge", Level.AGENT, ("category",), "1 for each alert of the agent as a whole."),
-    Family(
-        "queue_agent_alert_last_timestamp_seconds",
+    _agent("alerts", "gauge", "1 for each alert of the agent as a whole.", "category"),
+    _agent(
+        "alert_last_timestamp_seconds",
         "gauge",
-        Level.AGENT,
-        ("category",),
         "When an alert of the agent as a whole was raised last: now while it is, and kept after it has gone.",
+        "category",
     ),
-    Family(
-        "queue_agent_group_member", "gauge", Level.AGENT, (), "1 while the agent is one of those of its stage, else 0."
+    _agent("group_member", "gauge", "1 while the agent is one of those of its stage, else 0."),
+    _agent(
+        "state_keeper", "gauge", "1 while this agent keeps the state tables, else 0; of all agents of a stage one does."
     ),
-    Family(
-        "queue_agent_state_keeper",
-        "gauge",
-        Level.AGENT,
-        (),
-        "1 while this agent keeps the state tables, else 0; of all agents of a stage one does.",
-    ),
-    Family(
-        "queue_agent_series",
-        "gauge",
-        Level.AGENT,
-        ("outcome",),
-        "Series of objects: shown, or shed for want of room (metrics.max_series).",
-    ),
-    Family(
-        "queue_agent_series_shed_total",
-        "counter",
-        Level.AGENT,
-        (),
-        "Series of objects left out, counted at every rebuild of the metrics.",
-    ),
-    Family(
-        "queue_agent_metrics_render_duration_seconds",
-        "histogram",
-        Level.AGENT,
-        (),
-        "Duration of a rebuild of the metrics, in a thread.",
-    ),
+    _agent("series", "gauge", "Series of objects: shown, or shed for want of room (metrics.max_series).", "outcome"),
+    _agent("series_shed_total", "counter", "Series of objects left out, counted at every rebuild of the metrics."),
+    _agent("metrics_render_duration_seconds", "histogram", "Duration of a rebuild of the metrics, in a thread."),
 )

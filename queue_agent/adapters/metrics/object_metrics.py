@@ -86,13 +86,11 @@ def queue_labels(ref: CrossClusterRef, snapshot: QueueSnapshot | None) -> dict[s
 
 def consumer_labels(snapshot: ConsumerSnapshot) -> dict[str, str]:
     """Labels that identify a consumer; only one of several in a table has a name."""
-    ref = snapshot.ref
-    return {
-        "consumer_cluster": ref.cluster,
-        "consumer_path": cut(ref.path),
-        "consumer_tag": snapshot.row.queue_consumer_profiling_tag or _NO_TAG,
-        "consumer_name": cut(ref.name),
-    }
+    return {**_ref_labels(snapshot.ref), "consumer_tag": snapshot.row.queue_consumer_profiling_tag or _NO_TAG}
+
+
+def _ref_labels(ref: CrossClusterRef) -> dict[str, str]:
+    return {"consumer_cluster": ref.cluster, "consumer_path": cut(ref.path), "consumer_name": cut(ref.name)}
 
 
 class _Object:
@@ -188,6 +186,8 @@ def queue_series(snapshot: QueueSnapshot, growth: QueueGrowth, choice: Choice) -
     if weights or (view is not None and _is_known_empty(view, rows)):
         page.add(f"{_OWN_QUEUE}_bytes", sum(weights.values()))
     _add_trims(page, snapshot)
+    for one in snapshot.quarantines:
+        page.add(f"{_OWN_QUEUE}_quarantine", 1, **_ref_labels(one.consumer), state=one.state)
     for category in snapshot.all_alerts:
         page.add(f"{_OWN_QUEUE}_alerts", 1, category=category)
     return page.series
@@ -205,9 +205,7 @@ def missing_consumers(queue: QueueSnapshot, known: Container[CrossClusterRef] | 
         return lines
     for one in queue.registrations:
         if one.consumer not in known:
-            ref = one.consumer
-            consumer = {"consumer_cluster": ref.cluster, "consumer_path": cut(ref.path), "consumer_tag": _NO_TAG}
-            labels = {**consumer, "consumer_name": cut(ref.name), **queue_labels(queue.ref, queue)}
+            labels = {**_ref_labels(one.consumer), "consumer_tag": _NO_TAG, **queue_labels(queue.ref, queue)}
             lines.add("queue_agent_registration_broken", label_text({**labels, "reason": "consumer_missing"}), 1)
     return lines
 

@@ -181,13 +181,20 @@ def _loser_map(loser: Loser) -> dict[str, Any]:
         "consumer": str(loser.consumer),
         "offset": loser.offset,
         "data_weight": loser.data_weight,
-        "cause": _VITAL if loser.vital_trimming else _EXPORT,
+        "cause": _cause(loser),
         "subject": loser.subject,
     }
 
 
 _VITAL: Final = "vital_trimming"
 _EXPORT: Final = "export_trimming"
+_QUARANTINE: Final = "quarantine"
+
+
+def _cause(loser: Loser) -> str:
+    if loser.is_quarantined:
+        return _QUARANTINE
+    return _VITAL if loser.vital_trimming else _EXPORT
 
 
 def _try_to_read(row: Mapping[str, Any]) -> TrimRecord | None:
@@ -219,4 +226,5 @@ def _read_loser(one: Mapping[str, Any]) -> Loser:
         None if weight is None else read_integer(weight, "data_weight"),
         one["cause"] != _EXPORT,
         None if subject is None else read_text(subject, "subject"),
+        one["cause"] == _QUARANTINE,
     )

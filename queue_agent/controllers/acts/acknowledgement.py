@@ -8,18 +8,17 @@ from datetime import datetime
 from typing import Any, Final
 
 from queue_agent.controllers.acts.deeds import Deed, Setting
+from queue_agent.controllers.acts.entries import find_entries, find_refusal, set_entry
 from queue_agent.core.access.acts import ActRequest
 from queue_agent.core.access.previews import Prepared
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.owner import ACKNOWLEDGED, parse_acknowledged, put_acknowledged, unknown_incidents
+from queue_agent.core.verdicts.owner import ACKNOWLEDGED, parse_acknowledged, unknown_incidents
 from queue_agent.core.verdicts.values import Verdict
-from queue_agent.errors import ActRefused, ClusterError
+from queue_agent.errors import ActRefused
 from queue_agent.ports.acts import ActingCluster
 from yt_wire import yson
-from yt_wire.guid import NULL_GUID
 
 _STATUS: Final = "queue_consumer_status"
-_ATTEMPTS: Final = 5
 _LOSES: Final = "Rows are still being lost: the next loss shows again"
 
 
@@ -63,11 +62,11 @@ async def plan_acknowledgement(
         ClusterError: the cluster or the agent did not tell.
     """
     verdict = await _find_verdict(cluster, queue, consumer)
-    value, _ = await _find_attribute(cluster, consumer)
+    value, _ = await find_entries(cluster, ACKNOWLEDGED, consumer)
     try:
         known = parse_acknowledged(value, consumer.name, now.timestamp()).get(queue)
     except ValueError as error:
-        raise _senseless(consumer, error) from error
+        raise find_refusal(ACKNOWLEDGED, consumer, error) from error
     found = unknown_incidents(verdict, known)
     if not found:
         return Acknowledgement(queue, consumer, (), None)
@@ -78,25 +77,8 @@ async def plan_acknowledgement(
 
 async def acknowledge(cluster: ActingCluster, plan: Acknowledgement) -> None:
     """Put it into the attribute of the consumer; again does no harm. Errors: as for the plan."""
-    consumer = plan.consumer
-    if plan.until is None:
-        return
-    for attempts_left in reversed(range(_ATTEMPTS)):
-        value, revision = await _find_attribute(cluster, consumer)
-        try:
-            value = put_acknowledged(value, consumer.name, plan.queue, plan.until)
-        except ValueError as error:
-            raise _senseless(consumer, error) from error
-        unchanged = {"path": consumer.path, "revision": revision, "transaction_id": str(NULL_GUID)}
-        request = {"path": f"{consumer.path}/@{ACKNOWLEDGED}", "prerequisite_revisions": [unchanged]}
-        try:
-            await cluster.execute("set", request, value)
-            return
-        except ClusterError:
-            _, newest = await _find_attribute(cluster, consumer)
-            if newest == revision or not attempts_left:
-                raise
-            # Somebody has acknowledged something else meanwhile, which must not be lost.
+    if plan.until is not None:
+        await set_entry(cluster, ACKNOWLEDGED, plan.consumer, plan.queue, plan.until)
 
 
 async def prepare_acknowledgement(request: ActRequest, setting: Setting, agreed: Prepared | None) -> Deed:
@@ -123,16 +105,6 @@ async def prepare_acknowledgement(request: ActRequest, setting: Setting, agreed:
 
     consumer_id = str(await cluster.get(f"{request.consumer.path}/@id"))
     return Deed(Prepared(plan.to_map(), {"consumer": consumer_id}), carry_out)
-
-
-async def _find_attribute(cluster: ActingCluster, consumer: CrossClusterRef) -> tuple[Any, int]:
-    """Its value, and the revision of the consumer that has it."""
-    found = await cluster.get_attributes(consumer.path, [ACKNOWLEDGED, "revision"])
-    return yson.plain(found.get(ACKNOWLEDGED)), int(found["revision"])
-
-
-def _senseless(consumer: CrossClusterRef, error: ValueError) -> ActRefused:
-    return ActRefused(f'Attribute "{ACKNOWLEDGED}" of {consumer.table} makes no sense; remove it: {error}')
 
 
 async def _find_verdict(cluster: ActingCluster, queue: CrossClusterRef, consumer: CrossClusterRef) -> Mapping[str, Any]:

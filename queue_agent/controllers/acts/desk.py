@@ -18,6 +18,7 @@ from queue_agent.controllers.acts.deeds import (
     prepare_pause,
     prepare_registration,
 )
+from queue_agent.controllers.acts.protection import prepare_protection
 from queue_agent.controllers.acts.reset_deed import prepare_reset
 from queue_agent.core.access.acts import OF_AGENTS, ActKind, ActRequest
 from queue_agent.core.access.previews import Prepared, Preview, Previews, find_changes
@@ -196,6 +197,8 @@ class ActDesk:
                 return await prepare_reset(request, setting, self._clock.now, agreed)
             case ActKind.ACKNOWLEDGE:
                 return await prepare_acknowledgement(request, setting, agreed)
+            case ActKind.PROTECT:
+                return await prepare_protection(request, setting)
             case ActKind.REGISTER | ActKind.UNREGISTER:
                 return await prepare_registration(request, setting)
             case ActKind.MOUNT | ActKind.UNMOUNT:

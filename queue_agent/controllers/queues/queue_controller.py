@@ -29,7 +29,7 @@ from queue_agent.core.state.replication import REPLICATED_TYPES, find_queue_acce
 from queue_agent.core.state.rows import QueueRow
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.trimming.decision import is_trim_due
-from queue_agent.core.trimming.errors import TRIM_FAILED, trim_alert
+from queue_agent.core.trimming.errors import QUARANTINE, TRIM_FAILED, find_quarantine_alert, trim_alert
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.observed import (
     DESCRIPTION_PASSES,
@@ -174,13 +174,16 @@ class QueueController:
         if mode is TrimmingMode.OFF:
             # What an iteration has left that nobody will repeat would stay for ever.
             left = snapshot.alerts or snapshot.trims is not None
-            self._publish(replace(snapshot, alerts={}, trims=None) if left else snapshot)
+            self._publish(replace(snapshot, alerts={}, trims=None, quarantines=()) if left else snapshot)
             return
         self._publish(snapshot)
         if self._is_trim_due(snapshot):
             outcome = await self._trimmer.do_iteration(snapshot, mode, origin)
             alerts = {} if outcome.error is None else {TRIM_FAILED: trim_alert(outcome.error, origin)}
-            self._publish(replace(snapshot, alerts=alerts, trims=outcome.trims))
+            quarantines = find_quarantine_alert(outcome.quarantines, outcome.quarantine_error, origin)
+            if quarantines is not None:
+                alerts[QUARANTINE] = quarantines
+            self._publish(replace(snapshot, alerts=alerts, trims=outcome.trims, quarantines=outcome.quarantines))
 
     def pass_finished(self, pass_index: int, seconds: float, error: Exception | None) -> None:
         """Publish that the pass failed, or only trimming if what was seen is published already; tell the observer."""

@@ -11,12 +11,14 @@ from queue_agent.controllers.passes.clusters import Clusters, ExportClusters
 from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.trim_book import TrimBook
 from queue_agent.core.exports.preview import ExportingMode
+from queue_agent.core.state.quarantines import QuarantineTerms
 from queue_agent.core.state.trim_config import TrimmingMode
 from queue_agent.core.trimming.grace import Graces, GraceTerms
 from queue_agent.ports.events import EventLog
 from queue_agent.ports.guards import ConnectionGuard, LeadershipGuard, RegistrationGuard
 from queue_agent.ports.ledger import LedgerBook
 from queue_agent.ports.passes import Clock, PassObserver
+from queue_agent.ports.quarantines import QuarantineStore
 from queue_agent.ports.trims import TrimJournal
 
 
@@ -58,6 +60,12 @@ class ControllerContext:
     connections: ConnectionGuard
     leadership: LeadershipGuard
     registrations: RegistrationGuard
+
+    quarantine: QuarantineTerms | None
+    """When dead vital consumers hold rows no longer; None: never."""
+
+    quarantines: QuarantineStore
+    """Where it is written which of them do not."""
 
     graces: Graces
     """Since when tables have been trimmed."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from queue_agent.controllers.exports.confirmation import read_exports_again
 from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.controllers.trimming.quarantine_look import look_at_quarantines
 from queue_agent.controllers.trimming.replica_alignment import CopyOfQueue, confirm_alignment
 from queue_agent.controllers.trimming.witness import Witness
 from queue_agent.core.exports.progress import ExportProgress
@@ -22,11 +23,13 @@ from queue_agent.core.state.attributes import (
     find_tablet_ids,
 )
 from queue_agent.core.state.family import find_consumer_row_error
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.state.replication import find_consumer_access, find_queue_access, replicas_of, synchronous_of
 from queue_agent.core.state.rows import QueueRow, Registration
 from queue_agent.core.trimming.confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
 from queue_agent.core.trimming.losers import NO_SUSPECTS, NOTHING_WITNESSED, Suspects, Witnessed, find_suspects
 from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.trimming.quarantine import demote, find_moved, find_released
 from queue_agent.core.trimming.reasons_to_wait import find_reason_to_wait
 from queue_agent.core.trimming.replica_trims import export_name
 from queue_agent.core.values.error_info import ErrorInfo, Origin
@@ -46,6 +49,8 @@ class Confirmed:
     plan: TrimPlan
     suspects: Suspects = NO_SUSPECTS
     seen: Witnessed = NOTHING_WITNESSED
+    released: Collection[CrossClusterRef] = ()
+    """Consumers in quarantine, by a look right before."""
 
 
 class TrimConfirmer:
@@ -60,7 +65,12 @@ class TrimConfirmer:
         self._witness = Witness(context)
 
     async def confirm(
-        self, plan: TrimPlan, planned_row: QueueRow, replica_row: QueueRow | None, origin: Origin
+        self,
+        plan: TrimPlan,
+        planned_row: QueueRow,
+        replica_row: QueueRow | None,
+        quarantines: Collection[Quarantine],
+        origin: Origin,
     ) -> Confirmed:
         """The plan as far as it holds by what is asked now.
 
@@ -68,6 +78,7 @@ class TrimConfirmer:
             plan: of a queue that is a plain table, or of a replica.
             planned_row: the queue's row it was made from.
             replica_row: the row of the replica it was made from; None: it is of no replica.
+            quarantines: those by which consumers hold nothing in the plan.
             origin: of errors.
         """
         assert (plan.replica is None) == (replica_row is None), "a replica is confirmed by its row"
@@ -82,6 +93,9 @@ class TrimConfirmer:
                 if not partitions_to_trim(plan):
                     return Confirmed(plan)
             registrations = (await context.registrations.read()).get(queue, ())
+            released = await self._find_released(queue, quarantines, registrations, origin)
+            names = [one.consumer for one in released]
+            registrations = demote(registrations, names)
             suspects = find_suspects(plan, registrations, context.board.all_consumers)
             look, seen = await self._look(plan, planned_row, replica_row, registrations, references, suspects, origin)
         except ClusterError as caught:
@@ -95,7 +109,43 @@ class TrimConfirmer:
         if set(vital_consumers(latest)) - known:
             error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
             return Confirmed(plan.blocked(ConstraintKind.ERROR, error))
-        reason = self._find_mismatch(queue, vital_consumers(registrations), origin) or find_reason_to_wait(
+        reason = self._find_reason_to_wait(queue, registrations, released, seen, origin)
+        if reason is not None:
+            return Confirmed(plan.blocked(ConstraintKind.ERROR, reason))
+        plan = confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
+        return Confirmed(plan, suspects, seen, names)
+
+    async def _find_released(
+        self,
+        queue: CrossClusterRef,
+        quarantines: Collection[Quarantine],
+        registrations: Sequence[Registration],
+        origin: Origin,
+    ) -> Sequence[Quarantine]:
+        """Who is in quarantine now; any other vital consumer holds its rows."""
+        if not quarantines:
+            return ()
+        consumers = [one.consumer for one in quarantines]
+        snapshot = self._find_snapshot(queue)
+        look = await look_at_quarantines(self._context, snapshot, consumers, registrations, origin)
+        return find_released(quarantines, look, self._context.clock.now())
+
+    def _find_reason_to_wait(
+        self,
+        queue: CrossClusterRef,
+        registrations: Sequence[Registration],
+        released: Sequence[Quarantine],
+        seen: Witnessed,
+        origin: Origin,
+    ) -> ErrorInfo | None:
+        """Why nothing of a plan can be believed now; None if there is no reason."""
+        context = self._context
+        moved = find_moved(released, seen.offsets)
+        if moved is not None:
+            return origin.error(
+                f'Trimming iteration skipped since consumer "{moved}", which is in quarantine, may read'
+            )
+        return self._find_mismatch(queue, vital_consumers(registrations), origin) or find_reason_to_wait(
             context.board.agent_pass().last_success_instant,
             registrations,
             context.board.all_consumers,
@@ -103,10 +153,6 @@ class TrimConfirmer:
             context.clock.now(),
             origin,
         )
-        if reason is not None:
-            return Confirmed(plan.blocked(ConstraintKind.ERROR, reason))
-        plan = confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
-        return Confirmed(plan, suspects, seen)
 
     def _find_mismatch(
         self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin

@@ -21,6 +21,7 @@ from queue_agent.core.trimming.errors import find_trim_error
 from queue_agent.core.trimming.grace import spare_slow_readers
 from queue_agent.core.trimming.plan import TrimPlan
 from queue_agent.core.trimming.preview import TrimPreview, disabled_partitions, preview_partitions, weight_rows
+from queue_agent.core.trimming.quarantine import burst, demote, limit_release
 from queue_agent.core.trimming.replica_trims import plan_replica_trims
 from queue_agent.core.values.error_info import Origin
 from queue_agent.core.values.refs import CrossClusterRef
@@ -52,7 +53,9 @@ class TrimPreviewer:
             return None
         policy = (snapshot.row.auto_trim_config or {}) if policy is None else policy
         origin = self._origins.make(context.clock.now())
-        registrations = context.board.registrations_of_queue(ref)
+        released = [one for one in snapshot.quarantines if one.is_started]
+        names = [one.consumer for one in released]
+        registrations = demote(context.board.registrations_of_queue(ref), names)
         plan = self._plan(snapshot, policy, registrations, origin)
         if plan is None:
             partitions = [] if snapshot.view is None else disabled_partitions(snapshot.view.partitions)
@@ -62,7 +65,10 @@ class TrimPreviewer:
         object_id = (replica_row or snapshot.row).object_id
         if object_id is not None and plan.error is None:
             plan = await self._hold_back(object_id, plan, origin)
-            plan = self._grant_grace(await TrimConfirmer(context).confirm(plan, snapshot.row, replica_row, origin))
+            if context.quarantine is not None:
+                plan = limit_release(plan, released, int(burst(context.quarantine.max_rows_per_hour)))
+            confirmer = TrimConfirmer(context)
+            plan = self._grant_grace(await confirmer.confirm(plan, snapshot.row, replica_row, released, origin))
         weights = await self._read_weights(snapshot, plan)
         return TrimPreview(
             ref,

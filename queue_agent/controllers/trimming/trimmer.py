@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,8 +13,10 @@ import structlog
 from queue_agent.controllers.passes.clusters import fan_out, get_cluster
 from queue_agent.controllers.status.context import ControllerContext
 from queue_agent.controllers.trimming.confirmation import Confirmed, TrimConfirmer
+from queue_agent.controllers.trimming.quarantine_warden import NO_QUARANTINES, Attended, QuarantineWarden
 from queue_agent.controllers.trimming.row_ages import RowAgesReader
 from queue_agent.core.queues.snapshots import QueuePartition, QueueSnapshot
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.state.replication import REPLICATED
 from queue_agent.core.state.rows import QueueRow
 from queue_agent.core.state.trim_config import TrimmingMode
@@ -26,6 +28,7 @@ from queue_agent.core.trimming.grace import Activity, find_graces, spare_slow_re
 from queue_agent.core.trimming.inputs import TrimInputs, find_trim_inputs
 from queue_agent.core.trimming.losers import Suspects, find_losers
 from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.trimming.quarantine import count_unread, demote, limit_release
 from queue_agent.core.trimming.replica_trims import plan_replica_trims
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, Origin
@@ -53,6 +56,12 @@ class TrimOutcome:
     error: ErrorInfo | None
     """What went wrong."""
 
+    quarantines: Sequence[Quarantine] = ()
+    """Of the queue."""
+
+    quarantine_error: ErrorInfo | None = None
+    """Why nobody is released from holding rows who might be."""
+
 
 class Trimmer:
     """Does the trimming iterations of one queue.
@@ -67,6 +76,7 @@ class Trimmer:
         self._context = context
         self._ages: defaultdict[CrossClusterRef, RowAgesReader] = defaultdict(RowAgesReader)
         self._confirmer = TrimConfirmer(context)
+        self._warden = QuarantineWarden(ref, context)
         self._refusals: dict[tuple[CrossClusterRef, int], int] = {}
         self._idle: tuple[TrimInputs, TrimOutcome] | None = None
         self._observed: dict[int, tuple[ConstraintKind, str | None]] = {}
@@ -79,7 +89,7 @@ class Trimmer:
 
     def rests(self, snapshot: QueueSnapshot) -> bool:
         """Whether an iteration would only come to the conclusion the snapshot shows: that there is nothing to do."""
-        if snapshot.view is None:
+        if snapshot.view is None or self._warden.is_needed():
             return False
         if snapshot.row is self._declined:
             return snapshot.trims is None
@@ -100,11 +110,13 @@ class Trimmer:
         if snapshot.row.object_type == REPLICATED:
             return await self._do_replicas(snapshot, mode, origin)
         board = self._context.board
-        registrations = board.registrations_of_queue(self._ref)
-        inputs = find_trim_inputs(snapshot, registrations, board.all_consumers)
+        attended = await self._warden.attend(snapshot, mode, origin)
+        released = [one.consumer for one in attended.released]
+        registrations = demote(board.registrations_of_queue(self._ref), released)
+        inputs = None if released else find_trim_inputs(snapshot, registrations, board.all_consumers)
         self._declined = None
         if self._idle is not None and inputs is not None and inputs.is_same(self._idle[0]):
-            return self._idle[1]
+            return replace(self._idle[1], quarantines=attended.quarantines, quarantine_error=attended.error)
         plan = plan_trims(
             snapshot,
             snapshot.row.auto_trim_config,
@@ -115,13 +127,14 @@ class Trimmer:
         )
         if plan is None:
             self._idle, self._declined = None, snapshot.row
-            return TrimOutcome(None, None)
+            return TrimOutcome(None, None, attended.quarantines, attended.error)
         is_idle = all(trim.target is None for trim in plan.trims.values())
-        plan, failures = await self._carry_out(plan, snapshot.row, None, mode, origin)
+        plan, failures = await self._carry_out(plan, snapshot.row, None, attended, mode, origin)
         trims = plan.trims
         if mode is TrimmingMode.OBSERVE:
             self._tell_observed(trims)
-        outcome = TrimOutcome(trims, find_trim_error(plan, failures, origin))
+        error = find_trim_error(plan, failures, origin)
+        outcome = TrimOutcome(trims, error, attended.quarantines, attended.error)
         self._idle = (inputs, outcome) if inputs is not None and is_idle and outcome.error is None else None
         return outcome
 
@@ -143,7 +156,7 @@ class Trimmer:
             return TrimOutcome(plans.shown.trims, plans.error)
         carried_out = await fan_out(
             lambda plan_ref: self._carry_out(
-                plans.by_replica[plan_ref], snapshot.row, board.all_queues[plan_ref].row, mode, origin
+                plans.by_replica[plan_ref], snapshot.row, board.all_queues[plan_ref].row, NO_QUARANTINES, mode, origin
             ),
             plans.by_replica,
             limit=_CONCURRENT_TRIMS,
@@ -165,7 +178,13 @@ class Trimmer:
         return TrimOutcome(shown.trims, join_session_errors(errors, origin))
 
     async def _carry_out(
-        self, plan: TrimPlan, row: QueueRow, replica_row: QueueRow | None, mode: TrimmingMode, origin: Origin
+        self,
+        plan: TrimPlan,
+        row: QueueRow,
+        replica_row: QueueRow | None,
+        attended: Attended,
+        mode: TrimmingMode,
+        origin: Origin,
     ) -> tuple[TrimPlan, Mapping[int, ErrorInfo]]:
         """Confirm a plan and trim by it.
 
@@ -180,7 +199,8 @@ class Trimmer:
             return plan.paused(ConstraintKind.HAND_OVER, origin.error(f"Not trimmed since {hold.reason}")), {}
         cluster = get_cluster(self._context.clusters, plan.table.cluster)
         plan = await self._ages[plan.table].hold_back(cluster, object_id, plan, origin)
-        confirmed = await self._confirmer.confirm(plan, row, replica_row, origin)
+        plan = limit_release(plan, attended.released, attended.allowed)
+        confirmed = await self._confirmer.confirm(plan, row, replica_row, attended.released, origin)
         plan = self._grant_grace(confirmed)
         # The configuration may have changed meanwhile.
         if mode is not TrimmingMode.TRIM or self._context.trimming_mode is not TrimmingMode.TRIM:
@@ -189,6 +209,7 @@ class Trimmer:
             index: self._make_record(plan, object_id, index, confirmed, origin) for index in partitions_to_trim(plan)
         }
         await self._announce(row, records)
+        self._warden.allowance.spend(count_unread(plan, attended.released))
         trimmed, failures = await self._trim(cluster, object_id, plan, plan.trims, origin)
         for index, record in records.items():
             if index not in trimmed:
@@ -276,7 +297,7 @@ class Trimmer:
             lower_row_index=partition.lower_row_index,
             trimmed_row_count=trim.target,
             constraint=trim.constraint,
-            losers=find_losers(plan.partitions[index], index, confirmed.suspects, confirmed.seen),
+            losers=find_losers(plan.partitions[index], index, confirmed.suspects, confirmed.seen, confirmed.released),
             tablet_id=partition.tablet_id,
         )
 

@@ -20,6 +20,7 @@ class ActKind(enum.StrEnum):
 
     RESET = "reset"
     ACKNOWLEDGE = "acknowledge"
+    PROTECT = "protect"
     REGISTER = "register"
     UNREGISTER = "unregister"
     MOUNT = "mount"
@@ -30,7 +31,7 @@ class ActKind(enum.StrEnum):
     UNBAN = "unban"
 
 
-OF_PAIRS: Final = frozenset({ActKind.RESET, ActKind.ACKNOWLEDGE, ActKind.REGISTER, ActKind.UNREGISTER})
+OF_PAIRS: Final = frozenset({ActKind.RESET, ActKind.ACKNOWLEDGE, ActKind.PROTECT, ActKind.REGISTER, ActKind.UNREGISTER})
 """Kinds about a consumer in a queue."""
 
 OF_AGENTS: Final = frozenset({ActKind.BAN, ActKind.UNBAN})

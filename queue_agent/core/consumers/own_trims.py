@@ -37,5 +37,8 @@ def _to_trim(record: TrimRecord, consumer: CrossClusterRef) -> Trim:
     loser = next((one for one in record.losers if one.consumer == consumer), None)
     if loser is None:
         return Trim(start, to, to)
-    cause = LossCause.VITAL_TRIMMING if loser.vital_trimming else LossCause.EXPORT_TRIMMING
+    if loser.is_quarantined:
+        cause = LossCause.QUARANTINE
+    else:
+        cause = LossCause.VITAL_TRIMMING if loser.vital_trimming else LossCause.EXPORT_TRIMMING
     return Trim(start, to, loser.offset, cause, loser.subject, loser.data_weight)

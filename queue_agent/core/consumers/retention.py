@@ -74,13 +74,28 @@ def find_retention(
         is_vital=registration.vital,
         trims=True,
         is_ours=is_ours,
-        vitals=None if vital is None else tuple(_vital_offsets(index, vital)),
+        vitals=None if vital is None else tuple(_vital_offsets(index, _holding(vital, queue, registration))),
         exports=exports,
         retained_rows=config.retained_rows,
         retained_lifetime=None if lifetime is None else lifetime.total_seconds(),
         data_ttl=ttl,
         grace_end=_find_grace_end(index, queue),
+        released_at=_find_release(queue, registration),
     )
+
+
+def _find_release(queue: QueueSnapshot, registration: Registration) -> Seconds | None:
+    """When the consumer's rows may go, if it is in quarantine."""
+    left = [one.left for one in queue.quarantines if one.consumer == registration.consumer]
+    return (queue.pass_instant + left[0]).timestamp() if left and registration.vital else None
+
+
+def _holding(
+    vital: Mapping[str, VitalConsumer], queue: QueueSnapshot, registration: Registration
+) -> Mapping[str, VitalConsumer]:
+    """Those that keep rows of the consumer: not itself, if it is in quarantine, and nobody else who is."""
+    gone = {str(one.consumer) for one in queue.quarantines if one.is_started or one.consumer == registration.consumer}
+    return {name: one for name, one in vital.items() if name not in gone}
 
 
 def _find_grace_end(index: int, queue: QueueSnapshot) -> Seconds | None:

@@ -120,6 +120,7 @@ def idle_queue_snapshot(
         counters=previous.counters,
         alerts=previous.alerts,
         trims=previous.trims,
+        quarantines=previous.quarantines,
         exports=exports,
     )
 
@@ -167,6 +168,7 @@ def build_queue_snapshot(
             counters=counters,
             alerts=previous.alerts,
             trims=previous.trims,
+            quarantines=previous.quarantines,
             exports=find_exports(row, previous.role, states, origin),
         )
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from queue_agent.core.exports.progress import ExportProgress
 from queue_agent.core.exports.queue_exports import NO_EXPORTS, QueueExports
 from queue_agent.core.queues.config_keys import find_key_alerts
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.observed import ConsumerOffset
@@ -154,6 +155,9 @@ class QueueSnapshot:
 
     trims: Mapping[int, PartitionTrim] | None = None
     """What the latest trimming iteration decided, by partition index; None: the queue is not to be trimmed."""
+
+    quarantines: Sequence[Quarantine] = ()
+    """Vital consumers that have notice, or hold nothing any more."""
 
     @property
     def ref(self) -> CrossClusterRef:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from queue_agent.core.state import audit_journal, consumer_events, consumer_ledger, trim_journal
+from queue_agent.core.state import audit_journal, consumer_events, consumer_ledger, quarantines, trim_journal
 
 LATEST_VERSION: Final = 8
 
@@ -81,11 +81,18 @@ AUDIT_COLUMNS: Final[Columns] = (
 )
 """Of the journal of acts, which the C++ agent does not have either."""
 
+QUARANTINE_COLUMNS: Final[Columns] = (
+    *(StateColumn(name, kind, is_key=True) for name, kind in quarantines.KEY_COLUMNS.items()),
+    *(StateColumn(name, kind) for name, kind in quarantines.VALUE_COLUMNS.items()),
+)
+"""Of quarantines, which the C++ agent does not have either."""
+
 OWN_TABLES: Final[Mapping[str, tuple[Columns, Mapping[str, Any]]]] = {
     trim_journal.TABLE_NAME: (JOURNAL_COLUMNS, trim_journal.TABLE_ATTRIBUTES),
     audit_journal.TABLE_NAME: (AUDIT_COLUMNS, audit_journal.TABLE_ATTRIBUTES),
     consumer_ledger.TABLE_NAME: (LEDGER_COLUMNS, consumer_ledger.TABLE_ATTRIBUTES),
     consumer_events.TABLE_NAME: (EVENT_COLUMNS, consumer_events.TABLE_ATTRIBUTES),
+    quarantines.TABLE_NAME: (QUARANTINE_COLUMNS, quarantines.TABLE_ATTRIBUTES),
 }
 """Columns and attributes of the tables that belong to no version, by name."""
 

@@ -72,6 +72,9 @@ class Loser:
     subject: str | None = None
     """The vital consumer or the export that let them go last; None: not known."""
 
+    is_quarantined: bool = False
+    """It would have held the rows, but it is in quarantine."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrimRecord:

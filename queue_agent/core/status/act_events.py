@@ -18,6 +18,7 @@ _MOST_READINGS: Final = 20
 _ACTS: Final[Mapping[str, str]] = {
     ActKind.RESET: "reset the offsets of",
     ActKind.ACKNOWLEDGE: "acknowledged what happened to",
+    ActKind.PROTECT: "protected",
     ActKind.REGISTER: "registered",
     ActKind.UNREGISTER: "unregistered",
     ActKind.MOUNT: "mounted",

@@ -58,6 +58,7 @@ def queue_status(
         "partition_count": len(view.partitions),
         "registrations": _registrations(snapshot.registrations, registrations),
         "dead_vital_consumers": _dead_vital_consumers(registrations),
+        "quarantines": [one.to_map() for one in snapshot.quarantines],
         "time_to_quota": None if quota is None else quota.to_map(),
         "has_timestamp_column": view.has_timestamp_column,
         "has_cumulative_data_weight_column": view.has_cumulative_data_weight_column,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.trimming.plan import TrimPlan
+from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.values.error_info import ErrorInfo, Origin
 from queue_agent.core.values.refs import CrossClusterRef
 
@@ -12,6 +14,9 @@ TRIM_FAILED = "queue_agent_queue_controller_trim_failed"
 """Category of the alert."""
 
 TRIM_FAILED_CODE = 3036
+
+QUARANTINE = "queue_agent_quarantine"
+"""Category of the alert about quarantines."""
 
 _ONE_SESSION_FAILED = "Error trimming 1 queue replicas"
 
@@ -51,6 +56,26 @@ def trim_alert(error: ErrorInfo, origin: Origin) -> ErrorInfo:
     if error.code == TRIM_FAILED_CODE:
         return error
     return origin.error("Error while trimming queue", TRIM_FAILED_CODE, inner_errors=[error])
+
+
+def find_quarantine_alert(
+    quarantines: Collection[Quarantine], error: ErrorInfo | None, origin: Origin
+) -> ErrorInfo | None:
+    """The alert that tells of quarantines, or why none of them is known; None if there is nothing to tell."""
+    if error is not None:
+        return error
+    if not quarantines:
+        return None
+    inner = [
+        origin.error(
+            f'Rows that vital consumer "{one.consumer}" has not read are trimmed: it is in quarantine'
+            if one.is_started
+            else f'Vital consumer "{one.consumer}" has had notice since {encode_instant(one.announced_at)}: later,'
+            " rows that it has not read are trimmed"
+        )
+        for one in sorted(quarantines, key=lambda one: one.consumer)
+    ]
+    return origin.error("Dead vital consumers are put into quarantine", inner_errors=inner)
 
 
 def ages_error(index: int, limit: int, cause: ErrorInfo, origin: Origin) -> ErrorInfo:

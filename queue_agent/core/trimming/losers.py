@@ -96,7 +96,9 @@ def rows_to_weigh(
     return rows
 
 
-def find_losers(plan: PartitionPlan, index: int, suspects: Suspects, seen: Witnessed) -> Sequence[Loser]:
+def find_losers(
+    plan: PartitionPlan, index: int, suspects: Suspects, seen: Witnessed, quarantined: Collection[CrossClusterRef]
+) -> Sequence[Loser]:
     """Who loses rows of one partition.
 
     Args:
@@ -104,6 +106,7 @@ def find_losers(plan: PartitionPlan, index: int, suspects: Suspects, seen: Witne
         index: of the partition.
         suspects: of the whole plan.
         seen: right before the trim.
+        quarantined: consumers that would have held the rows.
     """
     target = plan.trim.target
     assert target is not None, "it is trimmed"
@@ -114,14 +117,14 @@ def find_losers(plan: PartitionPlan, index: int, suspects: Suspects, seen: Witne
             continue
         offsets = seen.offsets.get(consumer)
         if offsets is None:
-            losers.append(Loser(consumer, None, None, vital_trimming, subject))
+            losers.append(Loser(consumer, None, None, vital_trimming, subject, consumer in quarantined))
             continue
         offset = offsets.get(index)
         if offset is not None and offset < target:  # whoever has not begun loses nothing
             span = _span(plan, offsets, index)
             assert span is not None, "rows below the target are unread"
             weight = _weigh(span, index, seen.weights)
-            losers.append(Loser(consumer, offset, weight, vital_trimming, subject))
+            losers.append(Loser(consumer, offset, weight, vital_trimming, subject, consumer in quarantined))
     return losers
 
 

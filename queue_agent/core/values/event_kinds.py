@@ -41,6 +41,15 @@ class EventKind(enum.Enum):
     REVIVED = "revived"
     """A dead consumer reads again, or has nothing more to read."""
 
+    QUARANTINE_ANNOUNCED = "quarantine_announced"
+    """A dead vital consumer has notice: later, rows that it has not read may go."""
+
+    QUARANTINE_STARTED = "quarantine_started"
+    """From now on rows go that it has not read."""
+
+    QUARANTINE_ENDED = "quarantine_ended"
+    """It holds its rows again, or has held them all the time."""
+
     HAND_OVER = "hand_over"
     """An agent begins to lead a queue or a consumer, or many of them."""
 

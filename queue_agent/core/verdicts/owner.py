@@ -20,6 +20,9 @@ ACKNOWLEDGED: Final = "queue_agent_acknowledged"
 One consumer of several in a table has such a map of its own below `consumers` and its name.
 """
 
+PROTECTED: Final = "queue_agent_protected"
+"""Attribute of a consumer, of the same form: for each queue, since when nobody may put it into quarantine."""
+
 _CONSUMERS: Final = "consumers"
 _ROUNDING: Final = 1e-6
 """Seconds: what is published is rounded to microseconds."""
@@ -48,20 +51,46 @@ def parse_acknowledged(value: Any, name: str, now: Seconds) -> dict[CrossCluster
     Raises:
         ValueError: a value is of the wrong type, no instant, or one that is yet to come.
     """
-    whole = _read_map(value, ACKNOWLEDGED)
-    if name:
-        whole = _read_map(_read_map(whole.get(_CONSUMERS), _CONSUMERS).get(name), name)
     return {
         CrossClusterRef.parse(queue): _read_past(instant, now) + _ROUNDING
-        for queue, instant in whole.items()
-        if queue != _CONSUMERS
+        for queue, instant in _read_entries(value, name, ACKNOWLEDGED).items()
     }
 
 
-def put_acknowledged(value: Any, name: str, queue: CrossClusterRef, until: str) -> dict[str, Any]:
-    """The attribute with one more entry, or a later one; arguments and errors as for `parse_acknowledged`."""
-    whole = _read_map(value, ACKNOWLEDGED)
-    entry = {str(queue): until}
+def is_protected(value: Any, name: str, queue: CrossClusterRef) -> bool:
+    """Whether nobody may put a consumer into quarantine in a queue; so it is, too, if the attribute makes no sense.
+
+    Args:
+        value: of the attribute `PROTECTED`.
+        name: of one consumer of several in the table; empty: it is the only one.
+        queue: in question.
+    """
+    try:
+        return queue in parse_protected(value, name)
+    except ValueError:
+        return True
+
+
+def parse_protected(value: Any, name: str) -> frozenset[CrossClusterRef]:
+    """Queues in which a consumer is protected; arguments as for `is_protected`, ValueError if they make no sense."""
+    return frozenset(CrossClusterRef.parse(one) for one in _read_entries(value, name, PROTECTED))
+
+
+def put_entry(attribute: str, value: Any, name: str, queue: CrossClusterRef, instant: str) -> dict[str, Any]:
+    """An attribute with one more entry, or a later one.
+
+    Args:
+        attribute: `ACKNOWLEDGED` or `PROTECTED`.
+        value: of the attribute.
+        name: of one consumer of several in the table; empty: it is the only one.
+        queue: of the entry.
+        instant: of the entry.
+
+    Raises:
+        ValueError: the value is of the wrong type.
+    """
+    whole = _read_map(value, attribute)
+    entry = {str(queue): instant}
     if not name:
         return {**whole, **entry}
     consumers = _read_map(whole.get(_CONSUMERS), _CONSUMERS)
@@ -86,6 +115,14 @@ def unknown_incidents(verdict: Mapping[str, Any], known: Seconds | None) -> list
         was = "created again" if rebuild["kind"] == RebuildKind.RECREATION.value else "resharded"
         found.append((f"The queue was {was} at {rebuild['time']}", rebuild["time"]))
     return [one for one in found if known is None or _read_instant(one[1]) > known]
+
+
+def _read_entries(value: Any, name: str, attribute: str) -> Mapping[str, Any]:
+    """Of one consumer, by queue."""
+    whole = _read_map(value, attribute)
+    if name:
+        whole = _read_map(_read_map(whole.get(_CONSUMERS), _CONSUMERS).get(name), name)
+    return {queue: entry for queue, entry in whole.items() if queue != _CONSUMERS}
 
 
 def _read_map(value: Any, place: str) -> Mapping[str, Any]:

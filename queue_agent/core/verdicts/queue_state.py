@@ -221,6 +221,8 @@ def _is_mended(position: Position, retention: Retention) -> bool:
             return retention.data_ttl is None
         case LossCause.VITAL_TRIMMING | LossCause.EXPORT_TRIMMING:
             return retention.is_vital
+        case LossCause.QUARANTINE:
+            return retention.released_at is None
         case LossCause.RECREATION:
             return position.rebuild is None
         case _:

@@ -131,6 +131,8 @@ def _keep_rows(facts: Facts) -> Advice:
     if cause == "ttl":  # it removes rows of vital consumers as well
         keep = _yt(queue, "set", f"{queue.path}/@min_data_versions", "1")
         return command(Turn.OWNER, keep, _yt(queue, "remount-table", queue.path))
+    if cause == "quarantine":
+        return command(Turn.OWNER, ("queue-agent", "consumer", "protect", str(queue), str(facts.consumer)))
     if facts.is_vital or cause not in ("vital_trimming", "export_trimming"):
         return NO_ADVICE  # it holds its rows now, or somebody else trims whom that would not stop
     chosen = ("--partitions", *map(str, sorted(facts.chosen))) if facts.chosen else ()
@@ -158,11 +160,12 @@ def _loss_sentence(facts: Facts, where: str) -> str:
         "vital_trimming": f"{loss.subject or 'another consumer'} trims ahead of it",
         "export_trimming": f"export {loss.subject or ''} trims ahead of it".replace("  ", " "),
         "ttl": "max_data_ttl of the queue removes them unread",
+        "quarantine": "it is in quarantine",
     }.get(loss.cause.value, "trimmed by hand, by TTL or by another agent")
     possibly = "" if loss.proved == loss.rows else f"{loss.rows - loss.proved:,} of them possibly"
     if facts.verdict is Verdict.LOST:
         until = f"from {_clock(loss.since)} to {_clock(loss.until)}"
-        who = who.replace("trims", "trimmed").replace("removes", "removed")
+        who = who.replace("trims", "trimmed").replace("removes", "removed").replace("is in", "was in")
         possibly = f" ({possibly})" if possibly else ""
         return f"Lost {count(loss.rows, 'row')}{possibly}{where} {until}; {who}"
     rate = f"{loss.rows_per_second:,.0f} rows/s" if loss.rows_per_second >= 1 else "rows"

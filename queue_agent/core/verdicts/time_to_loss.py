@@ -60,6 +60,9 @@ class Retention:
     grace_end: Seconds | None = None
     """Until then trims take nothing that somebody has not read, an instant; None: they do not wait."""
 
+    released_at: Seconds | None = None
+    """When this vital consumer holds its rows no longer, an instant; None: it holds them."""
+
     @property
     def slowest_vital(self) -> str | None:
         """Name of the vital consumer that is furthest back; None: there is none, or it is not known."""
@@ -135,7 +138,7 @@ def _first(backlog: Backlog, retention: Retention, rates: _Rates) -> _Crossing:
 
 def _own_trimming(backlog: Backlog, retention: Retention, rates: _Rates) -> _Crossing:
     """All that keeps the row against trimming has to give way, so the last of it counts."""
-    if retention.is_vital or not retention.trims:
+    if (retention.is_vital and retention.released_at is None) or not retention.trims:
         return _NEVER
     keepers = list(_keepers(backlog, retention, rates))
     known = [one for one in keepers if one.after is not None]
@@ -160,6 +163,8 @@ def _keepers(backlog: Backlog, retention: Retention, rates: _Rates) -> Iterator[
         yield _Crossing(_by_age(backlog, retention.retained_lifetime, rates), "retained_lifetime_duration")
     if retention.grace_end is not None:
         yield _Crossing(max(0.0, retention.grace_end - backlog.now), "grace")
+    if retention.released_at is not None:
+        yield _Crossing(max(0.0, retention.released_at - backlog.now), "quarantine")
 
 
 def _by_vital(backlog: Backlog, vital: VitalOffset, rates: _Rates) -> Seconds | None:

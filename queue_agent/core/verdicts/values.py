@@ -100,6 +100,9 @@ class LossCause(enum.Enum):
     RECREATION = "recreation"
     """The queue was removed and created again."""
 
+    QUARANTINE = "quarantine"
+    """This agent trimmed, since the consumer is in quarantine: it had been silent for days."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:

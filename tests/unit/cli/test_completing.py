@@ -37,7 +37,7 @@ def test_the_index_is_what_the_commands_say_now() -> None:
     [
         ("queue-agent sta", ["status"]),
         ("queue-agent consumer r", ["reset"]),
-        ("queue-agent consumer ", ["reset", "acknowledge", "events"]),
+        ("queue-agent consumer ", ["reset", "acknowledge", "protect", "events"]),
         ("queue-agent status --prob", ["--problems"]),
         ("queue-agent completion ", ["bash", "zsh", "fish"]),
         ("queue-agent completion bash ", []),

@@ -25,6 +25,7 @@ export function consumerActs({ cluster, path, name: own }, queue, vital) {
   return [
     { act: RESET, label: "Reset offsets", body: pair, about: called, isGrave: true, told: "The consumer goes on reading from another row. Rows before it are skipped; rows after it may be read twice." },
     { act: "acknowledge", label: "Acknowledge", body: pair, about: called, told: "Losses, reshards and re-creations that are listed are known: the verdict tells of them no longer. Counts stay." },
+    ...(vital ? [{ act: "protect", label: "Protect", body: pair, about: called, told: "This consumer is not put into quarantine, and one that is there ends: the queue keeps what it has not read." }] : []),
     vital
       ? { act: "register", label: "Make not vital", body: { ...pair, vital: false }, about: called, isGrave: true, told: "Trimming will not wait for this consumer any more." }
       : { act: "register", label: "Make vital", body: { ...pair, vital: true }, about: called, told: "Trimming will wait until this consumer has read." },

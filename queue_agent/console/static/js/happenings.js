@@ -4,12 +4,12 @@ import { get, offers, query } from "./api.js";
 import { useAnswer } from "./parts.js";
 
 export const EVENTS = "/api/v1/events";
-export const KINDS = ["loss", "verdict", "trim", "skip", "rewind", "recreation", "hand_over", "grace", "dead", "revived", "act", "export", "export_failed", "export_recovered", "loss_ended", "dropped"];
+export const KINDS = ["loss", "verdict", "trim", "skip", "rewind", "recreation", "hand_over", "grace", "dead", "revived", "quarantine_announced", "quarantine_started", "quarantine_ended", "act", "export", "export_failed", "export_recovered", "loss_ended", "dropped"];
 const EVERY_MILLISECONDS = 15000;
 const MOST_MARKS = 200;
 const DAY_SECONDS = 86400;
-const COLORS = { loss: "red", trim: "red", dropped: "red", verdict: "amber", dead: "amber", revived: "green", skip: "amber", rewind: "amber", recreation: "amber", loss_ended: "green", export_failed: "amber", export_recovered: "green" };
-const LABELS = { loss: "loss begins", loss_ended: "loss ended", trim: "unread rows trimmed", verdict: "verdict", skip: "rows skipped", rewind: "step back", recreation: "queue made again", grace: "rows wait for a slow reader" };
+const COLORS = { loss: "red", trim: "red", dropped: "red", verdict: "amber", dead: "amber", revived: "green", quarantine_announced: "amber", quarantine_started: "red", quarantine_ended: "green", skip: "amber", rewind: "amber", recreation: "amber", loss_ended: "green", export_failed: "amber", export_recovered: "green" };
+const LABELS = { loss: "loss begins", loss_ended: "loss ended", trim: "unread rows trimmed", verdict: "verdict", skip: "rows skipped", rewind: "step back", recreation: "queue made again", grace: "rows wait for a slow reader", quarantine_announced: "notice of quarantine", quarantine_started: "quarantine begins", quarantine_ended: "quarantine ended" };
 
 export const colorOfEvent = (event) => COLORS[event.kind] || "gray";
 export const timeOf = (event) => event.instant || event.time;

@@ -17,6 +17,7 @@ from queue_agent.core.queues.snapshots import (
     QueueView,
     Role,
 )
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.state.rows import ConsumerRow, QueueRow
 from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.refs import CrossClusterRef
@@ -135,6 +136,17 @@ def test_counters_of_the_other_agent_are_rendered_without_a_suffix() -> None:
     name = "yt_queue_agent_queue_partition_rows_written"
     assert f"# TYPE {name} counter" in lines
     assert f'{name}{{queue_cluster="pythia",queue_path="//tmp/q",queue_tag="none"}} 0' in lines
+
+
+def test_each_consumer_with_notice_or_in_quarantine_has_a_series() -> None:
+    notice = Quarantine(CrossClusterRef("hume", "//tmp/c", "a"), "1-2-3-4", {}, NOW, NOW, timedelta(hours=1))
+    started = replace(notice, consumer=CONSUMER, is_started=True)
+    page = collect(ObjectMetrics(), [replace(queue(partition(0, 9)), quarantines=[notice, started])])
+    named = {"consumer_cluster": "hume", "consumer_path": "//tmp/c", "consumer_name": "a"}
+    assert page.own("queue_quarantine", QUEUE_LABELS, **named, state="announced") == 1
+    own = {"consumer_cluster": CONSUMER.cluster, "consumer_path": CONSUMER.path}
+    assert page.own("queue_quarantine", QUEUE_LABELS, **own, state="started") == 1
+    assert not [name for name in collect(ObjectMetrics(), [queue(partition(0, 9))]).names if "quarantine" in name]
 
 
 def test_partitions_are_counted_by_what_holds_them_back() -> None:

@@ -28,7 +28,11 @@ RECORD = TrimRecord(
     3,
     20,
     TrimConstraint(ConstraintKind.END_OF_PARTITION),
-    [Loser(NAMED, 5, 70, True, "hume://v"), Loser(CrossClusterRef("hume", "//d"), None, None, False)],
+    [
+        Loser(NAMED, 5, 70, True, "hume://v"),
+        Loser(CrossClusterRef("hume", "//d"), None, None, False),
+        Loser(CrossClusterRef("hume", "//e"), 5, None, True, "hume://v", is_quarantined=True),
+    ],
 )
 
 SPAN = JournalSpan(NOW, frozenset({0}))

@@ -31,12 +31,16 @@ def test_a_loser_had_committed_as_far_as_was_read() -> None:
     records = [
         record(20, [Loser(ALICE, None, None, False, "daily")], start=10),
         record(10, [Loser(ALICE, 4, 60, True, "v"), Loser(BOB, 9)]),
+        record(30, [Loser(ALICE, 4, None, True, "v", is_quarantined=True)], start=20),
     ]
     assert trims_of(records, ALICE) == [
         Trim(0, 10, 4, LossCause.VITAL_TRIMMING, "v", 60),
         Trim(10, 20, None, LossCause.EXPORT_TRIMMING, "daily"),
+        Trim(20, 30, 4, LossCause.QUARANTINE, "v"),
     ]
-    assert trims_of(records, BOB) == [Trim(0, 10, 9), Trim(10, 20, 20)], "who lost nothing had committed all rows"
+    assert trims_of(records, BOB) == [Trim(0, 10, 9), Trim(10, 20, 20), Trim(20, 30, 30)], (
+        "who lost nothing had committed all rows"
+    )
 
 
 def test_of_two_trims_from_one_row_the_later_one_comes_last_whatever_the_clocks_of_others_say() -> None:

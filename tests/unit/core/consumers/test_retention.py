@@ -16,8 +16,10 @@ from queue_agent.core.exports.progress import StoredProgress, TabletProgress
 from queue_agent.core.exports.queue_exports import ExportState
 from queue_agent.core.queues.exports import find_exports
 from queue_agent.core.queues.snapshots import ConsumerPartition, ConsumerQueueView, OffsetsRead, QueueSnapshot, Role
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.values.observed import ConsumerOffset
+from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 from queue_agent.core.verdicts.advice import NO_ADVICE
@@ -141,6 +143,26 @@ def test_the_grace_of_a_new_leader_is_known_as_long_as_it_binds() -> None:
     assert _find(trimmed(ConstraintKind.VITAL_CONSUMER), SOMEBODY).grace_end is None
     assert _find(replace(_queue(), trims={}), SOMEBODY).grace_end is None
     assert _find(_queue(), SOMEBODY).grace_end is None
+
+
+def test_a_consumer_with_notice_keeps_its_rows_until_then_and_others_in_quarantine_keep_none() -> None:
+    hour = timedelta(hours=1)
+    mine = Quarantine(VITAL.consumer, "1-2-3-4", {}, NOW, NOW, hour)
+    other = Quarantine(CrossClusterRef("hume", "//o"), "1-2-3-4", {}, NOW, NOW, hour)
+    vital = {str(one.consumer): next(iter(SOMEBODY.values())) for one in (mine, other)}
+
+    def find(*quarantines: Quarantine, registration: Registration = VITAL) -> Retention:
+        return _find(replace(_queue(), quarantines=quarantines), vital, registration)
+
+    assert find().released_at is None
+    assert len(find().vitals or ()) == 2
+    found = find(mine)
+    assert found.released_at == (NOW + hour).timestamp()
+    assert [one.name for one in found.vitals or ()] == [str(other.consumer)]
+    assert find(replace(mine, is_started=True)).released_at == NOW.timestamp()
+    assert [one.name for one in find(other).vitals or ()] == [str(VITAL.consumer), str(other.consumer)]
+    assert [one.name for one in find(replace(other, is_started=True)).vitals or ()] == [str(VITAL.consumer)]
+    assert find(mine, registration=replace(VITAL, vital=False)).released_at is None
 
 
 def test_an_agent_that_may_not_trim_expects_others_to() -> None:

@@ -20,6 +20,7 @@ from queue_agent.core.queues.queue_snapshots import (
     unprocessed_queue_snapshot,
 )
 from queue_agent.core.queues.snapshots import QueuePartition, QueueSnapshot, Role
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.state.rows import QueueRow, Registration
 from queue_agent.core.status import published as status
 from queue_agent.core.values.encoding import Unsigned
@@ -88,6 +89,7 @@ def test_a_queue_that_was_never_written_is_published_as_the_listing_shows_it() -
         "write_row_count_rate": zero,
         "registrations": [{"consumer": "hume://tmp/c", "vital": True, "queue": "pythia://tmp/q"}],
         "dead_vital_consumers": [],
+        "quarantines": [],
         "time_to_quota": None,
         "write_data_weight_rate": zero,
     }
@@ -141,6 +143,15 @@ def test_partitions_tell_what_holds_back_their_trimming() -> None:
     trim = PartitionTrim(None, TrimConstraint(ConstraintKind.NOT_MOUNTED))
     failed, healthy = status.queue_partitions(replace(snapshot, trims={0: trim, 1: trim}), NOW)
     assert failed["trim"] == healthy["trim"] == trim.to_map()
+
+
+def test_what_trimming_has_decided_stays_until_it_decides_again() -> None:
+    notice = Quarantine(CrossClusterRef("hume", "//tmp/c"), "1-2-3-4", {}, NOW, NOW, timedelta(hours=1))
+    previous = replace(build(first(), table("mounted"), {0: info(0, 0)}), quarantines=[notice], trims={})
+    again = build(previous, table("mounted"), {0: info(0, 1)})
+    assert (again.quarantines, again.trims) == ([notice], {})
+    published = status.queue_status(again, "agent-1", NOW)["quarantines"]
+    assert published == [notice.to_map()]
 
 
 def test_only_mounted_and_frozen_tablets_are_asked() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
+from queue_agent.core.state.quarantines import Quarantine
 from queue_agent.core.trimming.bounds import TrimBounds
 from queue_agent.core.trimming.errors import (
     TRIM_FAILED_CODE,
     ages_error,
+    find_quarantine_alert,
     find_trim_error,
     join_session_errors,
     session_error,
@@ -15,10 +20,13 @@ from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
-from tests.unit.core.trimming.plans import BROKEN, ORIGIN, QUEUE, mounted
+from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, ORIGIN, QUEUE, mounted
 
 REPLICA = CrossClusterRef("hume", "//tmp/r")
 BOUNDS = [TrimBounds(ConstraintKind.VITAL_CONSUMER, wanted=5)]
+
+
+NOTICE = Quarantine(BOB, "1-2-3-4", {}, NOW, NOW, timedelta(hours=24))
 
 
 def planned(*errors: ErrorInfo | None) -> TrimPlan:
@@ -79,3 +87,16 @@ def test_errors_of_replicas_are_told_side_by_side_whether_they_are_named_already
         ("lost", str(QUEUE)),
     ]
     assert join_session_errors({}, ORIGIN) is None
+
+
+def test_each_consumer_in_quarantine_is_told_by_name() -> None:
+    assert find_quarantine_alert([], None, ORIGIN) is None
+    alert = find_quarantine_alert([NOTICE, replace(NOTICE, consumer=ALICE, is_started=True)], None, ORIGIN)
+    assert alert is not None
+    first, second = (one.message for one in alert.inner_errors)
+    assert first == f'Rows that vital consumer "{ALICE}" has not read are trimmed: it is in quarantine'
+    assert second.startswith(f'Vital consumer "{BOB}" has had notice since 2025-01-23T13:42:21.000000Z: later,')
+
+
+def test_an_alert_says_why_quarantines_are_not_known() -> None:
+    assert find_quarantine_alert([NOTICE], BROKEN, ORIGIN) == BROKEN

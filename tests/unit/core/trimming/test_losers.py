@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import pytest
@@ -64,8 +64,8 @@ def test_a_consumer_without_an_offset_is_asked_for_it_may_have_begun_since() -> 
     silent = {BOB: consumer(BOB, position(queue))}
     suspects = find_suspects(planned(8, 9), [LISTENING], silent)
     assert suspects.indexes == {BOB: [0, 1]}
-    assert find_losers(one(8), 0, suspects, Witnessed({BOB: {}})) == [], "whoever has not begun loses nothing"
-    assert find_losers(one(8), 0, suspects, Witnessed({BOB: {0: 0}})) == [Loser(BOB, 0, None, True, str(ALICE))]
+    assert find_losers(one(8), 0, suspects, Witnessed({BOB: {}}), ()) == [], "whoever has not begun loses nothing"
+    assert find_losers(one(8), 0, suspects, Witnessed({BOB: {0: 0}}), ()) == [Loser(BOB, 0, None, True, str(ALICE))]
 
 
 def test_who_could_not_be_read_is_suspected_and_not_asked() -> None:
@@ -102,15 +102,27 @@ def one(*offsets: int, lower: int = 3) -> PartitionPlan:
     return planned(*offsets, lower=lower).partitions[0]
 
 
-def losers(offset: int | None, weights: Mapping[tuple[int, int], int] | None = None, target: int = 8) -> list[Loser]:
+def losers(
+    offset: int | None,
+    weights: Mapping[tuple[int, int], int] | None = None,
+    target: int = 8,
+    quarantined: Collection[CrossClusterRef] = (),
+) -> list[Loser]:
     seen = Witnessed({BOB: None if offset is None else {0: offset}}, weights or {})
-    return list(find_losers(one(target), 0, Suspects({BOB: [0], CAROL: [1]}), seen))
+    return list(find_losers(one(target), 0, Suspects({BOB: [0], CAROL: [1]}), seen, quarantined))
 
 
 def test_a_loser_is_who_had_not_committed_all_rows_right_before() -> None:
     assert losers(8) == []
     assert losers(7) == [Loser(BOB, 7, None, True, str(ALICE))]
     assert losers(None) == [Loser(BOB, None, None, True, str(ALICE))]
+
+
+def test_a_consumer_in_quarantine_would_have_held_the_rows() -> None:
+    for offset in (7, None):
+        [loser] = losers(offset, quarantined=[BOB])
+        assert loser.is_quarantined
+        assert not losers(offset, quarantined=[ALICE])[0].is_quarantined
 
 
 def test_weights_are_those_of_the_unread_rows() -> None:
@@ -132,9 +144,11 @@ def test_two_rows_tell_the_weight_of_all_between() -> None:
 
 def test_the_cause_is_whoever_passed_the_rows_last() -> None:
     exported = {"daily": ExportProgress(row_counts={0: 6})}
-    [loser] = find_losers(planned(9, exports=exported).partitions[0], 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}}))
+    [loser] = find_losers(
+        planned(9, exports=exported).partitions[0], 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}}), ()
+    )
     assert (loser.vital_trimming, loser.subject) == (False, "daily")
     retained = replace(one(8), bounds=[TrimBounds(ConstraintKind.RETAINED_ROWS, wanted=8)])
-    assert find_losers(retained, 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}})) == [Loser(BOB, 4)]
+    assert find_losers(retained, 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}}), ()) == [Loser(BOB, 4)]
     nobody = replace(one(8), bounds=[replace(one(8).bounds[0], subject=None)])
-    assert find_losers(nobody, 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}}))[0].subject is None
+    assert find_losers(nobody, 0, Suspects({BOB: [0]}), Witnessed({BOB: {0: 4}}), ())[0].subject is None

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.owner import parse_acknowledged, put_acknowledged, unknown_incidents
+from queue_agent.core.verdicts.owner import (
+    ACKNOWLEDGED,
+    PROTECTED,
+    is_protected,
+    parse_acknowledged,
+    put_entry,
+    unknown_incidents,
+)
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Loss, LossCause, encode_seconds
 from yt_wire import yson
@@ -21,12 +28,12 @@ NOW = 1777640400.0
 
 
 def test_each_queue_and_each_consumer_of_several_has_an_entry_of_its_own() -> None:
-    value: dict[str, Any] = put_acknowledged(None, "", QUEUE, NOON)
-    value = put_acknowledged(value, "", OTHER, LATER)
-    value = put_acknowledged(value, "a", QUEUE, NOON)
-    value = put_acknowledged(value, "b", QUEUE, LATER)
-    value = put_acknowledged(value, "a", OTHER, NOON)
-    value = put_acknowledged(value, "a", QUEUE, LATER)
+    value: dict[str, Any] = put_entry(ACKNOWLEDGED, None, "", QUEUE, NOON)
+    value = put_entry(ACKNOWLEDGED, value, "", OTHER, LATER)
+    value = put_entry(ACKNOWLEDGED, value, "a", QUEUE, NOON)
+    value = put_entry(ACKNOWLEDGED, value, "b", QUEUE, LATER)
+    value = put_entry(ACKNOWLEDGED, value, "a", OTHER, NOON)
+    value = put_entry(ACKNOWLEDGED, value, "a", QUEUE, LATER)
     assert value == {
         "pythia://tmp/q": NOON,
         "hume://tmp/q": LATER,
@@ -41,7 +48,7 @@ def test_each_queue_and_each_consumer_of_several_has_an_entry_of_its_own() -> No
 
 @pytest.mark.parametrize("instant", [1777636800.1234567, 1777636800.1234563, 1777636800.0, 1.0000005])
 def test_what_was_published_of_an_instant_covers_it(instant: float) -> None:
-    value = put_acknowledged(None, "", QUEUE, encode_seconds(instant))
+    value = put_entry(ACKNOWLEDGED, None, "", QUEUE, encode_seconds(instant))
     assert instant <= parse_acknowledged(value, "", NOW)[QUEUE] < instant + 0.0001
 
 
@@ -66,7 +73,7 @@ def test_nonsense_is_an_error(value: Any, name: str) -> None:
 
 def test_nonsense_is_not_written_over() -> None:
     with pytest.raises(ValueError, match="expected a map, got 5"):
-        put_acknowledged(5, "", QUEUE, NOON)
+        put_entry(ACKNOWLEDGED, 5, "", QUEUE, NOON)
 
 
 LOSS = Loss(1777636800.25, 1777636900.125, LossCause.TTL, None, 1840, 1800)
@@ -91,3 +98,20 @@ def test_what_happened_until_the_owner_knows_is_not_told_again(known: float | No
 
 def test_without_incidents_there_is_nothing_to_know() -> None:
     assert unknown_incidents({"loss": None, "rebuild": None}, None) == []
+
+
+def test_a_consumer_is_protected_in_the_queues_that_are_named() -> None:
+    value = put_entry(PROTECTED, None, "", QUEUE, NOON)
+    assert is_protected(value, "", QUEUE)
+    assert not is_protected(value, "", OTHER)
+    assert not is_protected(value, "a", QUEUE)
+    value = put_entry(PROTECTED, value, "a", OTHER, NOON)
+    assert is_protected(value, "a", OTHER)
+    assert not is_protected(value, "a", QUEUE)
+    assert is_protected({"<cluster=pythia>//tmp/q": None}, "", QUEUE)
+    assert not is_protected(None, "", QUEUE)
+
+
+@pytest.mark.parametrize("value", [5, True, ["pythia://tmp/q"], {"tmp": NOON}])
+def test_a_protection_that_makes_no_sense_protects(value: Any) -> None:
+    assert is_protected(value, "", QUEUE)

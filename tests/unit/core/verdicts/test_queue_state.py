@@ -75,6 +75,7 @@ def test_losses_of_all_partitions_add_up_and_name_whom_to_blame() -> None:
 
 VITAL = Retention(is_vital=True)
 AGING = Retention(data_ttl=3600.0)
+RELEASED = replace(VITAL, released_at=NOW)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,8 @@ AGING = Retention(data_ttl=3600.0)
         (LossCause.TTL, AGING, Retention(), 30),
         (LossCause.TTL, AGING, replace(AGING, is_vital=True), 600),
         (LossCause.FOREIGN, Retention(), VITAL, 600),
+        (LossCause.QUARANTINE, RELEASED, VITAL, 30),
+        (LossCause.QUARANTINE, RELEASED, RELEASED, 600),
     ],
 )
 def test_losing_ends_soon_once_its_cause_is_gone(

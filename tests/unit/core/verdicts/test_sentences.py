@@ -104,6 +104,7 @@ def test_a_vital_consumer_is_told_what_it_holds() -> None:
         (LossCause.EXPORT_TRIMMING, "daily", "export daily trims ahead of it"),
         (LossCause.EXPORT_TRIMMING, None, "export trims ahead of it"),
         (LossCause.TTL, None, "max_data_ttl of the queue removes them unread"),
+        (LossCause.QUARANTINE, "hume://v", "it is in quarantine"),
         (LossCause.FOREIGN, None, "trimmed by hand, by TTL or by another agent"),
     ],
 )
@@ -144,6 +145,14 @@ def test_what_the_ttl_removes_is_not_kept_by_making_the_consumer_vital() -> None
     lost = make_sentence(replace(facts, verdict=Verdict.LOST))
     assert lost is not None
     assert lost.endswith("; max_data_ttl of the queue removed them unread")
+
+
+def test_a_consumer_in_quarantine_is_kept_out_of_it() -> None:
+    facts = replace(FACTS, verdict=Verdict.LOSING, loss=replace(LOSS, cause=LossCause.QUARANTINE), is_vital=True)
+    assert advise(facts) == _pasted(Turn.OWNER, "queue-agent consumer protect a://q a://c")
+    lost = make_sentence(replace(facts, verdict=Verdict.LOST))
+    assert lost is not None
+    assert lost.endswith("; it was in quarantine")
 
 
 def test_a_queue_made_again_is_told() -> None:

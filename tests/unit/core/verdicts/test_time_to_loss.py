@@ -106,6 +106,22 @@ def test_it_may_be_null(backlog: Backlog, retention: Retention, cause: str) -> N
         pytest.param(BACKLOG, replace(TRIMMED, retained_rows=6000), 100.0, "retained_rows", None, id="retained rows"),
         pytest.param(BACKLOG, replace(TRIMMED, grace_end=NOW + 60), 60.0, "grace", None, id="grace"),
         pytest.param(
+            BACKLOG,
+            replace(TRIMMED, is_vital=True, released_at=NOW + 90),
+            90.0,
+            "quarantine",
+            None,
+            id="vital, and has notice",
+        ),
+        pytest.param(
+            BACKLOG,
+            replace(TRIMMED, is_vital=True, released_at=NOW - 1),
+            0.0,
+            "vital_trimming",
+            "//v",
+            id="vital, and in quarantine",
+        ),
+        pytest.param(
             BACKLOG, replace(TRIMMED, grace_end=NOW - 1), 0.0, "vital_trimming", "//v", id="the grace is over"
         ),
         pytest.param(
