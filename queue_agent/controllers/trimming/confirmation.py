@@ -29,7 +29,7 @@ from queue_agent.core.state.rows import QueueRow, Registration
 from queue_agent.core.trimming.confirmation import FreshLook, confirm_plan, partitions_to_trim, vital_consumers
 from queue_agent.core.trimming.losers import NO_SUSPECTS, NOTHING_WITNESSED, Suspects, Witnessed, find_suspects
 from queue_agent.core.trimming.plan import TrimPlan
-from queue_agent.core.trimming.quarantine import demote, find_moved, find_released
+from queue_agent.core.trimming.quarantine import demote, find_released, hold_moved
 from queue_agent.core.trimming.reasons_to_wait import find_reason_to_wait
 from queue_agent.core.trimming.replica_trims import export_name
 from queue_agent.core.values.error_info import ErrorInfo, Origin
@@ -109,10 +109,18 @@ class TrimConfirmer:
         if set(vital_consumers(latest)) - known:
             error = origin.error(f'Trimming iteration skipped since a vital consumer of "{queue}" has just come')
             return Confirmed(plan.blocked(ConstraintKind.ERROR, error))
-        reason = self._find_reason_to_wait(queue, registrations, released, seen, origin)
+        reason = self._find_mismatch(queue, vital_consumers(registrations), origin) or find_reason_to_wait(
+            context.board.agent_pass().last_success_instant,
+            registrations,
+            context.board.all_consumers,
+            context.config.pass_period,
+            context.clock.now(),
+            origin,
+        )
         if reason is not None:
             return Confirmed(plan.blocked(ConstraintKind.ERROR, reason))
         plan = confirm_plan(plan, planned_row, replica_row, registrations, look, origin)
+        plan = hold_moved(plan, released, seen.offsets)
         return Confirmed(plan, suspects, seen, names)
 
     async def _find_released(
@@ -129,30 +137,6 @@ class TrimConfirmer:
         snapshot = self._find_snapshot(queue)
         look = await look_at_quarantines(self._context, snapshot, consumers, registrations, origin)
         return find_released(quarantines, look, self._context.clock.now())
-
-    def _find_reason_to_wait(
-        self,
-        queue: CrossClusterRef,
-        registrations: Sequence[Registration],
-        released: Sequence[Quarantine],
-        seen: Witnessed,
-        origin: Origin,
-    ) -> ErrorInfo | None:
-        """Why nothing of a plan can be believed now; None if there is no reason."""
-        context = self._context
-        moved = find_moved(released, seen.offsets)
-        if moved is not None:
-            return origin.error(
-                f'Trimming iteration skipped since consumer "{moved}", which is in quarantine, may read'
-            )
-        return self._find_mismatch(queue, vital_consumers(registrations), origin) or find_reason_to_wait(
-            context.board.agent_pass().last_success_instant,
-            registrations,
-            context.board.all_consumers,
-            context.config.pass_period,
-            context.clock.now(),
-            origin,
-        )
 
     def _find_mismatch(
         self, queue: CrossClusterRef, consumers: Sequence[CrossClusterRef], origin: Origin

@@ -12,6 +12,7 @@ from queue_agent.core.queues.snapshots import QueuePartition
 from queue_agent.core.state.quarantines import Commit, Quarantine, QuarantineTerms, QuarantineWish
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.trimming.bounds import TrimBounds
+from queue_agent.core.trimming.confirmation import partitions_to_trim
 from queue_agent.core.trimming.plan import PartitionPlan, TrimPlan
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind
@@ -124,20 +125,27 @@ def demote(registrations: Collection[Registration], released: Collection[CrossCl
     return [replace(one, vital=False) if one.consumer in released else one for one in registrations]
 
 
-def find_moved(
-    released: Collection[Quarantine], offsets: Mapping[CrossClusterRef, Mapping[int, int] | None]
-) -> CrossClusterRef | None:
-    """A consumer that is not where it was when it got notice.
+def hold_moved(
+    plan: TrimPlan, released: Collection[Quarantine], offsets: Mapping[CrossClusterRef, Mapping[int, int] | None]
+) -> TrimPlan:
+    """The plan without rows of consumers that may read again: those that are not where they were at their notice.
 
     Args:
-        released: those that hold nothing.
-        offsets: by consumer, as read last; None: not known.
+        plan: in which they hold nothing.
+        released: the consumers.
+        offsets: by consumer, as read last; None: they could not be read, and the consumer holds its rows.
     """
+    partitions = dict(plan.partitions)
     for one in released:
         now = offsets.get(one.consumer, {})
-        if now is None or any(_offset(one, index) != offset for index, offset in now.items()):
-            return one.consumer
-    return None
+        if now is not None and all(_offset(one, index) == offset for index, offset in now.items()):
+            continue
+        for index in partitions_to_trim(plan):
+            kept = _offset(one, index)
+            allowed = kept if now is None else min(kept, now.get(index, kept))
+            bounds = TrimBounds(ConstraintKind.QUARANTINE, allowed=allowed, subject=str(one.consumer))
+            partitions[index] = partitions[index].held(bounds)
+    return replace(plan, partitions=partitions)
 
 
 def watched(quarantine: Quarantine, elapsed: float) -> Quarantine:

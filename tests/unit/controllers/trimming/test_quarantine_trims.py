@@ -250,6 +250,7 @@ async def test_a_commit_after_the_last_look_at_quarantines_keeps_the_rows(
 
     hume.read_next_row_indexes = answer  # type: ignore[method-assign] # the witness asks by this
     assert await released.do_pass(1e6) == 0
+    assert released.queue.alerts.keys() == {"queue_agent_quarantine"}, "nothing is wrong with the queue"
 
 
 @pytest.mark.parametrize("cluster", ["pythia", "hume"])

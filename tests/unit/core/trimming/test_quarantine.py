@@ -19,10 +19,10 @@ from queue_agent.core.trimming.quarantine import (
     StepKind,
     count_unread,
     demote,
-    find_moved,
     find_released,
     find_silent,
     find_steps,
+    hold_moved,
     limit_release,
     watched,
 )
@@ -225,14 +225,25 @@ def test_a_partition_that_the_consumer_has_not_begun_keeps_its_rows() -> None:
     assert limited.trims[1].constraint.kind is ConstraintKind.QUARANTINE
 
 
-def test_who_is_not_where_it_was_is_found() -> None:
-    other = replace(STARTED, consumer=CAROL, commits={0: Commit(7, 1)})
-    both = [STARTED, other]
-    assert find_moved(both, {}) is None
-    assert find_moved(both, {BOB: {0: 4}, CAROL: {0: 7}}) is None
-    assert find_moved(both, {BOB: {0: 4}, CAROL: {0: 8}}) == CAROL
-    assert find_moved(both, {BOB: {0: 4, 1: 2}}) == BOB
-    assert find_moved(both, {BOB: None}) == BOB, "it could not be read"
+@pytest.mark.parametrize(
+    ("offsets", "targets"),
+    [
+        ({}, [50, 90]),
+        ({BOB: {0: 10, 1: 30}}, [50, 90]),
+        ({BOB: {0: 11, 1: 30}}, [10, 30]),
+        ({BOB: {0: 10, 1: 25}}, [10, 25]),
+        ({BOB: {0: 10, 1: 30, 2: 1}}, [10, 30]),
+        ({BOB: None}, [10, 30]),
+        ({BOB: {0: 10, 1: 30}, CAROL: None}, [20, 40]),
+    ],
+)
+def test_who_is_not_where_it_was_holds_its_rows_and_takes_none_from_others(
+    offsets: Mapping[CrossClusterRef, Mapping[int, int] | None], targets: list[int]
+) -> None:
+    one = replace(STARTED, commits={0: Commit(10, 1), 1: Commit(30, 1)})
+    other = replace(STARTED, consumer=CAROL, commits={0: Commit(20, 1), 1: Commit(40, 1)})
+    held = hold_moved(released((0, 50), (20, 90), (0, 0)), [one, other], offsets)
+    assert {index: trim.target for index, trim in held.trims.items()} == {0: targets[0], 1: targets[1], 2: None}
 
 
 def test_the_slowest_of_several_is_the_measure() -> None:
