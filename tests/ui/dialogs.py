@@ -127,6 +127,8 @@ async def edit_export(window: Window, client: YtClient) -> None:
 
 
 async def delete_export(window: Window, client: YtClient) -> None:
+    # The UI reads it first, and deletes nothing if the agent has not exported yet.
+    _await_agent(client, f"{EXPORTS}/@queue_static_export_progress", lambda _: True)
     await window.open_queue(QUEUE, "exports")
     await window.click_in_row("hourly", "button:not([data-qa=edit-export])")
     await window.confirm()
