@@ -42,7 +42,7 @@ def main(stage: str, arguments: Sequence[str]) -> int:
             code = _run(again, Path(cache), reports / f"{stage}-again.xml")
             second = {} if code == pytest.ExitCode.OK else _failed(Path(cache), reports / f"{stage}-again.xml")
     flaky = {test: reason for test, reason in first.items() if test not in second}
-    tell(stage, failed=_with_reasons(second), flaky=_with_reasons(flaky))
+    tell(stage, failed=with_reasons(second), flaky=with_reasons(flaky))
     return code
 
 
@@ -61,6 +61,11 @@ def tell(stage: str, *, failed: Collection[str], flaky: Collection[str]) -> None
     print(text, end="", flush=True)
 
 
+def with_reasons(failed: Mapping[str, str]) -> list[str]:
+    """Names and reasons as the lines that `tell` takes."""
+    return [f"{test}: {reason}" for test, reason in failed.items()]
+
+
 def _run(arguments: Sequence[str], cache: Path, report: Path) -> int:
     return subprocess.run(
         [PYTEST, *arguments, "-o", f"cache_dir={cache}", f"--junit-xml={report}"], check=False
@@ -73,10 +78,6 @@ def _failed(cache: Path, report: Path) -> dict[str, str]:
     names = json.loads(remembered.read_text()) if remembered.exists() else ()
     reasons = _reasons(report) if names and report.exists() else {}  # who was killed has left no report
     return {name: reasons.get(_reported_as(name), "no reason in the report") for name in names}
-
-
-def _with_reasons(failed: Mapping[str, str]) -> list[str]:
-    return [f"{test}: {reason}" for test, reason in failed.items()]
 
 
 def _reasons(report: Path) -> dict[tuple[str, str], str]:

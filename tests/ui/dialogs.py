@@ -27,7 +27,7 @@ _SCHEMA: Final = [
 Dialog = Callable[[Window, YtClient], Awaitable[None]]
 
 
-async def carry_through(window: Window, client: YtClient, out: Path) -> list[str]:
+async def carry_through(window: Window, client: YtClient, out: Path) -> dict[str, str]:
     """Go through all dialogs, one after the other.
 
     Args:
@@ -36,18 +36,18 @@ async def carry_through(window: Window, client: YtClient, out: Path) -> list[str
         out: directory for a picture of what a dialog that failed has left.
 
     Returns:
-        What went wrong: a line for each dialog that failed.
+        What went wrong, by the name of the dialog.
     """
     _prepare(client)
-    failed = []
+    failed: dict[str, str] = {}
     for dialog in DIALOGS:
         name = dialog.__name__
         try:
             await dialog(window, client)
         except AssertionError as error:
             await window.browser.screenshot(out / f"dialog-{name}.png")
-            failed.append(f"{name}: {error} | {await window.said()}")
-            print(f"FAIL dialog {failed[-1]}", flush=True)
+            failed[name] = f"{error} | {await window.said()}"
+            print(f"FAIL dialog {name}: {failed[name]}", flush=True)
         else:
             print(f"ok   dialog {name}", flush=True)
     return failed
