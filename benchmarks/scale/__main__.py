@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from benchmarks.scale.probe import Probe
-from benchmarks.scale.processes import AgentProcess, StandInProcess, agent_process, stand_in_process
+from benchmarks.scale.processes import ROOT, AgentProcess, StandInProcess, agent_process, stand_in_process
 from benchmarks.scale.reference import measure_plain_loop, reference_requests
 from benchmarks.scale.world import STILL, Load, Size
 
@@ -18,6 +19,20 @@ LOADS: Final = (STILL, Load(1), Load(1, scattered=True), Load(100))
 
 SAMPLE: Final = 30
 """Queues that the plain loop asks about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is measured."""
+
+    size: Size
+    loads: Sequence[Load]
+
+    seconds: float
+    """For each load, at least."""
+
+    scrape: float | None
+    """Seconds from one scrape of the metrics to the next, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +58,44 @@ async def main() -> None:
         help="percentages of partitions that move: all of some queues, or (1s) scattered over the queues",
     )
     parser.add_argument("--scrape", type=float, metavar="SECONDS", help="scrape the agent's metrics so often meanwhile")
+    parser.add_argument("--baseline", type=Path, metavar="DIR", help="another checkout, whose agent is measured first")
     arguments = parser.parse_args()
     size = Size(queues=arguments.queues)
-    with stand_in_process(size) as cluster:
-        sample = min(SAMPLE, size.queues)
-        plain = measure_plain_loop(cluster.address, size, sample)
-        print(f"{size.queues} queues x {size.partitions} partitions x {size.consumers} consumers")
-        print(f"reference's protocol: {reference_requests(size)} requests a pass, whatever moves")
+    print(f"{size.queues} queues x {size.partitions} partitions x {size.consumers} consumers")
+    print(f"reference's protocol: {reference_requests(size)} requests a pass, whatever moves", flush=True)
+    options = Options(size, arguments.loads, arguments.seconds, arguments.scrape)
+    if arguments.baseline is None:
+        await measure_agent(ROOT, options)
+        return
+    print(f"the agent of {arguments.baseline}:", flush=True)
+    before = await measure_agent(arguments.baseline.resolve(), options)
+    print("the agent of this checkout:", flush=True)
+    now = await measure_agent(ROOT, options)
+    for load in options.loads:
+        print(f"{describe(load)}: {compare(before[load], now[load])}")
+
+
+async def measure_agent(checkout: Path, options: Options) -> dict[Load, Cost]:
+    """Run the agent of a checkout on a new stand-in, and print what it costs."""
+    costs = {}
+    with stand_in_process(options.size) as cluster:
+        plain = measure_plain_loop(cluster.address, options.size, min(SAMPLE, options.size.queues))
         print(
             f"plain loop over ytsaurus-client: {plain.processor_seconds:.0f} s processor,"
-            f" {plain.wall_seconds:.0f} s wall a pass, by a sample of {sample} queues",
+            f" {plain.wall_seconds:.0f} s wall a pass, by a sample of {SAMPLE} queues",
             flush=True,
         )
-        with agent_process(cluster.address) as agent:
-            async with scraping(agent.http_address, arguments.scrape), Probe(agent.rpc_address, size) as probe:
+        with agent_process(cluster.address, checkout) as agent:
+            async with scraping(agent.http_address, options.scrape), Probe(agent.rpc_address, options.size) as probe:
                 await probe.wait_for_passes(3)
                 print(f"start: {agent.processor_seconds():.1f} s processor, {agent.resident_megabytes():.0f} MB")
-                for load in arguments.loads:
+                for load in options.loads:
                     cluster.move(load)
                     passes = min(count for _, count in await probe.pass_counts(load))
                     await probe.wait_for_passes(passes + 2, load)
-                    cost = await measure(cluster, agent, probe, load, arguments.seconds)
+                    costs[load] = cost = await measure(cluster, agent, probe, load, options.seconds)
                     report(load, cost, plain.processor_seconds)
+    return costs
 
 
 @asynccontextmanager
@@ -126,16 +157,31 @@ def describe(load: Load) -> str:
 
 
 def report(load: Load, cost: Cost, plain_seconds: float) -> None:
-    ordered = sorted(cost.latencies)
-    p50, p99 = (ordered[int(len(ordered) * part)] for part in (0.5, 0.99))
+    p50, p99 = (latency(cost, part) for part in (0.5, 0.99))
     print(
         f"{describe(load)}: {cost.processor_seconds:.2f} s processor, {cost.wall_seconds:.2f} s wall a pass,"
         f" {plain_seconds / cost.processor_seconds:.0f} times less than the plain loop; {cost.megabytes:.0f} MB;"
-        f" orchid p50 {p50 * 1e3:.1f} ms p99 {p99 * 1e3:.1f} ms ({len(ordered)} asked)"
+        f" orchid p50 {p50 * 1e3:.1f} ms p99 {p99 * 1e3:.1f} ms ({len(cost.latencies)} asked)"
     )
     light = cost.requests.get("light", 0)
     requests = {command: round(count) for command, count in cost.requests.items() if command != "light" and count >= 1}
     print(f"     {sum(requests.values())} requests a pass: {requests}; {light:.0f} commands in batches", flush=True)
+
+
+def latency(cost: Cost, part: float) -> float:
+    """Seconds that this part of all questions took at most."""
+    return sorted(cost.latencies)[int(len(cost.latencies) * part)]
+
+
+def compare(before: Cost, now: Cost) -> str:
+    """How many times as much each figure is now."""
+    figures: Mapping[str, Callable[[Cost], float]] = {
+        "processor": lambda cost: cost.processor_seconds,
+        "memory": lambda cost: cost.megabytes,
+        "orchid p99": lambda cost: latency(cost, 0.99),
+        "requests": lambda cost: sum(count for command, count in cost.requests.items() if command != "light"),
+    }
+    return ", ".join(f"{name} {of(now) / of(before):.2f}" for name, of in figures.items()) + " times as before"
 
 
 if __name__ == "__main__":

@@ -109,4 +109,13 @@ def tablet_description(queue: int, partition: int) -> dict[str, Any]:
 
 
 def object_id(path: str) -> str:
-    return f"{number_of(path):x}-1-3e90191-{path[-1]}"
+    """Of a queue or a consumer."""
+    _, _, consumer = path.rpartition("/")[2].partition("-")
+    return f"{number_of(path):x}-{2 if consumer else 1}-3e90191-{consumer or 0}"
+
+
+def paths_by_id(size: Size) -> dict[str, str]:
+    """Of all queues and consumers."""
+    queues = range(size.queues)
+    consumers = (consumer_path(queue, consumer) for queue in queues for consumer in range(size.consumers))
+    return {object_id(path): path for path in (*map(queue_path, queues), *consumers)}

@@ -71,14 +71,23 @@ class Probe:
         return queues + consumers
 
     async def wait_for_passes(self, count: int, load: Load = STILL) -> None:
-        """Return when every object of a sample has had that many."""
+        """Return when every object of a sample has had that many.
+
+        Raises:
+            RuntimeError: An object cannot be read. Then its passes are cheap, and say nothing.
+        """
         while True:
             try:
                 if min(passes for _, passes in await self.pass_counts(load)) >= count:
-                    return
+                    break
             except YtError:
                 pass  # not all objects have a controller yet
             await asyncio.sleep(0.5)
+        for kind, path in (("queues", queue_path(0)), ("consumers", consumer_path(0, 0))):
+            status = await self.get("queue_agent", kind, f"{CLUSTER}:{path}", "status")
+            errors = [one["error"] for one in (status, *status.get("queues", {}).values()) if "error" in one]
+            if errors:
+                raise RuntimeError(f"{path} cannot be read: {errors}")
 
     async def latencies(self, seconds: float) -> Sequence[float]:
         """Seconds of single requests for statuses and partitions of objects, one after the other."""

@@ -15,6 +15,8 @@ from typing import Final
 
 from benchmarks.scale.world import CLUSTER, STAGE, Load, Size
 
+ROOT: Final = Path(__file__).parents[2]
+
 _TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -82,8 +84,8 @@ class AgentProcess:
 
 
 @contextmanager
-def agent_process(proxy: str) -> Iterator[AgentProcess]:
-    """Start an agent that looks at the cluster behind a proxy, and stop it at the end."""
+def agent_process(proxy: str, checkout: Path = ROOT) -> Iterator[AgentProcess]:
+    """Start the agent of a checkout, which looks at the cluster behind a proxy, and stop it at the end."""
     rpc_port, http_port = _free_port(), _free_port()
     config = {
         "stage": STAGE,
@@ -97,7 +99,9 @@ def agent_process(proxy: str) -> Iterator[AgentProcess]:
     with TemporaryDirectory() as directory:
         file = Path(directory, "agent.yaml")
         file.write_text(json.dumps(config))  # JSON is YAML
-        with subprocess.Popen([sys.executable, "-m", "queue_agent", "run", "--config", str(file)]) as process:
+        # Python looks for modules where it is started first.
+        command = [sys.executable, "-m", "queue_agent", "run", "--config", str(file)]
+        with subprocess.Popen(command, cwd=checkout) as process:
             try:
                 yield AgentProcess(process, f"127.0.0.1:{rpc_port}", f"127.0.0.1:{http_port}")
             finally:

@@ -15,11 +15,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from benchmarks.scale.contents import object_id, revisions, state_tables, tablet_description
+from benchmarks.scale.contents import object_id, paths_by_id, revisions, state_tables, tablet_description
 from benchmarks.scale.fragments import ANY_BARRIER, END, OUTPUT, barrier, tablet_info, tablet_infos, varint
 from benchmarks.scale.group import MAPPING, ROOT, Group
 from benchmarks.scale.http_server import Connection
-from benchmarks.scale.world import CLUSTER, ROW_WEIGHT, STILL, TRIMMED, Load, Size, World, number_of, queue_path
+from benchmarks.scale.world import (
+    CLUSTER,
+    CONSUMER_SCHEMA,
+    ROW_WEIGHT,
+    STILL,
+    TRIMMED,
+    Load,
+    Size,
+    World,
+    number_of,
+    queue_path,
+)
 from yt_wire import yson
 
 _QUEUE_SCHEMA: Final = (
@@ -41,11 +52,13 @@ class StandIn:
         self._started = time.monotonic()
         self._load = STILL
         self._group = Group()
+        self._paths = paths_by_id(size)
         self._tables = state_tables(size)
         self._revisions = yson.dumps({"value": revisions(size)})
-        self._columns = yson.dumps({"value": yson.loads(_QUEUE_SCHEMA)})
+        self._schema = yson.loads(_QUEUE_SCHEMA)
+        self._columns = yson.dumps({"value": self._schema})
         self._tablets = [
-            yson.dumps({"value": [tablet_description(queue, partition) for partition in range(size.partitions)]})
+            [tablet_description(queue, partition) for partition in range(size.partitions)]
             for queue in range(size.queues)
         ]
         self._idle_infos = [
@@ -75,6 +88,8 @@ class StandIn:
             case "insert_rows" if parameters["path"] == MAPPING:
                 self._group.insert(yson.loads(b"[" + body + b"]"))
                 return b""
+            case "insert_rows" if parameters["path"].startswith(ROOT):  # nobody reads again what it keeps there
+                return b""
             case "lookup_rows" if parameters["path"] == MAPPING:
                 return self._group.look_up(yson.loads(b"[" + body + b"]"))
             case "lookup_rows":
@@ -87,6 +102,8 @@ class StandIn:
     def _light(self, world: World, command: str, parameters: Mapping[str, Any]) -> bytes:
         self.requests["light"] += 1
         path = parameters.get("path", ROOT)
+        if path.startswith("#"):
+            path = self._paths[path[1:]]
         if command == "get_tablet_infos" and path == MAPPING:
             return tablet_infos([tablet_info(0, 0, self._group.writes)]).replace(ANY_BARRIER, barrier(world))
         if path.startswith(ROOT):
@@ -98,7 +115,7 @@ class StandIn:
         if path.endswith("/@schema"):
             return OUTPUT + self._columns + END
         if path.endswith("/@tablets"):
-            return OUTPUT + self._tablets[number_of(path[: -len("/@tablets")])] + END
+            return OUTPUT + yson.dumps({"value": self._tablets[number_of(path[: -len("/@tablets")])]}) + END
         if path == "//sys/@queue_agent_object_revisions":
             return OUTPUT + self._revisions + END
         if path.endswith("/@") and path.startswith("//home/bench/"):
@@ -129,6 +146,8 @@ class StandIn:
             "tablet_count": count,
             "tablet_state": "mounted",
             "tablet_count_by_state": {"mounted": count},
+            "schema": self._schema if is_queue else yson.loads(CONSUMER_SCHEMA),
+            "tablets": self._tablets[number_of(path)] if is_queue else [],
         }
         value = {name: all_attributes[name] for name in names or all_attributes if name in all_attributes}
         self._known_attributes[path, names] = result = OUTPUT + yson.dumps({"value": value}) + END
