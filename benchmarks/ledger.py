@@ -21,7 +21,8 @@ from queue_agent.controllers.passes.origins import Origins, Process
 from queue_agent.controllers.status.board import Board
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.ledger import Reading
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
+from queue_agent.core.verdicts.queue_poll import observe_queue
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.ports.guards import LeadershipGuard
 from yt_wire import yson
 

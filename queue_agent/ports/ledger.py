@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from queue_agent.core.verdicts.keeping import LedgerRow
+from queue_agent.core.verdicts.keeping import LedgerRow, Written
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 
 
@@ -33,7 +33,7 @@ class LedgerBook(Protocol):
         """There is no table: what is counted in memory is all there is."""
         ...
 
-    def find_written(self, pair: Pair) -> QueueState | None:
+    def find_written(self, pair: Pair) -> Written | None:
         """What this agent wrote last of a pair since it opened it; None: nothing yet."""
         ...
 

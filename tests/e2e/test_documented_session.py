@@ -13,7 +13,8 @@ import pytest
 from yt import yson
 
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.queue_poll import without_poll
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import Verdict
 from tests.e2e.playground import Playground, eventually
 

@@ -17,7 +17,7 @@ from queue_agent.core.queues.snapshots import Compared
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.trimming.losers import Witnessed
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts import queue_state
+from queue_agent.core.verdicts import queue_poll
 from queue_agent.core.verdicts.ledger import Trim
 from queue_agent.core.verdicts.returning import appear
 from tests.model.stage import World
@@ -93,9 +93,7 @@ def wait_for_all_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def begin_partitions_at_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts of a partition that a reshard has taken away are not there when it comes again."""
-    monkeypatch.setattr(
-        queue_state, "appear", lambda opened, trims, left, reshard: appear(opened, trims, None, reshard)
-    )
+    monkeypatch.setattr(queue_poll, "appear", lambda opened, trims, left, reshard: appear(opened, trims, None, reshard))
 
 
 Defect = Callable[[pytest.MonkeyPatch], None]

@@ -52,7 +52,6 @@ class Timeline:
         self.truly_lost = 0
         self.trims: list[Trim] = []
         self.journal: list[Trim] = []
-        self.was_reset = False
         self.is_agent_up = True
         self.is_readable = True
         self.position: Position | None = None
@@ -88,10 +87,6 @@ class Timeline:
             self.journal.append(self.trims[-1])
         self.truly_lost += max(0, to - max(self.start, self.offset))
         self.start = to
-
-    def reset(self, offset: int) -> None:
-        self.commit(offset)
-        self.was_reset = True
 
     def recreate(self) -> None:
         self.end = self.start = 0
@@ -145,7 +140,7 @@ class Timeline:
         self.last_poll = now
         if self.stored is None or now - self.stored[2] >= 60:
             self.stored = self.position, self.pace, now
-        self.trims, self.was_reset = [], False
+        self.trims = []
         self._note(self.position.verdict)
 
     def reading(self) -> Reading:
@@ -161,7 +156,6 @@ class Timeline:
             self.tablet,
             self.object_id,
             written_at,
-            self.was_reset,
         )
 
     @property

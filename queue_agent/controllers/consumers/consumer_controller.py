@@ -168,7 +168,8 @@ class ConsumerController:
         self._observer.pass_finished(KIND, pass_index, seconds, error, scope)
 
     def _publish(self, snapshot: ConsumerSnapshot) -> None:
-        self._snapshot = replace(snapshot, verdicts=self._judge.judge(snapshot))
+        verdicts = self._judge.judge(snapshot)
+        self._snapshot = snapshot if verdicts is snapshot.verdicts else replace(snapshot, verdicts=verdicts)
         self._board.put_consumer(self._snapshot)
 
     async def _look(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -99,16 +99,16 @@ class Inquiry:
                 if is_new:
                     new[place] = start
                     is_waiting = is_waiting or to is None
-                found[index] = replace(one, trims=trims if is_new else ())
+                found[index] = one._replace(trims=trims if is_new else ())
                 continue
             gone = range(old.ledger.accounted, start)
             if not gone or covers(trims, gone) or not self._has_journal():
-                found[index] = replace(one, trims=trims)
+                found[index] = one._replace(trims=trims) if trims else one
                 continue
             known_to = gone.start if to is None else to
             if known_to < start:
                 unknown[place] = start
-            found[index] = replace(one, trims=trims, known_to=known_to)
+            found[index] = one._replace(trims=trims, known_to=known_to)
         if is_waiting:
             unknown |= new  # or each answer would be thrown away while others wait for theirs
         if unknown and asks:
@@ -131,6 +131,8 @@ class Inquiry:
 
     def _find_trims(self, index: int, reading: Reading, old: Ledger | None, answered: _Asked | None) -> list[Trim]:
         records = list(self._context.trims.find(self._queue, reading.object_id, index))
+        if not records and answered is None:
+            return []
         if answered is not None:
             records += [one for one in answered.question.answer or () if one.partition_index == index]
         older = () if old is None or has_other_rows(old.reading, reading) else old.tablets

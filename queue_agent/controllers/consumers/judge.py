@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from queue_agent.controllers.consumers.inquiry import Inquiry
+from queue_agent.controllers.consumers.ledger_keeper import ROUTINE
 from queue_agent.controllers.passes.clusters import fan_out
 from queue_agent.controllers.status.context import ControllerContext
+from queue_agent.core.consumers.positions_seen import Seen
 from queue_agent.core.consumers.readings import explain_unreadable, read_positions
 from queue_agent.core.consumers.retention import VitalConsumer, VitalConsumers
 from queue_agent.core.queues.growth import registered_indexes
@@ -29,14 +31,19 @@ from queue_agent.core.values.event_kinds import EventKind
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.changes import Told, find_changes, find_death, told_of
+from queue_agent.core.verdicts.keeping import Written, has_losses_of, is_urgent, is_worth_keeping
 from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.owner import OwnersWord
 from queue_agent.core.verdicts.price import Price
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_poll import find_still, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.silence import find_silence, is_silent
-from queue_agent.core.verdicts.values import Counts, QueueVerdict, Verdict
+from queue_agent.core.verdicts.values import QueueVerdict, Seconds, Verdict
 
 _CONCURRENT_LEDGERS: Final = 16
+
+_STILL_FOR: Final = 600.0
+"""Seconds after which the ledger of a consumer that does nothing is written again: the journal is read from then on."""
 
 _NOBODY: Final = Origin("", 0, 0, "", 0, "0-0-0-0", 0, EPOCH)
 """Of errors in plans that only tell how many rows are held."""
@@ -48,13 +55,13 @@ class _Kept:
 
     state: QueueState
     inquiry: Inquiry
-    seen: tuple[object, ...] | None = None
-    """The partitions of consumer and queue, the trims and the owner's words, from which the verdict is.
+    seen: Seen | None = None
+    """From which the verdict is; None: it could not be polled."""
 
-    None: it could not be polled.
-    """
+    polled_at: Seconds | None = None
+    """The last poll, if it found nothing new: then nothing else has changed. None: that of the state."""
 
-    durable: QueueState | None = None
+    durable: Written | None = None
     """What outlives this agent, as far as is known; None: nothing."""
 
     told: Told = field(default_factory=Told)
@@ -65,6 +72,9 @@ class _Kept:
 
     seconds: ObjectiveSeconds | None = None
     """Of the objective, as they are published; None: not known yet."""
+
+    noted_at: Seconds = 0.0
+    """When the ledger was last to be written."""
 
     is_read: bool = False
     """Whether its ledger was."""
@@ -87,6 +97,9 @@ class ConsumerJudge:
         self._ledger = context.ledger
         self._kept: dict[CrossClusterRef, _Kept] = {}
         self._verdicts: Mapping[CrossClusterRef, QueueVerdict] = {}
+        self._judged_by: tuple[Sequence[Registration], OwnersWord] | None = None
+        """At the last pass."""
+
         self.owner = OwnersWord()
         """What is in force."""
 
@@ -107,7 +120,8 @@ class ConsumerJudge:
                 continue
             state, told, seconds = found, told_of(found), found.seconds
             if found.last_poll is None and queue in self._kept:
-                old = self._kept[queue].state
+                old, polled_at = self._kept[queue].state, self._kept[queue].polled_at
+                old = old if polled_at is None else old.passed(polled_at)
                 seconds = old.seconds if found.seconds == NO_SECONDS else found.seconds
                 state, told = replace(old, seconds=seconds), self._kept[queue].told
             self._keep(queue, replace(state, is_kept=leading), told, seconds)
@@ -116,7 +130,7 @@ class ConsumerJudge:
     def _keep(self, queue: CrossClusterRef, state: QueueState, told: Told, seconds: ObjectiveSeconds | None) -> None:
         """Go on from a state."""
         self._forget(queue)
-        durable = state if state.is_kept else None
+        durable = Written.of(state) if state.is_kept else None
         inquiry = Inquiry(queue, self._ref, self._context)
         self._kept[queue] = _Kept(state, inquiry, durable=durable, told=told, seconds=seconds)
 
@@ -126,6 +140,9 @@ class ConsumerJudge:
 
     def judge(self, snapshot: ConsumerSnapshot) -> Mapping[CrossClusterRef, QueueVerdict]:
         """Verdicts by queue after a pass; the same mapping while nothing changes."""
+        if self._is_quiet(snapshot):
+            return self._verdicts
+        self._judged_by = snapshot.registrations, self.owner
         registrations = {one.queue: one for one in snapshot.registrations}
         for queue in self._kept.keys() - registrations.keys():
             self._forget(queue)
@@ -152,14 +169,50 @@ class ConsumerJudge:
             kept.durable = written or kept.durable
             is_open = kept.is_read or self._ledger.is_missing
             changed, kept.is_open = changed or is_open is not kept.is_open, is_open
-            is_new = kept.state.positions is not before.positions or kept.state.seconds is not before.seconds
-            is_told = kept.state.is_told_dead is not before.is_told_dead
-            if kept.state.is_kept and (is_new or is_told):
-                self._ledger.note(kept.state, urgent=is_told or _is_urgent(before, kept.state))
+            self._note(kept, before, snapshot.pass_instant.timestamp())
         if changed:
             found = {queue: _published(self._kept[queue]) for queue in registrations}
             self._verdicts = {queue: verdict for queue, verdict in found.items() if verdict is not None}
         return self._verdicts
+
+    def _is_quiet(self, snapshot: ConsumerSnapshot) -> bool:
+        """Whether nothing is new in any queue, and nothing is due; then only the times of polls are noted."""
+        view = snapshot.view
+        if view is None or self._judged_by is None:
+            return False
+        registrations, owner = self._judged_by
+        if registrations is not snapshot.registrations or owner is not self.owner:
+            return False
+        is_missing, passed_at = self._ledger.is_missing, snapshot.pass_instant.timestamp()
+        for registration in snapshot.registrations:
+            ref = registration.queue
+            kept, position, queue = self._kept[ref], view.queues.get(ref), self._context.board.find_queue(ref)
+            if not isinstance(position, ConsumerQueueView) or queue is None:
+                return False
+            written = self._ledger.find_written(kept.state.pair) if kept.state.is_kept else None
+            if (
+                (written is not None and written is not kept.durable)
+                or kept.is_open is not (kept.is_read or is_missing)
+                or (kept.state.is_kept and passed_at >= kept.noted_at + _STILL_FOR)
+                or not self._finds_nothing(kept, self._see(position, queue, registration), position.seen_at.timestamp())
+            ):
+                return False
+            kept.polled_at = position.seen_at.timestamp()
+        return True
+
+    def _see(self, position: ConsumerQueueView, queue: QueueSnapshot, registration: Registration) -> Seen:
+        assert position.compared is not None, "made of whole snapshots"
+        ref, data_ttl = queue.ref, None if queue.view is None else queue.view.data_ttl
+        objective, acknowledged = self.owner.objectives.find(ref), self.owner.acknowledged.get(ref)
+        mine, theirs = position.partitions, position.compared.queue.partitions
+        marks = [(one.consumer, one.is_started) for one in queue.quarantines]
+        return Seen(mine, theirs, queue.trims, queue.row, data_ttl, marks, registration, objective, acknowledged)
+
+    def _finds_nothing(self, kept: _Kept, seen: Seen, now: Seconds) -> bool:
+        """Whether nothing has changed since the last poll, and nothing is due."""
+        is_same = kept.seen is not None and seen.is_as(kept.seen) and not kept.inquiry.is_under_way
+        last = kept.state.last_poll if kept.polled_at is None else kept.polled_at
+        return is_same and last is not None and last <= now < kept.state.deadline
 
     def _tell(self, kept: _Kept, snapshot: ConsumerSnapshot) -> None:
         """Note what happened, if it is this agent that has to."""
@@ -172,6 +225,24 @@ class ConsumerJudge:
             changes = [*changes, death]
         for one in changes:
             self._context.events.note(one.kind, one.reason, kept.state.pair.queue, self._ref, one.subject, one.details)
+
+    def _note(self, kept: _Kept, before: QueueState, now: Seconds) -> None:
+        """Have the ledger kept, if there is news. That time has passed is none, for a while."""
+        if not kept.state.is_kept or kept.state.last_poll is None:
+            return
+        is_due = self._is_note_due(kept, now)
+        if is_due and kept.polled_at is not None:
+            kept.state, kept.polled_at = kept.state.passed(kept.polled_at), None
+        state = kept.state
+        if is_due or (state is not before and is_worth_keeping(state, before)):
+            kept.noted_at = now
+            is_told = state.is_told_dead is not before.is_told_dead
+            self._ledger.note(state, urgent=is_told or is_urgent(before, state))
+
+    def _is_note_due(self, kept: _Kept, now: Seconds) -> bool:
+        """Whether the ledger is to be written though nothing is new; sooner if losses are not published yet."""
+        is_written = kept.durable is not None and has_losses_of(kept.durable, kept.state)
+        return now >= kept.noted_at + (_STILL_FOR if is_written else ROUTINE.total_seconds())
 
     def _find_price(self, state: QueueState, registration: Registration, snapshot: ConsumerSnapshot) -> Price | None:
         context, ref = self._context, registration.queue
@@ -265,28 +336,31 @@ class ConsumerJudge:
     ) -> None:
         assert position.compared is not None, "made of whole snapshots"
         now = position.seen_at.timestamp()
-        objective = self.owner.objectives.find(registration.queue)
-        acknowledged = self.owner.acknowledged.get(registration.queue)
-        seen = (position.partitions, position.compared.queue.partitions, queue.trims, objective, acknowledged)
-        is_old = kept.seen is not None and all(map(_is, kept.seen, seen)) and not kept.inquiry.is_under_way
-        if is_old and now < kept.state.deadline:
-            kept.state = kept.state.passed(now)
+        seen = self._see(position, queue, registration)
+        if self._finds_nothing(kept, seen, now):
+            kept.polled_at = now
             return
-        kept.seen = None
+        before, kept.seen = kept.seen, None
         if not position.compared.is_in_order:
             self._wait(kept, now)
             return
+        if kept.polled_at is not None:
+            kept.state = kept.state.passed(kept.polled_at)
+        period = self._context.config.pass_period.total_seconds()
+        still: Collection[int] = ()
+        if before is not None and not kept.inquiry.is_under_way:
+            still = find_still(kept.state, seen.find_moved(before), now, period)
         trims = self._context.trimming_mode is TrimmingMode.TRIM
         vital = self._vital_consumers(registration.queue)
-        readings = read_positions(position, queue, registration, vital, trims=trims)
+        readings = read_positions(position, queue, registration, vital, trims=trims, but=still)
         known = kept.inquiry.add_trims(kept.state, readings, queue, now, asks=is_leading)
         if known is None:
             self._wait(kept, now)
             return
-        period = self._context.config.pass_period.total_seconds()
-        kept.seen = seen
         partitions = registered_indexes(position, registration)
-        kept.state = observe_queue(kept.state, known, partitions, now, period, objective, acknowledged)
+        state = observe_queue(kept.state, known, partitions, now, period, seen.objective, seen.acknowledged, still)
+        if state is not kept.state:  # or it is no later than the last poll, and nothing of it counts
+            kept.state, kept.seen, kept.polled_at = state, seen, None
 
     def _wait(self, kept: _Kept, now: float) -> None:
         """The verdict stays as it is until more is known."""
@@ -321,19 +395,3 @@ def _published(kept: _Kept) -> QueueVerdict | None:
         return verdict
     counts = durable.counts
     return verdict if counts == kept.state.counts else verdict.told_as(counts)
-
-
-def _is_urgent(old: QueueState, new: QueueState) -> bool:
-    """Whether a change is to be kept at once: another verdict, or what older marks cannot reproduce."""
-    if old.verdict is None or new.verdict is None:
-        return True
-    before, now = old.verdict.whole, new.verdict.whole
-    return before.verdict is not now.verdict or _unrepeatable(before.counts) != _unrepeatable(now.counts)
-
-
-def _unrepeatable(counts: Counts) -> tuple[int, ...]:
-    return counts.lost, counts.possibly_lost, counts.skipped, counts.rewinds
-
-
-def _is(left: object, right: object) -> bool:
-    return left is right

@@ -11,7 +11,7 @@ import structlog
 from queue_agent.controllers.passes.origins import Origins
 from queue_agent.controllers.status.board import Board
 from queue_agent.controllers.status.write_alert import AlertWords, WriteAlert
-from queue_agent.core.verdicts.keeping import LedgerRow, changed_rows
+from queue_agent.core.verdicts.keeping import LedgerRow, Written, changed_rows
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.errors import ClusterError, QueueAgentError
 from queue_agent.isolation import contain
@@ -78,7 +78,7 @@ class LedgerKeeper:
         self._latest: dict[Pair, QueueState] = {}
         """What was noted and is not written, oldest first."""
 
-        self._written: dict[Pair, QueueState] = {}
+        self._written: dict[Pair, Written] = {}
         self._due: dict[Pair, None] = {}
         """Pairs to write now, in order; all of them are among `_latest`."""
 
@@ -112,7 +112,7 @@ class LedgerKeeper:
         """See `ports.LedgerBook`."""
         return self._alert.is_table_missing
 
-    def find_written(self, pair: Pair) -> QueueState | None:
+    def find_written(self, pair: Pair) -> Written | None:
         """See `ports.LedgerBook`."""
         return self._written.get(pair)
 
@@ -175,7 +175,7 @@ class LedgerKeeper:
         self._most_pairs = min(MAX_ROWS, 2 * self._most_pairs)
         self._observer.ledger_written(len(rows))
         for pair, state in batch.items():
-            self._written[pair] = state
+            self._written[pair] = Written.of(state)
             if self._latest.get(pair) is state:
                 self._drop(pair)
         return True

@@ -78,7 +78,7 @@ def build_consumer_snapshot(
     pass_instant: datetime,
     content: Mapping[CrossClusterRef, SubSnapshot] | ErrorInfo,
 ) -> ConsumerSnapshot:
-    """Put together what was seen of each registered queue, or the error that kept from looking."""
+    """Put together what was seen of each registered queue, or the error that kept from looking; verdicts stay."""
     return ConsumerSnapshot(
         row=row,
         role=previous.role,
@@ -86,6 +86,7 @@ def build_consumer_snapshot(
         pass_instant=pass_instant,
         content=content if isinstance(content, ErrorInfo) else ConsumerView(content),
         registrations=registrations,
+        verdicts=previous.verdicts,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from queue_agent.core.consumers.retention import VitalConsumers, find_retention, find_trim_config
@@ -36,6 +36,7 @@ def read_positions(
     vital: VitalConsumers,
     *,
     trims: bool,
+    but: Collection[int] = (),
 ) -> Mapping[int, PartitionReading]:
     """Readings of the partitions that can be read, by index.
 
@@ -45,6 +46,7 @@ def read_positions(
         registration: of the consumer for the queue.
         vital: the queue's vital consumers, to forecast what will be trimmed.
         trims: this agent may trim.
+        but: indexes of partitions that are not looked at.
     """
     assert view.compared is not None, "a position made of whole snapshots"
     config = find_trim_config(queue) if trims else None
@@ -53,6 +55,8 @@ def read_positions(
         others = Blame(data_ttl=queue.view.data_ttl.total_seconds())
     found: dict[int, PartitionReading] = {}
     for index, mine in registered_partitions(view, registration).items():
+        if index in but:
+            continue
         partition = view.compared.queue.partitions[index]
         assert isinstance(partition, QueuePartition), "what could be compared can be read"
         trim = None if queue.trims is None else queue.trims.get(index)

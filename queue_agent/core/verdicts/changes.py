@@ -12,7 +12,7 @@ from queue_agent.core.verdicts.queue_state import QueueState
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
 from queue_agent.core.verdicts.sentences import duration
 from queue_agent.core.verdicts.silence import find_silence
-from queue_agent.core.verdicts.values import NO_COUNTS, Counts, QueueVerdict, Seconds, Verdict, encode_seconds
+from queue_agent.core.verdicts.values import NO_COUNTS, Counts, QueueVerdict, Seconds, Verdict, encode_seconds, sum_of
 
 _REPEATED_AFTER: Final = 600.0
 """Minimum time between two reports of a consumer that steps back or jumps again and again."""
@@ -57,7 +57,7 @@ def told_of(state: QueueState) -> Told:
     return Told(
         min(verdicts, key=lambda one: one.severity, default=None),
         Verdict.LOSING in verdicts,
-        sum(state.counts.values(), NO_COUNTS),
+        sum_of(state.counts.values()),
         _object_id(state),
         None if (reshard := _reshard(state)) is None else reshard.at,
     )

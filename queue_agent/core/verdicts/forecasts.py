@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from queue_agent.core.verdicts.values import Forecast, Rate, Seconds, Verdict
 
@@ -14,8 +13,7 @@ NOT_READING: Final = frozenset({Verdict.STOPPED, Verdict.STALLED})
 CAUGHT_UP: Final = Forecast(0.0, "caught_up", 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(NamedTuple):
     """Unread rows of a partition, and how they change."""
 
     now: Seconds

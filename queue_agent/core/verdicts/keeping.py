@@ -6,7 +6,7 @@ Each older version of a row is a valid state: what happened since follows from i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from queue_agent.core.values.encoding import MAX_UNSIGNED
@@ -18,7 +18,7 @@ from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.race import Race
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
-from queue_agent.core.verdicts.values import MOST_COUNTED, Counts, Loss, LossCause, Seconds, Verdict
+from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds, Verdict
 
 _LAST_BUCKET: Final = 160
 """Of gaps: some 30,000 years."""
@@ -41,20 +41,81 @@ class LedgerRow:
     """For people who look at the table; None in the row about all partitions."""
 
 
-def changed_rows(state: QueueState, kept: QueueState | None) -> list[LedgerRow]:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is remembered of a state that was written: as little as the next one is compared with."""
+
+    seen_at: Mapping[int, Seconds]
+    """By partition index: the poll from which the position is. Each that matters makes another position."""
+
+    counts: Mapping[int, Counts]
+    """By partition index, also of those that are no more."""
+
+    pace: Pace
+    last_poll: Seconds | None
+    seconds: ObjectiveSeconds
+    is_told_dead: bool
+
+    @classmethod
+    def of(cls, state: QueueState) -> Written:
+        known = {**state.left, **state.positions}
+        seen_at = {index: one.seen_at for index, one in known.items()}
+        return cls(seen_at, state.counts, state.pace, state.last_poll, state.seconds, state.is_told_dead)
+
+
+def is_worth_keeping(state: QueueState, before: QueueState) -> bool:
+    """Whether more has happened since another state than that time has passed; what only time brings comes again."""
+    if state.seconds is not before.seconds or state.is_told_dead is not before.is_told_dead:
+        return True
+    if state.positions.keys() != before.positions.keys() or state.left.keys() != before.left.keys():
+        return True
+    pairs = ((one, before.positions[index]) for index, one in state.positions.items())
+    return any(new is not old and _lasting(new) != _lasting(old) for new, old in pairs)
+
+
+def _lasting(position: Position) -> tuple[object, ...]:
+    return (
+        position.ledger._replace(settled_at=0.0),
+        position.written_at,
+        position.ahead_since,
+        position.verdict,
+        position.activity,
+        position.race,
+        position.rebuild,
+    )
+
+
+def has_losses_of(written: Written, state: QueueState) -> bool:
+    """Whether all losses of a state are among those that were written."""
+    return all(one.told_as(written.counts.get(index, NO_COUNTS)) is one for index, one in state.counts.items())
+
+
+def is_urgent(old: QueueState, new: QueueState) -> bool:
+    """Whether a change is to be kept at once: another verdict, or what older marks cannot reproduce."""
+    if old.verdict is None or new.verdict is None:
+        return True
+    before, now = old.verdict.whole, new.verdict.whole
+    return before.verdict is not now.verdict or _unrepeatable(before.counts) != _unrepeatable(now.counts)
+
+
+def _unrepeatable(counts: Counts) -> tuple[int, ...]:
+    return counts.lost, counts.possibly_lost, counts.skipped, counts.rewinds
+
+
+def changed_rows(state: QueueState, kept: Written | None) -> list[LedgerRow]:
     """Rows that tell what was not known when a state was kept.
 
     Args:
         state: as of now.
-        kept: as it was written before; None: it never was.
+        kept: what was written before; None: nothing.
     """
-    old: Mapping[int, Position] = {} if kept is None else {**kept.left, **kept.positions}
     rows = [
         LedgerRow(state.pair, index, _position_map(position), position.verdict.value, position.ledger.counts.lost)
         for index, position in {**state.left, **state.positions}.items()
-        if position is not old.get(index)
+        if kept is None or position.seen_at != kept.seen_at.get(index)
     ]
-    if rows or kept is None or _is_other_whole(state, kept):
+    told = state.pace, state.last_poll, state.seconds, state.is_told_dead
+    if rows or kept is None or told != (kept.pace, kept.last_poll, kept.seconds, kept.is_told_dead):
         whole = {
             **_pace_map(state.pace),
             "last_poll": state.last_poll,
@@ -63,13 +124,6 @@ def changed_rows(state: QueueState, kept: QueueState | None) -> list[LedgerRow]:
         }
         rows.append(LedgerRow(state.pair, PAIR, whole))
     return rows
-
-
-def _is_other_whole(state: QueueState, kept: QueueState) -> bool:
-    """Whether something is new of all partitions together."""
-    return (
-        state.pace is not kept.pace or state.seconds is not kept.seconds or state.is_told_dead is not kept.is_told_dead
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +185,9 @@ def restore(pair: Pair, rows: Iterable[tuple[Any, Any]], now: Seconds) -> Restor
 def _begun_anew(position: Position, now: Seconds) -> Position:
     """The marks and counters of a position, and nothing that goes by time."""
     old = position.ledger
-    reading = replace(old.reading, next_row_time=None)
-    ledger = replace(old, reading=reading, reach=None, reach_at=0.0, loss=None)
-    return replace(open_position(reading, now), ledger=ledger, rebuild=position.rebuild)
+    reading = old.reading._replace(next_row_time=None)
+    ledger = old._replace(reading=reading, reach=None, reach_at=0.0, loss=None)
+    return open_position(reading, now)._replace(ledger=ledger, rebuild=position.rebuild)
 
 
 def _position_map(position: Position) -> dict[str, Any]:

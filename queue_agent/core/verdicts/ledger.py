@@ -18,8 +18,7 @@ _PROBABLY_SKIPPED: Final = 100
 """A jump to the end over more than so many times the largest read is no reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What one poll read of a consumer in a partition: the offset first, then the queue.
 
     A row that was committed by then, and is there after it, was there when it was committed.
@@ -42,15 +41,13 @@ class Reading:
     next_row_time: Seconds | None = None
     """When the next row to read that is still there was written; None: there is none, or it is not known."""
 
-    was_reset: bool = False
-    """The offset was set by a reset since the last poll."""
-
     later_offset: int = 0
     """As read after the queue, if it was: what is gone beyond both offsets went uncommitted."""
 
     @property
     def drainable(self) -> int:
-        return max(0, self.end - max(self.offset, self.start))
+        first = self.offset if self.offset > self.start else self.start
+        return self.end - first if self.end > first else 0
 
     @property
     def committed(self) -> int:
@@ -75,8 +72,7 @@ class Trim:
     """Bytes of the rows from `offset` to `to` that were there; None: not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(NamedTuple):
     """Marks and counters of a position. Each older version is a valid state: what came later follows from it."""
 
     reading: Reading
@@ -126,8 +122,7 @@ class Ledger:
         return None if self.reach is None else self.reach * 0.5 ** (max(0.0, now - self.reach_at) / _DAY)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What a poll has changed."""
 
     ledger: Ledger
@@ -213,13 +208,14 @@ def account(
         move, missed = _begun(reading), max(0, reading.start - old.start - charge.rows)
     else:
         move, missed = _moved(ledger, reading, accounted, charge.rows + passed, now, is_blind=is_blind), 0
+    counts = ledger.counts + move.counts if charge.counts is NO_COUNTS else ledger.counts + charge.counts + move.counts
     return Step(
         Ledger(
             reading,
             accounted,
             reach=ledger.reach if move.reach is None else move.reach,
             reach_at=ledger.reach_at if move.reach is None else now,
-            counts=ledger.counts + charge.counts + move.counts + Counts(skipped=passed),
+            counts=counts + Counts(skipped=passed) if passed else counts,
             missed_before_start=ledger.missed_before_start + missed,
             settled_at=now if accounted >= reading.start else ledger.settled_at,
             loss=charge.loss,
@@ -325,7 +321,7 @@ def _as_of_this_queue(ledger: Ledger, reading: Reading, trims: Sequence[Trim]) -
     if ledger.stale_offset is None:
         return reading, trims
     offset = ledger.accounted
-    seen = reading if reading.offset < ledger.stale_offset else replace(reading, offset=offset, later_offset=0)
+    seen = reading if reading.offset < ledger.stale_offset else reading._replace(offset=offset, later_offset=0)
     committed = [None if one.offset is None else min(one.offset, offset) for one in trims]
     return seen, [replace(one, offset=known) for one, known in zip(trims, committed, strict=True)]
 
@@ -373,8 +369,6 @@ def _moved(before: Ledger, reading: Reading, accounted: int, charged: int, now: 
         return _Move(is_commit, Counts(read=fresh, rewinds=1) if is_rewind else Counts(read=fresh), fresh)
     again = max(0, min(reading.committed, before.accounted) - max(old.offset, old.start))
     read = fresh + again
-    if reading.was_reset:
-        return _Move(is_commit, Counts(skipped=read))
     counts = Counts(read=read, replayed=again)
     # A commit over rows that were trimmed before it, or may have been, says nothing of one read.
     is_whole = old.start <= old.offset and before.accounted >= old.committed and accounted >= reading.committed

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from queue_agent.core.verdicts.incidents import INCIDENT_ENDS_AFTER, NOBODY, Blame, blame_age
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, account, open_ledger
@@ -31,8 +30,7 @@ _REBUILT: Final = frozenset({Verdict.RECREATED, Verdict.RESHARDED})
 _BEHIND: Final = frozenset({Verdict.LAGGING, Verdict.CATCHING_UP})
 
 
-@dataclass(frozen=True, slots=True)
-class Poll:
+class Poll(NamedTuple):
     """When a position is polled."""
 
     last: Seconds
@@ -43,8 +41,7 @@ class Poll:
     """Long after the poll before: a restart, or errors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """State of a position; replaced by each poll that matters."""
 
     ledger: Ledger
@@ -107,7 +104,7 @@ class Position:
     def knowing(self, until: Seconds | None) -> Position:
         """The position once its owner has said that what happened until then is known; None: nothing was said."""
         is_known = until is not None and self.rebuild is not None and self.rebuild.at <= until
-        return replace(self, rebuild=None) if is_known else self
+        return self._replace(rebuild=None) if is_known else self
 
 
 def open_position(
@@ -116,7 +113,12 @@ def open_position(
     """A position seen for the first time; `trims`: see `open_ledger`."""
     written_at = now if written_at is None else written_at
     return Position(
-        open_ledger(reading, now, trims), now, written_at=written_at, since=now, recent=Recent(known_since=now)
+        open_ledger(reading, now, trims),
+        now,
+        written_at=written_at,
+        ahead_since=None if reading.offset <= reading.end else now,
+        since=now,
+        recent=Recent(known_since=now),
     )
 
 
@@ -165,15 +167,16 @@ def observe(
         is_silent=was_stopped or _is_silent(position, pace),
         blame=blame_age(blame, first_written, position.ledger.loss, now),
     )
-    if step.is_advance and old.committed_at is not None and not (poll.is_blind or reading.was_reset):
+    if step.is_advance and old.committed_at is not None and not poll.is_blind:
         is_outage = was_stopped and pace.gaps > 0  # of whose pace nothing is known, this is what is usual
         pace = pace.interrupted(position.still, now) if is_outage else pace.learned(position.still, now)
     had_rows = bool(old.drainable) and not step.is_commit
     # Who has committed while nobody polled may have done so all the time.
-    exposed = 0.0 if poll.is_blind and step.is_commit else _exposure(reading, poll.last, now, had_rows=had_rows)
+    # Nor does anybody know when rows were written meanwhile that have no time of their own.
+    is_unknown = poll.is_blind and (step.is_commit or (not had_rows and reading.next_row_time is None))
+    exposed = 0.0 if is_unknown else _exposure(reading, poll.last, now, had_rows=had_rows)
     ended = step.is_advance and was_stopped
-    position = replace(
-        position,
+    position = position._replace(
         ledger=step.ledger,
         seen_at=now,
         silent=exposed if step.is_commit else position.silent + exposed,
@@ -193,8 +196,7 @@ def observe(
 def _reopened(position: Position, step: Step, now: Seconds, rebuild: Rebuild | None) -> Position:
     """The position once its rows are others."""
     opened = open_position(step.ledger.reading, now)
-    return replace(
-        opened,
+    return opened._replace(
         ledger=step.ledger,
         verdict=position.verdict,
         since=position.since,
@@ -264,8 +266,8 @@ def judge(
     ):
         return position
     since = position.since if verdict is position.verdict else now
-    return replace(
-        position, verdict=verdict, since=since, activity=activity, nearly=nearly, nearly_active=nearly_active
+    return position._replace(
+        verdict=verdict, since=since, activity=activity, nearly=nearly, nearly_active=nearly_active
     )
 
 
@@ -326,7 +328,7 @@ def _rolled(position: Position, last: Seconds) -> Position:
     if last <= position.seen_at:
         return position
     exposed = _exposure(position.reading, position.seen_at, last, had_rows=True)
-    return replace(position, seen_at=last, silent=position.silent + exposed, still=position.still + exposed)
+    return position._replace(seen_at=last, silent=position.silent + exposed, still=position.still + exposed)
 
 
 def _exposure(reading: Reading, last: Seconds, now: Seconds, *, had_rows: bool) -> Seconds:

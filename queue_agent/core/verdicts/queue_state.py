@@ -1,58 +1,19 @@
-"""A consumer in one queue: all partitions together, from poll to poll."""
+"""What is known of a consumer in one queue: all partitions together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import NamedTuple
 
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.advice import NO_ADVICE, Advice
-from queue_agent.core.verdicts.forecasts import NOT_READING, Backlog, slowest, soonest, time_to_catch_up
 from queue_agent.core.verdicts.incidents import NOBODY, Blame
 from queue_agent.core.verdicts.ledger import Reading, Trim
-from queue_agent.core.verdicts.objective_seconds import COUNTING_PERIOD, count_poll, count_without_poll
-from queue_agent.core.verdicts.objectives import NO_SECONDS, Objective, ObjectiveSeconds
-from queue_agent.core.verdicts.pace import FIRST_PATIENCE, UNKNOWN_PACE, Pace
-from queue_agent.core.verdicts.position import (
-    Poll,
-    Position,
-    find_rebuild,
-    judge,
-    next_deadline,
-    observe,
-    open_position,
-)
-from queue_agent.core.verdicts.rebuilding import RebuildKind, newest
-from queue_agent.core.verdicts.recent import Rates
-from queue_agent.core.verdicts.returning import appear
-from queue_agent.core.verdicts.sentences import Facts, advise, make_sentence
-from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention, time_to_loss
-from queue_agent.core.verdicts.values import (
-    NO_COUNTS,
-    Confidence,
-    Counts,
-    Forecast,
-    Loss,
-    LossCause,
-    PaceView,
-    PartitionVerdict,
-    QueueVerdict,
-    Rate,
-    Seconds,
-    Verdict,
-)
-
-_BLIND_PERIODS: Final = 10
-REFRESH_PERIOD: Final = 60.0
-"""Numbers in sentences and forecasts are never older, as long as there are unread rows."""
-
-_FOREIGN_TRIMS_FOR: Final = 86400.0
-"""Seconds for which somebody else who has trimmed is expected to do so again."""
-
-_STANDING: Final = Rate(0.0, 0.0, 0.0)
-_UNKNOWN: Final = Forecast(None, "unknown")
-_NO_PACE: Final = PaceView(None, None, 0, Confidence.LOW)
+from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
+from queue_agent.core.verdicts.pace import UNKNOWN_PACE, Pace
+from queue_agent.core.verdicts.position import Position
+from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention
+from queue_agent.core.verdicts.values import Counts, QueueVerdict, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +24,7 @@ class Pair:
     consumer: CrossClusterRef
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionReading:
+class PartitionReading(NamedTuple):
     """What a poll tells of one partition."""
 
     reading: Reading
@@ -96,8 +56,11 @@ class QueueState:
 
     pace: Pace = UNKNOWN_PACE
     last_poll: Seconds | None = None
+    deadlines: Mapping[int, Seconds] = field(default_factory=dict)
+    """By index of a partition: when time alone may change its verdict, or numbers are to be refreshed."""
+
     deadline: Seconds = 0.0
-    """When time alone may change the verdict, or numbers are to be refreshed."""
+    """When something is due, though no partition has changed."""
 
     verdict: QueueVerdict | None = None
     is_kept: bool = False
@@ -124,277 +87,5 @@ class QueueState:
         return {index: one.ledger.counts for index, one in {**self.left, **self.positions}.items()}
 
     def passed(self, now: Seconds) -> QueueState:
-        """The state after a poll that found nothing new, before the deadline."""
+        """The state after polls that found nothing new, the last of them before the deadline."""
         return replace(self, last_poll=now)
-
-
-def observe_queue(
-    state: QueueState,
-    seen: Mapping[int, PartitionReading],
-    partitions: Collection[int],
-    now: Seconds,
-    period: Seconds,
-    objective: Objective | None = None,
-    acknowledged: Seconds | None = None,
-) -> QueueState:
-    """The state after a poll.
-
-    Args:
-        state: after the poll before.
-        seen: by index, of the partitions that could be read.
-        partitions: indexes of those that the consumer is registered for.
-        now: of the poll; one that is not later than the last changes nothing.
-        period: usual time between polls.
-        objective: of the consumer's owner for this queue; None: there is none.
-        acknowledged: up to when the owner knows what happened; None: nothing.
-    """
-    last = state.last_poll
-    if last is not None and now <= last:
-        return state
-    poll = Poll(now if last is None else last, now, last is None or now - last > _BLIND_PERIODS * period)
-    pace = state.pace if state.pace.polled_since is not None else replace(state.pace, polled_since=now)
-    known = {**state.left, **state.positions}
-    kept = {index: one for index, one in state.positions.items() if index in partitions}
-    positions, pace = _observe_positions(kept, pace, seen, poll, state.left)
-    max_gap = None if objective is None else objective.max_gap
-    patience = pace.patience(now, max_gap)
-    is_known = patience is not None
-    if not is_known and any(one.retention.is_vital for one in seen.values()):
-        patience = FIRST_PATIENCE  # it holds rows, so it is not waited for without end
-    for index, one in seen.items():
-        position = positions[index].knowing(acknowledged)
-        is_mended = _is_mended(position, one.retention)
-        positions[index] = judge(
-            position, patience, pace.window, now, acknowledged, is_known=is_known, is_mended=is_mended
-        )
-    readable = {index: positions[index] for index in seen}
-    seconds = count_poll(
-        state.seconds,
-        objective,
-        (one.reading for one in readable.values()),
-        poll.last,
-        now,
-        is_blind=poll.is_blind,
-        is_complete=len(seen) == len(partitions),
-        has_lost=any(_has_lost(state.positions.get(index), one) for index, one in readable.items()),
-    )
-    state = replace(
-        state,
-        positions=positions,
-        left={index: one for index, one in known.items() if index not in positions},
-        pace=pace,
-        seconds=seconds,
-        last_poll=now,
-        deadline=_deadline(readable.values(), patience, now, is_counted=seconds.until is not None),
-    )
-    return replace(state, verdict=_verdict(state, seen, len(partitions), now, max_gap))
-
-
-def _observe_positions(
-    positions: Mapping[int, Position],
-    pace: Pace,
-    seen: Mapping[int, PartitionReading],
-    poll: Poll,
-    left: Mapping[int, Position],
-) -> tuple[dict[int, Position], Pace]:
-    """Positions, with those that were not seen before or are there again, and the pace after a poll."""
-    after = dict(positions)
-    pairs = [(positions[index].reading, one.reading) for index, one in seen.items() if index in positions]
-    rebuild = find_rebuild(pairs, poll.now)
-    known = rebuild or newest(one.rebuild for one in positions.values())
-    reshard = known if known is not None and known.kind is RebuildKind.RESHARD else None
-    for index, one in seen.items():
-        old = positions.get(index)
-        if old is None:
-            opened = open_position(one.reading, poll.now, one.written_at, one.trims)
-            after[index] = appear(opened, one.trims, left.get(index), reshard)
-        else:
-            after[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to, rebuild)
-    return after, pace
-
-
-def _is_mended(position: Position, retention: Retention) -> bool:
-    """Whether what took the rows can take no more of them."""
-    loss = position.ledger.loss
-    match None if loss is None else loss.cause:
-        case LossCause.TTL:
-            return retention.data_ttl is None
-        case LossCause.VITAL_TRIMMING | LossCause.EXPORT_TRIMMING:
-            return retention.is_vital
-        case LossCause.QUARANTINE:
-            return retention.released_at is None
-        case LossCause.RECREATION:
-            return position.rebuild is None
-        case _:
-            return False
-
-
-def _has_lost(old: Position | None, new: Position) -> bool:
-    return old is not None and new.ledger.counts.lost > old.ledger.counts.lost
-
-
-def _deadline(positions: Collection[Position], patience: Seconds | None, now: Seconds, *, is_counted: bool) -> Seconds:
-    due = [next_deadline(one, patience, now) for one in positions]
-    if any(one.reading.drainable for one in positions):
-        due.append(now + REFRESH_PERIOD)
-    if is_counted:
-        due.append(now + COUNTING_PERIOD)
-    return min(due, default=float("inf"))
-
-
-def without_poll(
-    state: QueueState,
-    verdict: Verdict,
-    reason: str,
-    now: Seconds,
-    advice: Advice = NO_ADVICE,
-    objective: Objective | None = None,
-) -> QueueState:
-    """The state while the position cannot be polled: it is `unreadable`, or `unknown`; counters stay."""
-    seconds = count_without_poll(state.seconds, objective, now)
-    state = state if seconds is state.seconds else replace(state, seconds=seconds)
-    old = state.verdict
-    since = old.whole.since if old is not None and old.verdict is verdict else now
-    whole = PartitionVerdict(
-        verdict=verdict,
-        activity=verdict,
-        since=since,
-        reason=reason,
-        confidence=Confidence.HIGH,
-        drainable=0,
-        counts=sum(state.counts.values(), NO_COUNTS),
-        loss=_latest_loss(one.ledger.loss for one in state.positions.values()),
-        time_to_catch_up=_UNKNOWN,
-        time_to_loss=_UNKNOWN,
-    )
-    pace = _NO_PACE if old is None else old.pace
-    status = None if old is None else old.objective
-    verdict_now = QueueVerdict(
-        whole, advice, pace, {}, None, len(state.positions), None, state.tablets, state.is_kept, objective=status
-    )
-    return state if verdict_now == old else replace(state, verdict=verdict_now)
-
-
-def _verdict(
-    state: QueueState,
-    seen: Mapping[int, PartitionReading],
-    partition_count: int,
-    now: Seconds,
-    max_gap: Seconds | None,
-) -> QueueVerdict:
-    """Fold the verdicts of partitions: the worst one speaks for all."""
-    has_ages = all(not one.reading.drainable or one.reading.next_row_time is not None for one in seen.values())
-    pace = state.pace.view(now, has_ages=has_ages, max_gap=max_gap)
-    confidence = pace.confidence
-    partitions: dict[int, PartitionVerdict] = {}
-    facts: dict[int, Facts] = {}
-    for index, one in seen.items():
-        position = state.positions[index]
-        rates = position.recent.rates(now, state.pace.window)
-        facts[index] = _facts(state, index, one, rates, now, pace, is_only=partition_count == 1)
-        partitions[index] = _partition_verdict(position, facts[index], rates, one.retention, pace)
-    counts = sum(state.counts.values(), NO_COUNTS)
-    if not partitions:
-        verdict = Verdict.IDLE if partition_count == 0 else Verdict.UNREADABLE
-        whole = PartitionVerdict(verdict, verdict, now, None, confidence, 0, counts, None, _UNKNOWN, _UNKNOWN)
-        return QueueVerdict(whole, NO_ADVICE, pace, {}, None, partition_count, None, state.tablets, state.is_kept)
-    worst = min(partitions, key=lambda index: (partitions[index].verdict.severity, -partitions[index].drainable))
-    speaker = partitions[worst]
-    activity = min((one.activity for one in partitions.values()), key=lambda one: one.severity)
-    old = state.verdict
-    since = old.whole.since if old is not None and old.verdict is speaker.verdict else speaker.since
-    whole = PartitionVerdict(
-        speaker.verdict,
-        activity,
-        since,
-        speaker.reason,
-        confidence,
-        sum(one.drainable for one in partitions.values()),
-        counts,
-        _latest_loss(one.loss for one in partitions.values()),
-        slowest(one.time_to_catch_up for one in partitions.values()),
-        soonest(one.time_to_loss for one in partitions.values()),
-        rebuild=newest(one.open_rebuild for one in state.positions.values()),
-    )
-    known = [one.read.mean for one in partitions.values() if one.read is not None]
-    read_rate = sum(known) if known else None
-    unreadable = partition_count - len(seen)
-    advice = advise(facts[worst])
-    return QueueVerdict(whole, advice, pace, partitions, worst, unreadable, read_rate, state.tablets, state.is_kept)
-
-
-def _latest_loss(losses: Iterable[Loss | None]) -> Loss | None:
-    return max((loss for loss in losses if loss is not None), key=lambda loss: loss.until, default=None)
-
-
-def _facts(
-    state: QueueState,
-    index: int,
-    seen: PartitionReading,
-    rates: Rates,
-    now: Seconds,
-    pace: PaceView,
-    *,
-    is_only: bool,
-) -> Facts:
-    position = state.positions[index]
-    reading = position.reading
-    read, written = rates
-    return Facts(
-        verdict=position.verdict,
-        queue=state.pair.queue,
-        consumer=state.pair.consumer,
-        partition=None if is_only else index,
-        since=position.since,
-        now=now,
-        drainable=reading.drainable,
-        silent=position.silent,
-        offset=reading.offset,
-        end=reading.end,
-        age=None if reading.next_row_time is None else max(0.0, now - reading.next_row_time),
-        usual=pace.usual,
-        max_gap=pace.max_gap,
-        loss=position.ledger.loss,
-        read=None if read is None else read.mean,
-        written=None if written is None else written.mean,
-        held_rows=seen.held_rows,
-        is_vital=seen.retention.is_vital,
-        chosen=seen.chosen,
-        rebuild=position.open_rebuild,
-    )
-
-
-def _partition_verdict(
-    position: Position, facts: Facts, rates: Rates, retention: Retention, pace: PaceView
-) -> PartitionVerdict:
-    reading = position.reading
-    now = facts.now
-    read = _STANDING if position.activity in NOT_READING else rates.read
-    if not retention.is_ours and (position.trimmed_at is None or now - position.trimmed_at > _FOREIGN_TRIMS_FOR):
-        retention = replace(retention, trims=False)
-    backlog = Backlog(
-        now=now,
-        offset=reading.offset,
-        end=reading.end,
-        drainable=reading.drainable,
-        age=facts.age,
-        activity=position.activity,
-        is_losing=position.verdict is Verdict.LOSING,
-        read=read,
-        written=rates.written,
-        patience=pace.patience,
-    )
-    return PartitionVerdict(
-        position.verdict,
-        position.activity,
-        position.since,
-        make_sentence(facts),
-        pace.confidence,
-        reading.drainable,
-        position.ledger.counts,
-        position.ledger.loss,
-        time_to_catch_up(backlog),
-        time_to_loss(backlog, retention),
-        read,
-        position.open_rebuild,
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from queue_agent.core.verdicts.incidents import Blame, extend_loss
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, open_ledger
@@ -44,8 +43,7 @@ def reopen(ledger: Ledger, reading: Reading, trims: Sequence[Trim], now: Seconds
     loss = extend_loss(ledger.loss, lost, 0, Blame(LossCause.RECREATION), now) if lost else ledger.loss
     opened = open_ledger(reading, now, trims)
     is_stale = has_begun and reading.offset >= max(old.offset, reading.start + 1)
-    opened = replace(
-        opened,
+    opened = opened._replace(
         accounted=min([reading.start, *(one.start for one in trims)]) if is_stale else opened.accounted,
         counts=ledger.counts + Counts(lost=lost),
         loss=loss,

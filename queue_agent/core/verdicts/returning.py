@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from queue_agent.core.verdicts.ledger import Trim
 from queue_agent.core.verdicts.position import Position, find_rebuild
@@ -23,23 +22,22 @@ def appear(opened: Position, trims: Sequence[Trim], left: Position | None, resha
     if left is not None:
         opened = _return(left, opened, trims)
     elif reshard is not None:  # an older partition of this index may have had that offset
-        opened = replace(opened, ledger=replace(opened.ledger, offset_tablet=""))
-    return opened if reshard is None else replace(opened, rebuild=reshard)
+        opened = opened._replace(ledger=opened.ledger._replace(offset_tablet=""))
+    return opened if reshard is None else opened._replace(rebuild=reshard)
 
 
 def _return(left: Position, opened: Position, trims: Sequence[Trim]) -> Position:
     """Counts continue. Rows that went meanwhile do not count: a reshard moved them, or nobody had to read them."""
     reading, now = opened.reading, opened.seen_at
-    ledger = replace(left.ledger, accounted=max(left.ledger.accounted, left.reading.end))
+    ledger = left.ledger._replace(accounted=max(left.ledger.accounted, left.reading.end))
     if reading.tablet_id == left.reading.tablet_id:
         is_stale = ledger.stale_offset == reading.offset
-        kept = replace(
-            opened.ledger,
+        kept = opened.ledger._replace(
             counts=ledger.counts,
             stale_offset=ledger.stale_offset if is_stale else None,
             offset_tablet=ledger.offset_tablet_at(reading),
         )
-        return replace(opened, ledger=kept)
+        return opened._replace(ledger=kept)
     step = reopen(ledger, reading, trims, now)
     rebuild = find_rebuild([(left.reading, reading)], now) if step.ledger.stale_offset is not None else None
-    return replace(opened, ledger=step.ledger, rebuild=rebuild)
+    return opened._replace(ledger=step.ledger, rebuild=rebuild)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.advice import NO_ADVICE, Advice, Turn, command
@@ -14,8 +13,7 @@ from queue_agent.core.verdicts.values import Loss, Seconds, Verdict, encode_seco
 _ONE_ROW: Final = ("--max-row-count", "1", "--format", "json")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What a sentence is made from."""
 
     verdict: Verdict

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from queue_agent.core.values.encoding import encode_instant
-from queue_agent.core.verdicts.advice import Advice
+from queue_agent.core.verdicts.advice import NO_ADVICE, Advice
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
 from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.rebuilding import Rebuild
@@ -40,6 +40,9 @@ class Verdict(enum.Enum):
     CATCHING_UP = "catching_up"
     IDLE = "idle"
     OK = "ok"
+
+    # That of Enum is written in Python, and verdicts of each partition are looked up many times a pass.
+    __hash__ = object.__hash__
 
     @property
     def severity(self) -> int:
@@ -220,6 +223,9 @@ class Counts:
 
     def told_as(self, kept: Counts) -> Counts:
         """The counts as they are published: of losses only what is kept, for whoever draws rates would count twice."""
+        lost = kept.lost, kept.possibly_lost, kept.lost_data_weight
+        if lost == (self.lost, self.possibly_lost, self.lost_data_weight):
+            return self
         return replace(self, lost=kept.lost, possibly_lost=kept.possibly_lost, lost_data_weight=kept.lost_data_weight)
 
     def __add__(self, other: Counts) -> Counts:
@@ -249,6 +255,20 @@ class Counts:
 NO_COUNTS: Final = Counts()
 
 
+def sum_of(counts: Iterable[Counts]) -> Counts:
+    """Of several partitions."""
+    some = list(counts)
+    return Counts(
+        sum([one.lost for one in some]),
+        sum([one.possibly_lost for one in some]),
+        sum([one.read for one in some]),
+        sum([one.skipped for one in some]),
+        sum([one.replayed for one in some]),
+        sum([one.rewinds for one in some]),
+        sum([one.lost_data_weight for one in some]),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionVerdict:
     """Verdict on a consumer in one partition of a queue."""
@@ -274,6 +294,14 @@ class PartitionVerdict:
 
     rebuild: Rebuild | None = None
     """What became of the queue, as long as the consumer has not shown that it knows."""
+
+    advice: Advice = NO_ADVICE
+    """What to do, if this partition speaks for all."""
+
+    def told_as(self, kept: Counts) -> PartitionVerdict:
+        """The verdict with counts as they are published; see `Counts.told_as`."""
+        counts = self.counts.told_as(kept)
+        return self if counts is self.counts else replace(self, counts=counts)
 
     def to_map(self) -> dict[str, Any]:
         return {
@@ -334,12 +362,10 @@ class QueueVerdict:
         Args:
             kept: what outlives this agent, by partition index.
         """
-        partitions = {
-            index: replace(one, counts=one.counts.told_as(kept.get(index, NO_COUNTS)))
-            for index, one in self.partitions.items()
-        }
-        whole = replace(self.whole, counts=self.whole.counts.told_as(sum(kept.values(), NO_COUNTS)))
-        return replace(self, whole=whole, partitions=partitions)
+        told = {index: one.told_as(kept.get(index, NO_COUNTS)) for index, one in self.partitions.items()}
+        whole = self.whole.told_as(sum_of(kept.values()))
+        is_same = whole is self.whole and all(one is self.partitions[index] for index, one in told.items())
+        return self if is_same else replace(self, whole=whole, partitions=told)
 
     @property
     def loses(self) -> bool:

@@ -11,7 +11,8 @@ from queue_agent.core.verdicts.incidents import Blame
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.objectives import Objective, ObjectiveSeconds, ObjectiveStatus
 from queue_agent.core.verdicts.price import Price
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_poll import observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.values import LossCause, QueueVerdict, Verdict
 from tests.unit.adapters.object_samples import (
     CONSUMER,

@@ -29,7 +29,8 @@ from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, Qu
 from queue_agent.core.state.rows import ConsumerRow, QueueRow, Registration
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.queue_poll import without_poll
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import Verdict
 from yt_wire import yson
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from queue_agent.core.verdicts.keeping import Written
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from tests.unguarded import KeepNoLedger
 
 
-class Written(KeepNoLedger):
+class KnownLedger(KeepNoLedger):
     """`ports.LedgerBook` of which a test says what was read, and what has been written."""
 
     is_missing = False
@@ -14,7 +15,7 @@ class Written(KeepNoLedger):
     def __init__(self, opened: QueueState | None) -> None:
         self.opened = opened
         self.noted: QueueState | None = None
-        self.written: QueueState | None = None
+        self.written: Written | None = None
 
     async def open(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
         return self.opened
@@ -22,5 +23,5 @@ class Written(KeepNoLedger):
     def note(self, state: QueueState, *, urgent: bool) -> None:
         self.noted = state
 
-    def find_written(self, pair: Pair) -> QueueState | None:  # type: ignore[override] # it has one
+    def find_written(self, pair: Pair) -> Written | None:  # type: ignore[override] # it has one
         return self.written

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.verdicts.queue_state import QueueState
 from tests.unit.controllers.agent_world import CONSUMER, QUEUE, World
-from tests.unit.controllers.consumers.ledgers import Written
+from tests.unit.controllers.consumers.ledgers import KnownLedger
 
 
 async def state_after(world: World, role: Role) -> QueueState:
@@ -30,8 +29,8 @@ async def test_ledgers_of_vital_consumers_are_read_and_none_is_written(vital: bo
     """The agent may lead the queue, and the ledger knows of a reshard that the agent has not seen."""
     before = World()
     known = await state_after(before, Role.LEADING)
-    resharded = replace(known.positions[0], ledger=replace(known.positions[0].ledger, offset_tablet="older"))
-    ledger = Written(QueueState(known.pair, {0: resharded}, known.pace, known.last_poll, is_kept=True))
+    resharded = known.positions[0]._replace(ledger=known.positions[0].ledger._replace(offset_tablet="older"))
+    ledger = KnownLedger(QueueState(known.pair, {0: resharded}, known.pace, known.last_poll, is_kept=True))
     world = World()
     world.clock.time = before.clock.time
     world.store.registrations = [Registration(QUEUE, CONSUMER, vital=vital)]

@@ -2,94 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from queue_agent.controllers.consumers.consumer_controller import ConsumerController
-from queue_agent.controllers.status.trim_book import TrimBook
-from queue_agent.core.queues.snapshots import ConsumerQueueView, ConsumerView, Role
+from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.state.rows import Registration
-from queue_agent.core.state.trim_journal import JournalSpan, Loser, TrimRecord
-from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
-from queue_agent.core.verdicts.ledger import Ledger
+from queue_agent.core.state.trim_journal import Loser
+from queue_agent.core.verdicts.keeping import Written
 from queue_agent.core.verdicts.objectives import ObjectiveSeconds
 from queue_agent.core.verdicts.owner import OwnersWord
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
-from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Verdict
 from queue_agent.errors import ClusterError
 from tests.unguarded import KeepNoLedger
 from tests.unit.controllers.agent_world import CONSUMER, QUEUE, FakeQueue, World
-from tests.unit.controllers.consumers.ledgers import Written
-
-
-class Journal:
-    """`ports.TrimJournalReader` of what other agents have announced."""
-
-    def __init__(self) -> None:
-        self.records: list[TrimRecord] = []
-        self.asked: list[JournalSpan] = []
-        self.error: ClusterError | None = None
-
-    async def read(self, wanted: Mapping[CrossClusterRef, JournalSpan]) -> Sequence[TrimRecord]:
-        self.asked += wanted.values()
-        if self.error is not None:
-            raise self.error
-        return self.records
-
-
-class Story:
-    """The consumer has read 42 rows; the 60 first ones go, and only 18 of these were unread."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.journal = Journal()
-        world.context.trims = TrimBook(self.journal, world.clock)
-        self.queue = world.queue_controller()
-        self.consumer: ConsumerController = world.consumer_controller()
-
-    async def poll(self, seconds: float = 1.0) -> None:
-        """Of the queue, the consumer, and what the journal has been asked."""
-        self.world.clock.time += timedelta(seconds=seconds)
-        await self.queue.do_pass(1)
-        await self.consumer.do_pass(1)
-        await self.world.context.trims.do_pass(1)
-
-    def trim(self, *losers: Loser, is_told: bool = True) -> None:
-        """By another agent, which tells in the journal who loses rows."""
-        if is_told:
-            self.journal.records.append(told(self.world.clock.time, losers))
-        self.world.pythia.queues[QUEUE.path] = FakeQueue(["mounted"], {0: (60, 100)})
-
-    def unread(self) -> int:
-        """Rows that went unread, as they are counted."""
-        snapshot = self.world.board.all_consumers[CONSUMER]
-        return snapshot.verdicts[QUEUE].whole.counts.trimmed_uncommitted
-
-    async def jump(self) -> None:
-        """The consumer commits, and is polled before the queue is."""
-        self.world.hume.offsets[CONSUMER.path, QUEUE] = {0: 90}
-        self.world.clock.time += timedelta(seconds=1)
-        await self.consumer.do_pass(1)
-
-    def ledger(self) -> Ledger:
-        return self.consumer._judge._kept[QUEUE].state.positions[0].ledger
-
-    def tablets(self) -> Mapping[int, str | None]:
-        """By partition, the tablet of whose rows the offset is, as published."""
-        return self.world.board.all_consumers[CONSUMER].verdicts[QUEUE].tablets
-
-    def verdict(self) -> Verdict:
-        return self.world.board.all_consumers[CONSUMER].verdicts[QUEUE].verdict
-
-
-def told(at: datetime, losers: Sequence[Loser]) -> TrimRecord:
-    constraint = TrimConstraint(ConstraintKind.END_OF_PARTITION)
-    return TrimRecord(at, "other:1", QUEUE, "1-2-3-4", 0, 0, 60, constraint, losers)
+from tests.unit.controllers.consumers.ledgers import KnownLedger
+from tests.unit.controllers.consumers.stories import Story, begun, told
 
 
 @pytest.fixture
@@ -103,15 +34,6 @@ async def other() -> Story:
     world = World()
     world.store.registrations = [Registration(QUEUE, CONSUMER, vital=False)]
     return await begun(world)
-
-
-async def begun(world: World) -> Story:
-    await world.synchronize()
-    story = Story(world)
-    await story.poll()
-    await story.poll()
-    assert story.verdict() is not Verdict.UNREADABLE
-    return story
 
 
 async def test_what_nobody_tells_of_counts_as_done_by_others_once_the_journal_was_read(story: Story) -> None:
@@ -201,7 +123,7 @@ async def test_an_agent_that_does_not_lead_the_consumer_asks_nothing_and_counts_
 
 async def test_an_agent_that_takes_over_asks_for_all_that_is_not_settled(story: Story) -> None:
     old = story.consumer._judge._kept[QUEUE].state  # as the table of ledgers would give it
-    ledger = Written(QueueState(old.pair, old.positions, old.pace, old.last_poll, is_kept=True))
+    ledger = KnownLedger(QueueState(old.pair, old.positions, old.pace, old.last_poll, is_kept=True))
     story.world.context.ledger = ledger
     story.world.clock.time += timedelta(seconds=40)
     restarted = Story(story.world)
@@ -212,7 +134,8 @@ async def test_an_agent_that_takes_over_asks_for_all_that_is_not_settled(story: 
     assert [one.since.timestamp() for one in restarted.journal.asked] == [old.last_poll - 60]
     assert restarted.ledger().counts.trimmed_uncommitted == 18
     assert restarted.unread() == 0, "or the next agent would have to take it back"
-    ledger.written = ledger.noted
+    assert ledger.noted is not None
+    ledger.written = Written.of(ledger.noted)
     await restarted.poll()
     assert restarted.unread() == 18
 
@@ -220,7 +143,7 @@ async def test_an_agent_that_takes_over_asks_for_all_that_is_not_settled(story: 
 async def test_whose_rows_an_offset_counts_is_not_known_before_its_ledger_is_read(story: Story) -> None:
     """It may know of another tablet, in which the offset was."""
     old = story.consumer._judge._kept[QUEUE].state
-    ledger = Written(None)
+    ledger = KnownLedger(None)
     story.world.context.ledger = ledger
     restarted = Story(story.world)
     for _ in range(3):
@@ -257,7 +180,7 @@ async def test_a_ledger_begins_with_rows_that_were_seen_after_its_offsets() -> N
 async def newly_kept(error: ClusterError | None) -> Story:
     """Another agent has trimmed for this consumer, and nobody has written what it has lost."""
     world = World()
-    world.context.ledger = Written(QueueState(Pair(QUEUE, CONSUMER), is_kept=True))
+    world.context.ledger = KnownLedger(QueueState(Pair(QUEUE, CONSUMER), is_kept=True))
     await world.synchronize()
     story = Story(world)
     story.trim(Loser(CONSUMER, 42))
@@ -309,20 +232,21 @@ async def with_objective(ledger: KeepNoLedger) -> Story:
 
 
 async def test_seconds_are_published_when_they_are_written_so_that_a_killed_agent_takes_none_back() -> None:
-    ledger = Written(QueueState(Pair(QUEUE, CONSUMER), is_kept=True))
+    ledger = KnownLedger(QueueState(Pair(QUEUE, CONSUMER), is_kept=True))
     story = await with_objective(ledger)
     for _ in range(5):
         await story.poll()
     assert published(story) == ObjectiveSeconds()
     assert ledger.noted is not None
     assert ledger.noted.seconds.until == story.world.clock.time.timestamp()
-    ledger.written = ledger.noted
+    assert ledger.noted is not None
+    ledger.written = Written.of(ledger.noted)
     await story.poll()
     assert published(story) == ledger.written.seconds
 
 
 async def test_seconds_are_not_published_while_a_ledger_that_is_there_cannot_be_read() -> None:
-    assert published(await with_objective(Written(None))) is None
+    assert published(await with_objective(KnownLedger(None))) is None
 
 
 async def test_seconds_are_counted_in_memory_where_there_is_no_ledger() -> None:
@@ -337,7 +261,7 @@ async def test_seconds_are_counted_in_memory_where_there_is_no_ledger() -> None:
 async def test_time_before_the_objective_could_be_read_is_unknown_and_not_left_out() -> None:
     world = World()
     seconds = ObjectiveSeconds(good=7.0, until=world.clock.time.timestamp())
-    world.context.ledger = Written(QueueState(Pair(QUEUE, CONSUMER), is_kept=True, seconds=seconds))
+    world.context.ledger = KnownLedger(QueueState(Pair(QUEUE, CONSUMER), is_kept=True, seconds=seconds))
     story = await begun(world)
     kept = story.consumer._judge._kept[QUEUE]
     assert kept.state.seconds.until is None, "there is no objective"
@@ -345,25 +269,3 @@ async def test_time_before_the_objective_could_be_read_is_unknown_and_not_left_o
     kept.state = replace(kept.state, seconds=seconds)
     story.consumer._judge.judge(world.board.all_consumers[CONSUMER])
     assert kept.state.seconds == seconds
-
-
-async def test_what_is_acknowledged_shows_although_nothing_else_has_changed() -> None:
-    story = await begun(World())
-    for _ in range(3):  # a new verdict is judged again at once
-        await story.poll()
-    judge, snapshot = story.consumer._judge, story.world.board.all_consumers[CONSUMER]
-    kept = judge._kept[QUEUE]
-    rebuild = Rebuild(RebuildKind.RECREATION, story.world.clock.time.timestamp())
-    kept.state = replace(kept.state, positions={0: replace(kept.state.positions[0], rebuild=rebuild)})
-    assert snapshot.view is not None
-    position = snapshot.view.queues[QUEUE]
-    assert isinstance(position, ConsumerQueueView)
-
-    def judged_after(seconds: float) -> Rebuild | None:
-        later = replace(position, seen_at=position.seen_at + timedelta(seconds=seconds))
-        judge.judge(replace(snapshot, content=ConsumerView({QUEUE: later})))
-        return kept.state.positions[0].rebuild
-
-    assert judged_after(0.5) == rebuild
-    judge.owner = OwnersWord(acknowledged={QUEUE: rebuild.at})
-    assert judged_after(1.0) is None

@@ -15,7 +15,7 @@ from queue_agent.controllers.passes.origins import Origins, Process
 from queue_agent.controllers.status.board import Board
 from queue_agent.core.group.lease import Hold
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.keeping import LedgerRow
+from queue_agent.core.verdicts.keeping import LedgerRow, Written
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.position import open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
@@ -147,8 +147,8 @@ async def test_only_the_last_of_many_changes_is_written_and_only_of_what_has_cha
     first = state(partitions=2)
     world.keeper.note(first, urgent=True)
     await world.after(SECOND)
-    moved = replace(first, positions={**first.positions, 1: replace(first.positions[1], silent=1.0)})
-    again = replace(moved, positions={**first.positions, 1: replace(first.positions[1], silent=2.0)})
+    moved = replace(first, positions={**first.positions, 1: first.positions[1]._replace(seen_at=1001.0, silent=1.0)})
+    again = replace(moved, positions={**first.positions, 1: first.positions[1]._replace(seen_at=1002.0, silent=2.0)})
     world.keeper.note(moved, urgent=False)
     world.keeper.note(again, urgent=False)
     world.store.batches.clear()
@@ -315,7 +315,7 @@ async def test_only_what_the_table_has_counts_as_written() -> None:
 
     await world.after(SECOND)
 
-    assert world.keeper.find_written(pair()) == state()
+    assert world.keeper.find_written(pair()) == Written.of(state())
 
 
 async def test_a_table_that_is_not_there_is_told_from_one_that_cannot_be_read() -> None:

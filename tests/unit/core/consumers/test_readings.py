@@ -71,6 +71,12 @@ def test_a_reading_has_marks_times_and_identities() -> None:
     assert reading.committed_at == reading.next_row_time == one.written_at == NOW.timestamp()
 
 
+def test_partitions_that_nobody_asks_for_are_left_out() -> None:
+    queue = _queue(mounted(3, 10), mounted(5, 10))
+    view = _view(queue, {0: 4, 1: 6})
+    assert read_positions(view, queue, OTHER, {}, trims=True, but=[0]).keys() == {1}
+
+
 def test_what_has_not_happened_has_no_time() -> None:
     one = _read(_queue(replace(mounted(0, 0), last_row_commit_time=EPOCH)), {})[0]
     assert (one.reading.committed_at, one.reading.next_row_time, one.written_at) == (None, None, None)

@@ -17,7 +17,8 @@ from queue_agent.core.queues.snapshots import ConsumerSnapshot, ConsumerView, Ro
 from queue_agent.core.state.rows import ConsumerRow, Registration
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_poll import observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE

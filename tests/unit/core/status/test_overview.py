@@ -24,7 +24,8 @@ from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.queue_poll import without_poll
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.status.quotas import quota
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, snapshot_of, unmounted

@@ -11,7 +11,8 @@ from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.advice import Advice, Turn
 from queue_agent.core.verdicts.objectives import ObjectiveStatus
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.queue_poll import without_poll
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import QueueVerdict, Verdict
 from tests.unit.core.status.quotas import quota
 from tests.unit.core.trimming.plans import BROKEN, NOW, QUEUE, mounted, snapshot_of

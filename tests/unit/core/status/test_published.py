@@ -39,7 +39,8 @@ from queue_agent.core.values.error_info import OK_ERROR
 from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 from queue_agent.core.verdicts.ledger import Reading
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
+from queue_agent.core.verdicts.queue_poll import observe_queue
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Verdict
 from tests.unit.core.trimming.plans import ALICE, BOB, BROKEN, NOW, QUEUE, mounted, position, snapshot_of, unmounted

@@ -32,7 +32,8 @@ from queue_agent.core.values.observed import ConsumerOffset
 from queue_agent.core.values.rates import Counters
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.trim_constraints import ConstraintKind, TrimConstraint
-from queue_agent.core.verdicts.queue_state import Pair, QueueState, without_poll
+from queue_agent.core.verdicts.queue_poll import without_poll
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.values import Verdict
 
 NOW = datetime(2025, 1, 23, 13, 42, 21, tzinfo=UTC)

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.keeping import changed_rows, restore
 from queue_agent.core.verdicts.ledger import Reading
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue
+from queue_agent.core.verdicts.queue_poll import observe_queue
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.values import QueueVerdict
 
 NOW = 1_750_000_000.0

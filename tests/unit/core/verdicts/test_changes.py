@@ -10,7 +10,8 @@ from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.changes import Change, Told, find_changes, find_death, told_of
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.price import Price
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_poll import observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.values import Verdict
 
 NOW = 1_750_000_000.0
@@ -214,7 +215,7 @@ def test_an_error_is_neither_death_nor_its_end() -> None:
 
 def test_a_reshard_is_told_once_also_after_a_restart() -> None:
     story = warm()
-    resharded = replace(story.seen()[0].reading, tablet_id="2")
+    resharded = story.seen()[0].reading._replace(tablet_id="2")
     story.now += 1
     story.observe({0: PartitionReading(resharded)})
     [change] = story.take()

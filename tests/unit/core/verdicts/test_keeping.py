@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,18 +12,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.keeping import PAIR, LedgerRow, changed_rows, restore
+from queue_agent.core.verdicts.keeping import (
+    PAIR,
+    LedgerRow,
+    Written,
+    changed_rows,
+    has_losses_of,
+    is_urgent,
+    is_worth_keeping,
+    restore,
+)
 from queue_agent.core.verdicts.ledger import Ledger, Reading
-from queue_agent.core.verdicts.objectives import NO_SECONDS
+from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_poll import observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.race import Race
+from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
 from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Verdict
 
 WHO = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("b", "//c", "name"))
 
 NOW = 2e11
+
+
+def made(kind: Callable[..., Any], *arguments: Any, **others: Any) -> st.SearchStrategy[Any]:
+    """Values whose other fields have their defaults: Hypothesis would draw those of a named tuple."""
+
+    def make(*values: Any, **named: Any) -> Any:
+        return kind(*values, **named)
+
+    return st.builds(make, *arguments, **others)
+
 
 offsets = st.integers(0, 2**64 - 1)
 counts = st.integers(0, 2**48)
@@ -31,7 +52,7 @@ seconds = st.floats(0, NOW)
 maybe = st.none() | seconds
 verdicts = st.sampled_from(Verdict)
 losses = st.builds(Loss, seconds, seconds, st.sampled_from(LossCause), st.none() | st.text(max_size=5), counts, counts)
-readings = st.builds(
+readings = made(
     Reading,
     offsets,
     offsets,
@@ -41,7 +62,7 @@ readings = st.builds(
     object_id=st.none() | st.text(max_size=5),
     next_row_time=maybe,
 )
-ledgers = st.builds(
+ledgers = made(
     Ledger,
     readings,
     offsets,
@@ -55,7 +76,7 @@ ledgers = st.builds(
     st.frozensets(st.text(max_size=5), max_size=2),
 )
 races = st.builds(Race, seconds, offsets, counts, seconds, st.booleans())
-positions = st.builds(
+positions = made(
     Position,
     ledgers,
     seconds,
@@ -97,8 +118,8 @@ def state_of(partitions: Mapping[int, Position], pace: Pace = Pace()) -> QueueSt
     return QueueState(WHO, partitions, pace, 1000.0)
 
 
-def opened(offset: int = 3) -> Position:
-    return open_position(Reading(0, 10, offset, 900.0, "1-1"), 1000.0)
+def opened(offset: int = 3, now: float = 1000.0) -> Position:
+    return open_position(Reading(0, 10, offset, 900.0, "1-1"), now)
 
 
 @given(st.dictionaries(st.integers(0, 20), positions, max_size=3), paces, seconds)
@@ -121,34 +142,96 @@ def test_positions_without_the_row_about_all_of_them_go_on_from_their_latest_pol
 
 def test_only_what_has_changed_is_written_with_the_time_of_the_poll() -> None:
     kept = state_of({0: opened(), 1: opened()})
-    moved = replace(kept, positions={**kept.positions, 1: opened(5)}, last_poll=1060.0)
+    moved = replace(kept, positions={**kept.positions, 1: opened(5, 1060.0)}, last_poll=1060.0)
 
-    rows = changed_rows(moved, kept)
+    rows = changed_rows(moved, Written.of(kept))
 
     assert [row.partition_index for row in rows] == [1, PAIR]
     assert rows[-1].state["last_poll"] == 1060.0
     assert (rows[0].verdict, rows[0].lost_rows) == ("ok", 0)
-    assert changed_rows(replace(kept, last_poll=1060.0), kept) == []
+    later = replace(kept, last_poll=1060.0)
+    assert [row.partition_index for row in changed_rows(later, Written.of(kept))] == [PAIR]
+    assert changed_rows(later, Written.of(later)) == []
 
 
 def test_counts_of_a_partition_that_is_no_more_are_written_if_they_were_not() -> None:
     kept = state_of({0: opened(), 1: opened()})
     left = replace(kept, positions={0: kept.positions[0]}, left={1: kept.positions[1]})
-    assert changed_rows(left, kept) == []
-    assert changed_rows(left, left) == []
-    assert [row.partition_index for row in changed_rows(replace(left, left={1: opened(5)}), kept)] == [1, PAIR]
+    assert changed_rows(left, Written.of(kept)) == []
+    assert changed_rows(left, Written.of(left)) == []
+    moved = replace(left, left={1: opened(5, 1060.0)})
+    assert [row.partition_index for row in changed_rows(moved, Written.of(kept))] == [1, PAIR]
+
+
+def test_that_time_has_passed_is_not_worth_keeping() -> None:
+    kept = state_of({0: opened()})
+    old = kept.positions[0]
+    waited = old._replace(seen_at=1060.0, silent=60.0, still=60.0, ledger=old.ledger._replace(settled_at=1060.0))
+    assert not is_worth_keeping(replace(kept, positions={0: waited}, last_poll=1060.0), kept)
+    assert not is_worth_keeping(kept, kept)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(state_of({0: opened(5)})),
+        replace(state_of({0: opened()._replace(verdict=Verdict.STOPPED)})),
+        replace(state_of({0: opened()._replace(activity=Verdict.STOPPED)})),
+        replace(state_of({0: opened()._replace(written_at=1001.0)})),
+        replace(state_of({0: opened()._replace(ahead_since=1001.0)})),
+        replace(state_of({0: opened()._replace(race=Race(1000.0, 5, 1, 1001.0, False))})),
+        replace(state_of({0: opened()._replace(rebuild=Rebuild(RebuildKind.RESHARD, 1001.0))})),
+        replace(state_of({0: opened(), 1: opened()})),
+        replace(state_of({0: opened()}), left={1: opened()}),
+        replace(state_of({0: opened()}), seconds=ObjectiveSeconds(good=1.0)),
+        replace(state_of({0: opened()}), is_told_dead=True),
+    ],
+)
+def test_what_happened_is_worth_keeping(changed: QueueState) -> None:
+    assert is_worth_keeping(changed, state_of({0: opened()}))
+
+
+def test_losses_that_the_table_lacks_are_known() -> None:
+    state = state_of({0: opened(), 1: opened()})
+    written = Written.of(replace(state, positions={0: opened()}))
+    assert has_losses_of(written, state)
+    assert has_losses_of(written, replace(state, positions={0: with_counts(opened(), Counts(read=5))}))
+    assert not has_losses_of(written, replace(state, positions={0: with_counts(opened(), Counts(lost=5))}))
+    assert not has_losses_of(written, replace(state, positions={1: with_counts(opened(), Counts(possibly_lost=5))}))
+
+
+def test_another_verdict_and_what_marks_do_not_tell_are_urgent() -> None:
+    reading = PartitionReading(Reading(0, 10, 10, 900.0, "1-1"))
+    first = observe_queue(QueueState(WHO), {0: reading}, range(1), 1000.0, 1.0)
+    assert first.verdict is not None
+    whole = first.verdict.whole
+    assert is_urgent(QueueState(WHO), first)
+    assert not is_urgent(first, replace(first, last_poll=1001.0))
+    for other, urgent in (
+        (replace(whole, verdict=Verdict.STOPPED), True),
+        (replace(whole, counts=Counts(lost=1)), True),
+        (replace(whole, counts=Counts(possibly_lost=1)), True),
+        (replace(whole, counts=Counts(skipped=1)), True),
+        (replace(whole, counts=Counts(rewinds=1)), True),
+        (replace(whole, counts=Counts(read=1)), False),
+    ):
+        assert is_urgent(first, replace(first, verdict=replace(first.verdict, whole=other))) is urgent
+
+
+def with_counts(position: Position, found: Counts) -> Position:
+    return position._replace(ledger=position.ledger._replace(counts=found))
 
 
 def test_a_pace_that_was_learned_is_written() -> None:
     kept = state_of({0: opened()})
 
-    assert [row.partition_index for row in changed_rows(replace(kept, pace=Pace(gaps=1)), kept)] == [PAIR]
+    assert [row.partition_index for row in changed_rows(replace(kept, pace=Pace(gaps=1)), Written.of(kept))] == [PAIR]
 
 
 def test_whether_a_death_was_told_is_kept() -> None:
     kept = state_of({0: opened()})
     dead = replace(kept, is_told_dead=True)
-    assert [row.partition_index for row in changed_rows(dead, kept)] == [PAIR]
+    assert [row.partition_index for row in changed_rows(dead, Written.of(kept))] == [PAIR]
     rows = written(changed_rows(dead, None))
     assert restored(rows).is_told_dead
     for _, state in rows:
@@ -236,7 +319,7 @@ def test_what_is_read_can_be_published() -> None:
     """Sums and instants, at the limits of what is taken."""
     most, latest = 2**48, 253_402_300_799.0
     loss = Loss(latest, latest, LossCause.FOREIGN, None, most, most)
-    position = replace(opened(), since=latest, ledger=Ledger(opened().reading, 3, counts=Counts(most, most), loss=loss))
+    position = opened()._replace(since=latest, ledger=Ledger(opened().reading, 3, counts=Counts(most, most), loss=loss))
     pace = Pace(gaps=9, longest=latest, seconds={160: latest, 0: latest}, origin=0.0)
     rows = written(changed_rows(replace(state_of({0: position}, pace), last_poll=latest - 1), None))
 
@@ -251,8 +334,7 @@ def test_what_is_read_can_be_published() -> None:
 def test_rows_of_a_clock_that_was_ahead_keep_what_was_counted_and_are_judged_at_once() -> None:
     ahead = 1000.0 + 10 * 365 * 86400
     loss = Loss(ahead, ahead, LossCause.FOREIGN, None, 7, 7)
-    position = replace(
-        opened(),
+    position = opened()._replace(
         since=ahead,
         silent=5.0,
         verdict=Verdict.LOSING,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, account, covers, open_ledger
 from queue_agent.core.verdicts.values import MOST_COUNTED, Counts
 from tests.timelines.timelines import START
 
 
 def _opened(offset: int = 10) -> Ledger:
-    return replace(open_ledger(Reading(0, 100, offset, START, "1-1", "a"), START), reach=5.0, reach_at=START)
+    return open_ledger(Reading(0, 100, offset, START, "1-1", "a"), START)._replace(reach=5.0, reach_at=START)
 
 
 def _settled(ledger: Ledger, reading: Reading, *trims: Trim, known_to: int | None = None) -> Ledger:
@@ -52,11 +50,11 @@ def test_what_is_not_known_yet_is_settled_later() -> None:
 
 def test_tablets_that_had_the_rows_are_known_until_all_are_settled() -> None:
     """Trims of each of them may have taken rows."""
-    waiting = _settled(_opened(), replace(_at(60, 100), tablet_id="2"), known_to=10)
+    waiting = _settled(_opened(), _at(60, 100)._replace(tablet_id="2"), known_to=10)
     assert waiting.tablets == {"1-1", "2"}
-    again = _settled(waiting, replace(_at(70, 100), tablet_id="3"), known_to=10)
+    again = _settled(waiting, _at(70, 100)._replace(tablet_id="3"), known_to=10)
     assert again.tablets == {"1-1", "2", "3"}
-    assert _settled(again, replace(_at(70, 100), tablet_id="3")).tablets == {"3"}
+    assert _settled(again, _at(70, 100)._replace(tablet_id="3")).tablets == {"3"}
 
 
 def test_a_step_back_does_not_hide_a_jump() -> None:
@@ -83,7 +81,7 @@ def test_rows_that_others_trim_before_a_commit_are_possibly_lost() -> None:
 
 def test_rows_that_may_have_been_committed_before_others_trimmed_them_are_possibly_lost() -> None:
     """The offset was read before the queue; one that was read after it is further."""
-    later = _settled(_opened(), replace(_at(80, 10), later_offset=60))
+    later = _settled(_opened(), _at(80, 10)._replace(later_offset=60))
     assert (later.counts.lost, later.counts.possibly_lost) == (80 - 60 - 10, 50 + 10)
     same = _settled(_opened(), _at(80, 10))
     assert (same.counts.lost, same.counts.possibly_lost) == (80 - 10 - 10, 10)
@@ -157,8 +155,8 @@ def test_bytes_are_counted_as_far_as_sums_of_them_can_be_published() -> None:
 
 
 def test_a_consumer_that_has_not_begun_loses_nothing_by_trims_of_others() -> None:
-    unbegun = replace(open_ledger(Reading(0, 100, 0, None, "1-1", "a"), START), reach=5.0)
-    ledger = _settled(unbegun, replace(_at(40, 0), committed_at=None))
+    unbegun = open_ledger(Reading(0, 100, 0, None, "1-1", "a"), START)._replace(reach=5.0)
+    ledger = _settled(unbegun, _at(40, 0)._replace(committed_at=None))
     assert (ledger.counts, ledger.missed_before_start, ledger.accounted) == (Counts(), 40, 40)
 
 
@@ -166,7 +164,3 @@ def test_trims_of_other_rows_take_nothing() -> None:
     ledger = _settled(_opened(), _at(40, 40), Trim(0, 5, 5), Trim(5, 40, 40), Trim(60, 70, 40))
     assert ledger.counts == Counts(read=30)
     assert not covers([Trim(0, 10, 10), Trim(40, 50, 50)], range(10, 40))
-
-
-def test_a_reset_skips_rows_and_reads_none() -> None:
-    assert _settled(_opened(), replace(_at(0, 60), was_reset=True)).counts == Counts(skipped=50)

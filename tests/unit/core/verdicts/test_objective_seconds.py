@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.keeping import changed_rows, restore
+from queue_agent.core.verdicts.keeping import Written, changed_rows, restore
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.objectives import NO_SECONDS, Objective
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_poll import observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.values import Verdict
 
 NOW = 1_750_000_000.0
@@ -163,7 +164,7 @@ def test_the_three_parts_are_all_of_the_time_whatever_happens(seed: int) -> None
     chance = random.Random(seed)
     clock = NOW
     state = _begun(_reading(10, 10))
-    kept: QueueState | None = None
+    kept: Written | None = None
     rows: dict[int, object] = {}
     published = NO_SECONDS
     end = 10
@@ -176,7 +177,7 @@ def test_the_three_parts_are_all_of_the_time_whatever_happens(seed: int) -> None
                 state = state.passed(max(clock, state.last_poll or 0.0))
             case 2:
                 rows |= {row.partition_index: row.state for row in changed_rows(state, kept)}
-                kept = state
+                kept = Written.of(state)
                 published = state.seconds
             case 3 if kept is not None:
                 found = restore(PAIR, rows.items(), clock).state

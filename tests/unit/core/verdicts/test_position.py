@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from queue_agent.core.verdicts.position import Poll, judge, next_deadline, observe
+from queue_agent.core.verdicts.ledger import Reading
+from queue_agent.core.verdicts.pace import UNKNOWN_PACE
+from queue_agent.core.verdicts.position import Poll, judge, next_deadline, observe, open_position
 from queue_agent.core.verdicts.race import Race
 from queue_agent.core.verdicts.values import Verdict
 from tests.timelines.timelines import steady, warm
@@ -36,6 +36,16 @@ def test_a_verdict_that_time_changes_has_a_deadline() -> None:
     assert next_deadline(line.position, 120.0, line.now + 10**6) == float("inf")
 
 
+def test_one_that_is_ahead_when_it_is_first_seen_is_judged_again_in_a_minute() -> None:
+    opened = open_position(Reading(0, 10, 200, 900.0, "1"), 1000.0)
+    assert next_deadline(opened, 120.0, 1000.0) == 1060.0
+    whole = open_position(Reading(0, 300, 200, 900.0, "1"), 1000.0)
+    again, _, _ = observe(
+        whole, Reading(0, 10, 200, 900.0, "2"), (), UNKNOWN_PACE, Poll(1000.0, 1001.0, is_blind=False)
+    )
+    assert again.ahead_since == 1001.0
+
+
 def test_losses_are_forgiven_after_a_day() -> None:
     line = warm()
     line.run(5, steady(line, 100, 0))
@@ -52,7 +62,7 @@ def test_one_that_loses_a_little_for_long_is_racing() -> None:
     line = warm()
     assert line.position is not None
     race = Race(line.now, line.end, 10, line.now, is_lasting=True)
-    judged = judge(replace(line.position, race=race), 120.0, 900.0, line.now, is_known=True)
+    judged = judge(line.position._replace(race=race), 120.0, 900.0, line.now, is_known=True)
     assert judged.verdict is Verdict.RACING
 
 
@@ -72,3 +82,17 @@ def test_a_late_reader_that_is_quicker_than_its_producer_catches_up() -> None:
     line.run(400, steady(line, 10, 1))
     line.run(900, steady(line, 10, 13))
     assert line.verdicts[-2:] == ["lagging", "catching_up"]
+
+
+def test_rows_without_a_time_that_were_written_while_nobody_polled_are_not_old() -> None:
+    line = warm()
+    assert line.position is not None
+    seen_at = line.position.seen_at
+    line.write(10)
+    written = line.reading()._replace(next_row_time=None)
+    blind, _, _ = observe(line.position, written, (), line.pace, Poll(seen_at, seen_at + 600, is_blind=True))
+    assert (blind.silent, blind.still) == (0.0, 0.0)
+    seen, _, _ = observe(line.position, written, (), line.pace, Poll(seen_at, seen_at + 5, is_blind=False))
+    assert (seen.silent, seen.still) == (5.0, 5.0)
+    waiting, _, _ = observe(seen, written, (), line.pace, Poll(seen_at + 5, seen_at + 600, is_blind=True))
+    assert waiting.silent == 600, "those were there before"

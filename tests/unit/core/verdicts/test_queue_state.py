@@ -1,272 +1,30 @@
-"""All partitions of a queue together."""
+"""What is known of a consumer in one queue."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-import pytest
-
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.core.verdicts.advice import Advice, Turn
-from queue_agent.core.verdicts.incidents import Blame
 from queue_agent.core.verdicts.ledger import Reading
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
-from queue_agent.core.verdicts.time_to_loss import Retention, VitalOffset
-from queue_agent.core.verdicts.values import Confidence, LossCause, QueueVerdict, Verdict
+from queue_agent.core.verdicts.position import Position, open_position
+from queue_agent.core.verdicts.queue_state import Pair, QueueState
+from queue_agent.core.verdicts.values import Counts
 
 NOW = 1_750_000_000.0
-MOUNT = Advice(Turn.CLUSTER, "mount it", is_command=True)
 PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))
 
 
-def _reading(offset: int, end: int, at: float, *, start: int = 0, tablet: str = "1") -> PartitionReading:
-    return PartitionReading(Reading(start, end, offset, at, tablet, "o", at if offset < end else None))
-
-
-def _after(state: QueueState, seen: Mapping[int, PartitionReading], now: float, partitions: int = 2) -> QueueState:
-    return observe_queue(state, seen, range(partitions), now, 1.0)
-
-
-def _verdict(state: QueueState) -> QueueVerdict:
-    assert state.verdict is not None
-    return state.verdict
-
-
-def _warm(seconds: int = 600) -> QueueState:
-    state = QueueState(PAIR)
-    for second in range(seconds):
-        rows = 10 * second
-        state = _after(state, {index: _reading(rows, rows, NOW + second) for index in (0, 1)}, NOW + second)
-    return state
-
-
-def test_one_silent_partition_among_moving_ones_is_stopped() -> None:
-    state = _warm()
-    stuck = Reading(0, 6000, 5990, NOW + 599, "1", "o", NOW + 599)
-    for second in range(600, 730):
-        seen = {0: _reading(10 * second, 10 * second, NOW + second), 1: PartitionReading(stuck)}
-        state = _after(state, seen, NOW + second)
-    verdict = _verdict(state)
-    assert verdict.verdict is Verdict.STOPPED
-    assert verdict.worst_partition == 1
-    assert verdict.whole.reason == (
-        "Silent for 2 min 10 s with 10 unread rows in partition 1; usually commits every 1 s"
-    )
-    assert verdict.read_rate is not None
-    assert verdict.read_rate > 9
-    assert verdict.whole.drainable == 10
-
-
-def test_losses_of_all_partitions_add_up_and_name_whom_to_blame() -> None:
-    state = _warm()
-    blame = Blame(LossCause.VITAL_TRIMMING, "a://vital")
-    for second in (600, 601, 602):
-        seen = {index: replace(_reading(5990, 8000, NOW + 599, start=8000 + index), blame=blame) for index in (0, 1)}
-        state = _after(state, seen, NOW + second)
-    verdict = _verdict(state)
-    assert verdict.verdict is Verdict.LOSING
-    lost = verdict.whole.counts
-    assert lost.lost + lost.possibly_lost == 2 * (8000 - 5990) + 1
-    assert verdict.whole.loss is not None
-    assert verdict.whole.loss.subject == "a://vital"
-    assert verdict.whole.time_to_loss.value == 0.0
-
-
-VITAL = Retention(is_vital=True)
-AGING = Retention(data_ttl=3600.0)
-RELEASED = replace(VITAL, released_at=NOW)
-
-
-@pytest.mark.parametrize(
-    ("cause", "before", "after", "lasts"),
-    [
-        (LossCause.VITAL_TRIMMING, Retention(), VITAL, 30),
-        (LossCause.EXPORT_TRIMMING, Retention(), VITAL, 30),
-        (LossCause.VITAL_TRIMMING, Retention(), Retention(), 600),
-        (LossCause.TTL, AGING, Retention(), 30),
-        (LossCause.TTL, AGING, replace(AGING, is_vital=True), 600),
-        (LossCause.FOREIGN, Retention(), VITAL, 600),
-        (LossCause.QUARANTINE, RELEASED, VITAL, 30),
-        (LossCause.QUARANTINE, RELEASED, RELEASED, 600),
-    ],
-)
-def test_losing_ends_soon_once_its_cause_is_gone(
-    cause: LossCause, before: Retention, after: Retention, lasts: int
-) -> None:
-    state = _warm()
-    gone = replace(_reading(5990, 8000, NOW + 599, start=8000), blame=Blame(cause), retention=before)
-    for second in (600, 601):
-        state = _after(state, {0: gone}, NOW + second, 1)
-    assert _verdict(state).verdict is Verdict.LOSING
-    for second in (602, 600 + lasts):
-        state = _after(state, {0: replace(gone, retention=after)}, NOW + second, 1)
-    assert _verdict(state).verdict is Verdict.LOSING
-    assert state.deadline <= NOW + 600 + lasts + 1
-    assert _verdict(_after(state, {0: replace(gone, retention=after)}, NOW + 601 + lasts, 1)).verdict is Verdict.LOST
-
-
-def test_rows_of_a_queue_created_again_are_lost_no_longer_once_the_reader_has_begun_again() -> None:
-    state = _warm()
-    state = _after(state, {0: _reading(5990, 8000, NOW + 600)}, NOW + 600, 1)
-    other = Reading(0, 50, 5990, NOW + 600, "2", "another", None)
-    for second in (601, 602, 640):
-        state = _after(state, {0: PartitionReading(other)}, NOW + second, 1)
-    assert _verdict(state).verdict is Verdict.LOSING
-    begun = PartitionReading(replace(other, offset=0, committed_at=NOW + 641))
-    assert _verdict(_after(state, {0: begun}, NOW + 641, 1)).verdict is Verdict.LOST
-
-
-def test_lost_rows_are_told_until_they_are_acknowledged_and_later_ones_are_told_again() -> None:
-    state = _warm()
-    gone = replace(_reading(5990, 8000, NOW + 599, start=8000), blame=Blame(LossCause.VITAL_TRIMMING))
-    kept = replace(gone, retention=VITAL)
-    for second, one in ((600, gone), (601, gone), (640, kept)):
-        state = _after(state, {0: one}, NOW + second, 1)
-    assert _verdict(state).verdict is Verdict.LOST
-    loss = _verdict(state).whole.loss
-    assert loss is not None
-    early = observe_queue(state, {0: kept}, {0}, NOW + 641, 1.0, None, loss.until - 1)
-    assert _verdict(early).verdict is Verdict.LOST
-    known = observe_queue(state, {0: kept}, {0}, NOW + 641, 1.0, None, loss.until)
-    assert _verdict(known).verdict not in (Verdict.LOST, Verdict.LOSING)
-    assert _verdict(known).whole.counts == _verdict(state).whole.counts
-    more = replace(gone, reading=replace(gone.reading, start=8100, end=9000))
-    for second in (642, 643):
-        known = observe_queue(known, {0: more}, {0}, NOW + second, 1.0, None, loss.until)
-    assert _verdict(known).verdict is Verdict.LOSING
-
-
-def test_a_reshard_is_told_until_it_is_acknowledged() -> None:
-    state = _warm()
-    other = _reading(5990, 8000, NOW + 599, tablet="2")
-    state = _after(state, {0: other}, NOW + 600, 1)
-    assert _verdict(state).verdict is Verdict.RESHARDED
-    assert _verdict(observe_queue(state, {0: other}, {0}, NOW + 601, 1.0, None, NOW + 599)).verdict is Verdict.RESHARDED
-    known = observe_queue(state, {0: other}, {0}, NOW + 601, 1.0, None, NOW + 600)
-    assert _verdict(known).verdict is not Verdict.RESHARDED
-    assert _verdict(known).whole.rebuild is None
-
-
-@pytest.mark.parametrize(("written", "cause"), [(NOW - 4000, LossCause.TTL), (NOW, LossCause.FOREIGN)])
-def test_rows_settled_long_after_they_went_are_as_old_as_they_were(written: float, cause: LossCause) -> None:
-    state = _warm()
-    seen = replace(_reading(5990, 8000, NOW + 599), blame=Blame(data_ttl=3600.0))
-    there = replace(seen, reading=replace(seen.reading, next_row_time=written))
-    gone = replace(seen, reading=replace(seen.reading, start=8000, next_row_time=None), known_to=0)
-    for second, one in enumerate((there, gone, gone, replace(gone, known_to=None)), 600):
-        state = _after(state, {0: one}, NOW + second, 1)
-    loss = _verdict(state).whole.loss
-    assert loss is not None
-    assert loss.cause is cause
-
-
-def test_a_poll_in_the_past_changes_nothing() -> None:
-    state = _warm(10)
-    assert _after(state, {}, NOW) is state
+def _opened(tablet: str, lost: int) -> Position:
+    position = open_position(Reading(0, 10, 3, NOW, tablet), NOW)
+    return position._replace(ledger=position.ledger._replace(counts=Counts(lost=lost)))
 
 
 def test_a_quiet_poll_only_moves_the_clock() -> None:
-    state = _warm(10)
+    state = QueueState(PAIR, {0: _opened("1", 0)}, last_poll=NOW)
     assert state.passed(NOW + 10) == replace(state, last_poll=NOW + 10)
 
 
-def test_unreadable_partition_count_are_counted_and_keep_their_state() -> None:
-    state = _warm(10)
-    state = _after(state, {0: _reading(100, 100, NOW + 10)}, NOW + 10)
-    assert _verdict(state).unreadable_partition_count == 1
-    assert set(state.positions) == {0, 1}
-    assert _verdict(state).verdict is Verdict.OK
-    assert _verdict(_after(state, {}, NOW + 11)).verdict is Verdict.UNREADABLE
-
-
-def test_a_queue_without_partitions_is_idle() -> None:
-    assert _verdict(_after(QueueState(PAIR), {}, NOW, 0)).verdict is Verdict.IDLE
-
-
-def test_partitions_that_are_gone_are_forgotten() -> None:
-    state = _after(_warm(10), {0: _reading(100, 100, NOW + 10)}, NOW + 10, 1)
-    assert set(state.positions) == {0}
-
-
-def test_an_unreadable_queue_keeps_its_counters_and_since_when() -> None:
-    state = without_poll(_warm(10), Verdict.UNREADABLE, "no such tablet", NOW + 10, MOUNT)
-    verdict = _verdict(without_poll(state, Verdict.UNREADABLE, "no such tablet", NOW + 20))
-    assert verdict.verdict is Verdict.UNREADABLE
-    assert verdict.whole.since == NOW + 10
-    assert verdict.whole.reason == "no such tablet"
-    assert verdict.whole.counts.read > 0
-    first = _verdict(without_poll(QueueState(PAIR), Verdict.UNKNOWN, "not polled yet", NOW))
-    assert first.verdict is Verdict.UNKNOWN
-    assert first.whole.counts.lost == 0
-    assert first.whole.loss is None
-
-
-def test_a_verdict_that_time_will_change_has_a_deadline() -> None:
-    state = _warm()
-    state = _after(state, {0: _reading(5990, 6000, NOW + 600), 1: _reading(6000, 6000, NOW + 600)}, NOW + 600)
-    assert NOW + 600 < state.deadline <= NOW + 660
-
-
-def test_somebody_else_who_has_trimmed_is_expected_to_do_so_again_for_a_day() -> None:
-    others = Retention(trims=True, is_ours=False, vitals=[VitalOffset("a://vital", 9000)])
-
-    def cause(state: QueueState, start: int, now: float) -> str:
-        seen = replace(_reading(6000, 8000, NOW + 599, start=start), retention=others)
-        return _verdict(_after(state, {0: seen}, now, 1)).whole.time_to_loss.cause
-
-    state = _warm()
-    assert cause(state, 0, NOW + 601) == "none"
-    seen = replace(_reading(6000, 8000, NOW + 599, start=5000), retention=others)
-    state = _after(state, {0: seen}, NOW + 600, 1)
-    assert cause(state, 5000, NOW + 601) == "vital_trimming"
-    assert cause(state, 5000, NOW + 600 + 86_401) == "none"
-
-
-def _once_read(second: int, offset: int = 10, *, is_vital: bool = True) -> PartitionReading:
-    """Of a consumer that has committed ten rows at the beginning."""
-    reading = Reading(0, 10 * second, offset, NOW + 1, "1", "o", NOW + 1)
-    return PartitionReading(reading, retention=Retention(is_vital=is_vital))
-
-
-def test_a_vital_consumer_that_committed_once_is_not_waited_for_without_end() -> None:
-    for is_vital, expected in ((True, Verdict.STOPPED), (False, Verdict.WAITING)):
-        state = QueueState(PAIR)
-        for second in range(1, 700):
-            seen = {0: _once_read(second, is_vital=is_vital)}
-            state = _after(state, seen, NOW + second, 1)
-            if second == 300:
-                assert _verdict(state).verdict is Verdict.WAITING
-        assert _verdict(state).verdict is expected
-        assert _verdict(state).whole.confidence is Confidence.LOW
-
-
-def test_the_first_pause_of_a_vital_consumer_is_what_is_usual_for_it() -> None:
-    """It was called stopped, for nothing was known of it; its next pauses are not."""
-    state = QueueState(PAIR)
-    offset, stopped = 10, []
-    for minute in range(1, 6 * 60):
-        offset = 10 * minute if minute % 60 == 0 else offset
-        now = NOW + 60 * minute
-        reading = Reading(0, 10 * minute, offset, NOW + 3600 * (minute // 60), "1", "o", now - 60)
-        seen = {0: PartitionReading(reading, retention=Retention(is_vital=True))}
-        state = observe_queue(state, seen, range(1), now, 60.0)
-        if _verdict(state).verdict is Verdict.STOPPED:
-            stopped.append(minute)
-    assert stopped
-    assert max(stopped) < 61
-
-
-def test_time_in_which_nobody_polled_is_no_pause_of_the_reader() -> None:
-    """The agent is away for 141 s, and the reader commits each second; then it dies."""
-    state = _warm()
-    for second in [*range(741, 800)]:
-        rows = 10 * second
-        state = _after(state, {index: _reading(rows, rows + 5, NOW + second) for index in (0, 1)}, NOW + second)
-    usual = _verdict(state).pace.usual
-    assert usual is not None
-    assert usual <= 2
-    dead = Reading(0, 9000, 7990, NOW + 799, "1", "o", NOW + 799)
-    for second in range(800, 930):
-        state = _after(state, {0: PartitionReading(dead), 1: PartitionReading(dead)}, NOW + second)
-    assert _verdict(state).verdict is Verdict.STOPPED
+def test_counts_and_tablets_are_those_of_partitions_that_are_no_more_too() -> None:
+    state = QueueState(PAIR, {0: _opened("1", 5)}, left={0: _opened("3", 9), 1: _opened("2", 7)})
+    assert state.counts == {0: Counts(lost=5), 1: Counts(lost=7)}
+    assert state.tablets == {0: "1", 1: "2"}

@@ -6,7 +6,7 @@ import pytest
 
 from queue_agent.core.verdicts.advice import Turn
 from queue_agent.core.verdicts.keeping import changed_rows, restore
-from queue_agent.core.verdicts.queue_state import without_poll
+from queue_agent.core.verdicts.queue_poll import without_poll
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
 from queue_agent.core.verdicts.values import Verdict
 from tests.timelines.timelines import HOUR_OF_ROWS, Timeline, warm

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, open_ledger
@@ -13,23 +11,23 @@ from tests.timelines.timelines import HOUR_OF_ROWS, warm
 
 OLD = Reading(40, 100, 70, 900.0, "1-1", "queue")
 RESHARDED = Reading(0, 30, 70, 900.0, "1-2", "queue")
-RECREATED = replace(RESHARDED, object_id="another")
+RECREATED = RESHARDED._replace(object_id="another")
 
 
 def ledger() -> Ledger:
-    return replace(open_ledger(OLD, 1000.0), counts=Counts(read=5))
+    return open_ledger(OLD, 1000.0)._replace(counts=Counts(read=5))
 
 
 @pytest.mark.parametrize(
     ("new", "are_other", "is_other_queue"),
     [
         (OLD, False, False),
-        (replace(OLD, end=90), False, False),
-        (replace(OLD, tablet_id="1-2", end=120), False, False),
-        (replace(OLD, tablet_id="1-2", end=99), True, False),
-        (replace(OLD, tablet_id="1-2", start=39), True, False),
-        (replace(RESHARDED, object_id="another"), True, True),
-        (replace(OLD, tablet_id="1-2", object_id=None, end=99), True, True),
+        (OLD._replace(end=90), False, False),
+        (OLD._replace(tablet_id="1-2", end=120), False, False),
+        (OLD._replace(tablet_id="1-2", end=99), True, False),
+        (OLD._replace(tablet_id="1-2", start=39), True, False),
+        (RESHARDED._replace(object_id="another"), True, True),
+        (OLD._replace(tablet_id="1-2", object_id=None, end=99), True, True),
     ],
 )
 def test_rows_are_others_in_another_tablet_that_does_not_have_all_of_them(
@@ -49,36 +47,36 @@ def test_uncommitted_rows_go_with_a_queue_and_not_with_a_partition() -> None:
 
 @pytest.mark.parametrize(("offset", "stale"), [(70, 70), (80, 80), (69, None), (0, None)])
 def test_an_offset_that_is_not_below_the_old_one_may_be_one_of_the_old_rows(offset: int, stale: int | None) -> None:
-    found = reopen(ledger(), replace(RESHARDED, end=200, offset=offset), (), 1010.0).ledger
+    found = reopen(ledger(), RESHARDED._replace(end=200, offset=offset), (), 1010.0).ledger
     assert (found.stale_offset, found.accounted) == (stale, 0 if stale else offset)
 
 
 @pytest.mark.parametrize("offset", [80, 70, 69, 0])
 def test_whose_rows_the_offset_counts_is_not_known_before_it_moves(offset: int) -> None:
-    found = reopen(ledger(), replace(RESHARDED, end=200, offset=offset), (), 1010.0).ledger
+    found = reopen(ledger(), RESHARDED._replace(end=200, offset=offset), (), 1010.0).ledger
     assert found.offset_tablet == OLD.tablet_id
-    assert found.offset_tablet_at(replace(found.reading, offset=offset + 1)) == RESHARDED.tablet_id
+    assert found.offset_tablet_at(found.reading._replace(offset=offset + 1)) == RESHARDED.tablet_id
 
 
 def test_rows_that_went_before_a_stale_offset_was_seen_are_not_settled() -> None:
     trims = [Trim(0, 20, 70)]
-    assert reopen(ledger(), replace(RESHARDED, start=20), trims, 1010.0).ledger.accounted == 0
-    assert reopen(ledger(), replace(RESHARDED, start=20), (), 1010.0).ledger.accounted == 20
+    assert reopen(ledger(), RESHARDED._replace(start=20), trims, 1010.0).ledger.accounted == 0
+    assert reopen(ledger(), RESHARDED._replace(start=20), (), 1010.0).ledger.accounted == 20
 
 
 def test_what_was_committed_after_the_last_poll_went_with_the_old_queue_committed() -> None:
     """An offset that the new rows do not reach is of the old ones."""
-    assert reopen(ledger(), replace(RECREATED, offset=95), (), 1010.0).lost == 5
+    assert reopen(ledger(), RECREATED._replace(offset=95), (), 1010.0).lost == 5
 
 
 def test_of_a_consumer_that_had_not_begun_nothing_is_lost() -> None:
-    begins = open_ledger(replace(OLD, offset=0, committed_at=None), 1000.0)
-    step = reopen(begins, replace(RECREATED, offset=0, committed_at=None), (), 1010.0)
+    begins = open_ledger(OLD._replace(offset=0, committed_at=None), 1000.0)
+    step = reopen(begins, RECREATED._replace(offset=0, committed_at=None), (), 1010.0)
     assert (step.lost, step.ledger.stale_offset) == (0, None)
 
 
 def test_rows_of_a_queue_that_were_not_read_from_a_stale_offset_are_lost_with_it() -> None:
-    step = reopen(replace(ledger(), stale_offset=70, accounted=45), replace(RECREATED, offset=70), (), 1010.0)
+    step = reopen(ledger()._replace(stale_offset=70, accounted=45), RECREATED._replace(offset=70), (), 1010.0)
     assert step.lost == 55
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.verdicts.ledger import Reading
-from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState, observe_queue, without_poll
+from queue_agent.core.verdicts.queue_poll import observe_queue, without_poll
+from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.silence import find_silence, is_silent
 from queue_agent.core.verdicts.values import Verdict
 

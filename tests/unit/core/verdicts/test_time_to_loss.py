@@ -15,7 +15,7 @@ from tests.unit.core.verdicts.backlogs import BACKLOG, NOW, rate
 DAY = 86400.0
 
 
-STANDING = replace(BACKLOG, read=rate(0))
+STANDING = BACKLOG._replace(read=rate(0))
 PASSED = VitalOffset("//v", 1500)
 TRIMMED = Retention(trims=True, vitals=[PASSED])
 VITAL = Retention(trims=True, is_vital=True, vitals=[PASSED])
@@ -36,41 +36,41 @@ def _slow(read: float | None, offset: int = 400) -> VitalOffset:
 @pytest.mark.parametrize(
     ("backlog", "retention", "cause"),
     [
-        pytest.param(replace(BACKLOG, drainable=0), TRIMMED, "none", id="nothing unread"),
+        pytest.param(BACKLOG._replace(drainable=0), TRIMMED, "none", id="nothing unread"),
         pytest.param(BACKLOG, VITAL, "protected", id="vital"),
         pytest.param(BACKLOG, Retention(), "none", id="nobody trims"),
         pytest.param(BACKLOG, _vitals(PASSED, _slow(50)), "none", id="vital consumer never passes"),
         pytest.param(BACKLOG, _vitals(PASSED, _slow(0)), "none", id="vital consumer stands"),
-        pytest.param(replace(BACKLOG, read=None), _vitals(_slow(0)), "none", id="whatever the reader does"),
+        pytest.param(BACKLOG._replace(read=None), _vitals(_slow(0)), "none", id="whatever the reader does"),
         pytest.param(BACKLOG, _exports(ExportTask("daily", inf)), "none", id="export fails"),
         pytest.param(BACKLOG, replace(_exports(ExportTask("daily", inf)), retained_rows=9), "none", id="and limits"),
         pytest.param(
-            replace(BACKLOG, read=rate(100)), replace(TRIMMED, retained_rows=5000), "none", id="keeps pace in rows"
+            BACKLOG._replace(read=rate(100)), replace(TRIMMED, retained_rows=5000), "none", id="keeps pace in rows"
         ),
         pytest.param(
-            replace(BACKLOG, read=rate(100)), replace(TRIMMED, retained_lifetime=5000.0), "none", id="keeps pace"
+            BACKLOG._replace(read=rate(100)), replace(TRIMMED, retained_lifetime=5000.0), "none", id="keeps pace"
         ),
         pytest.param(
-            replace(BACKLOG, written=rate(0)), replace(TRIMMED, retained_lifetime=5000.0), "none", id="no producers"
+            BACKLOG._replace(written=rate(0)), replace(TRIMMED, retained_lifetime=5000.0), "none", id="no producers"
         ),
         pytest.param(BACKLOG, replace(TRIMMED, retained_rows=10**9), "none", id="more than 30 days"),
         pytest.param(STANDING, replace(VITAL, data_ttl=31 * DAY), "none", id="vital, TTL far away"),
-        pytest.param(replace(BACKLOG, read=rate(100)), replace(VITAL, data_ttl=DAY), "none", id="vital, keeps pace"),
+        pytest.param(BACKLOG._replace(read=rate(100)), replace(VITAL, data_ttl=DAY), "none", id="vital, keeps pace"),
         pytest.param(BACKLOG, replace(TRIMMED, vitals=None), "unknown", id="vital consumer not known"),
         pytest.param(BACKLOG, replace(TRIMMED, exports=None), "unknown", id="exports not known"),
         pytest.param(BACKLOG, _vitals(_slow(None)), "unknown", id="pace of a vital consumer not known"),
-        pytest.param(replace(BACKLOG, read=None), _vitals(_slow(60)), "unknown", id="own pace not known"),
+        pytest.param(BACKLOG._replace(read=None), _vitals(_slow(60)), "unknown", id="own pace not known"),
         pytest.param(BACKLOG, _exports(ExportTask("daily", None)), "unknown", id="export's delay not known"),
         pytest.param(
-            replace(BACKLOG, read=None), replace(TRIMMED, retained_rows=5000), "unknown", id="retained rows, no rate"
+            BACKLOG._replace(read=None), replace(TRIMMED, retained_rows=5000), "unknown", id="retained rows, no rate"
         ),
         pytest.param(
-            replace(BACKLOG, age=None), replace(TRIMMED, retained_lifetime=5000.0), "unknown", id="age not known"
+            BACKLOG._replace(age=None), replace(TRIMMED, retained_lifetime=5000.0), "unknown", id="age not known"
         ),
         pytest.param(
-            replace(BACKLOG, written=None), replace(VITAL, data_ttl=5000.0), "unknown", id="TTL, growth not known"
+            BACKLOG._replace(written=None), replace(VITAL, data_ttl=5000.0), "unknown", id="TTL, growth not known"
         ),
-        pytest.param(replace(BACKLOG, age=None), replace(VITAL, data_ttl=5000.0), "unknown", id="TTL, age not known"),
+        pytest.param(BACKLOG._replace(age=None), replace(VITAL, data_ttl=5000.0), "unknown", id="TTL, age not known"),
         pytest.param(
             BACKLOG, replace(TRIMMED, vitals=None, data_ttl=5000.0), "unknown", id="another mechanism may be sooner"
         ),
@@ -83,7 +83,7 @@ def test_it_may_be_null(backlog: Backlog, retention: Retention, cause: str) -> N
 @pytest.mark.parametrize(
     ("backlog", "retention", "value", "cause", "subject"),
     [
-        pytest.param(replace(BACKLOG, is_losing=True), VITAL, 0.0, "losing", None, id="losing"),
+        pytest.param(BACKLOG._replace(is_losing=True), VITAL, 0.0, "losing", None, id="losing"),
         pytest.param(BACKLOG, TRIMMED, 0.0, "vital_trimming", "//v", id="every vital consumer has passed"),
         pytest.param(BACKLOG, _vitals(_slow(60)), 60.0, "vital_trimming", "//slow", id="vital consumer catches up"),
         pytest.param(
@@ -133,7 +133,7 @@ def test_it_may_be_null(backlog: Backlog, retention: Retention, cause: str) -> N
             id="lifetime",
         ),
         pytest.param(
-            replace(STANDING, written=None),
+            STANDING._replace(written=None),
             replace(TRIMMED, retained_lifetime=600.0),
             500.0,
             "retained_lifetime_duration",
@@ -141,7 +141,7 @@ def test_it_may_be_null(backlog: Backlog, retention: Retention, cause: str) -> N
             id="lifetime, reader stands",
         ),
         pytest.param(
-            replace(BACKLOG, read=rate(100)),
+            BACKLOG._replace(read=rate(100)),
             replace(TRIMMED, retained_lifetime=100.0),
             0.0,
             "vital_trimming",
@@ -188,7 +188,7 @@ def test_the_first_to_remove_the_row_counts(
 
 
 def test_bounds_come_from_high_and_low_rates() -> None:
-    backlog = replace(BACKLOG, read=Rate(50, 20, 90), written=Rate(100, 95, 120))
+    backlog = BACKLOG._replace(read=Rate(50, 20, 90), written=Rate(100, 95, 120))
     forecast = time_to_loss(backlog, replace(TRIMMED, retained_rows=6000))
     assert forecast == Forecast(100.0, "retained_rows", 5000 / 120, 1000.0)
 
@@ -199,8 +199,8 @@ def test_a_vital_consumer_may_come_at_its_highrate() -> None:
 
 
 def test_a_batch_reader_may_read_nothing_before_its_turn() -> None:
-    backlog = replace(BACKLOG, read=rate(100), patience=3600.0)
-    near = time_to_loss(replace(backlog, written=Rate(101, 100, 101)), replace(TRIMMED, retained_rows=6000))
+    backlog = BACKLOG._replace(read=rate(100), patience=3600.0)
+    near = time_to_loss(backlog._replace(written=Rate(101, 100, 101)), replace(TRIMMED, retained_rows=6000))
     assert near.earliest == 5000 / 101
     assert near.latest is None
 
@@ -208,6 +208,6 @@ def test_a_batch_reader_may_read_nothing_before_its_turn() -> None:
 @pytest.mark.parametrize("is_known", [True, False])
 def test_bounds_of_what_is_certain_are_certain(is_known: bool) -> None:
     over = Retention(trims=True, vitals=[PASSED] if is_known else None, data_ttl=90.0)
-    assert time_to_loss(replace(BACKLOG, read=None), over) == Forecast(
+    assert time_to_loss(BACKLOG._replace(read=None), over) == Forecast(
         0.0, "vital_trimming" if is_known else "ttl", 0.0, 0.0, "//v" if is_known else None
     )

@@ -16,6 +16,7 @@ from queue_agent.core.verdicts.values import (
     PartitionVerdict,
     QueueVerdict,
     Verdict,
+    sum_of,
 )
 
 NOW = 1_750_000_000.0
@@ -40,6 +41,22 @@ def test_what_asks_for_action_is_red() -> None:
 
 def test_counts_add_up() -> None:
     assert Counts(1, 2, 3, 4, 5, 6, 7) + Counts(1, 1, 1, 1, 1, 1, 1) == Counts(2, 3, 4, 5, 6, 7, 8)
+
+
+def test_counts_of_partitions_are_summed() -> None:
+    some = [Counts(1, 2, 3, 4, 5, 6, 7), Counts(1, 1, 1, 1, 1, 1, 1)]
+    assert sum_of(some) == some[0] + some[1]
+    assert sum_of([]) == NO_COUNTS
+
+
+def test_a_verdict_is_told_as_it_is_if_all_of_its_losses_are_kept() -> None:
+    lost = replace(_partition(Verdict.OK, None), counts=Counts(lost=5, possibly_lost=2, read=7, lost_data_weight=50))
+    verdict = QueueVerdict(lost, DO_IT, PaceView(1.0, 120.0, 5, Confidence.MEDIUM), {0: lost}, 0, 0)
+    assert verdict.told_as({0: replace(lost.counts, read=3)}) is verdict
+    told = verdict.told_as({0: Counts(lost=4, possibly_lost=2, lost_data_weight=40)})
+    expected = Counts(lost=4, possibly_lost=2, read=7, lost_data_weight=40)
+    assert (told.whole.counts, told.partitions[0].counts) == (expected, expected)
+    assert verdict.told_as({}).whole.counts == Counts(read=7)
 
 
 def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
