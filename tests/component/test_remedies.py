@@ -150,7 +150,9 @@ async def test_a_queue_whose_ttl_removes_unread_rows_keeps_them(world: World) ->
     await world.follow_advice("losing")
     await world.user.advance(SLOW, QUEUE, 0, ROWS)
     world.clocks.advance(1200)
-    found = await world.until("lost")
+    await world.until("lost")
+    # Counts are published once they are written.
+    found = await eventually(world.verdict, lambda found: found["trimmed_uncommitted_row_count"] > 0)
     assert found["loss"]["cause"] == "ttl"
     await world.write(1)
     after = await eventually(world.verdict, lambda found: found["drainable_row_count"] == 2)
