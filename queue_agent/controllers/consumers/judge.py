@@ -347,9 +347,8 @@ class ConsumerJudge:
         if kept.polled_at is not None:
             kept.state = kept.state.passed(kept.polled_at)
         period = self._context.config.pass_period.total_seconds()
-        still: Collection[int] = ()
-        if before is not None and not kept.inquiry.is_under_way:
-            still = find_still(kept.state, seen.find_moved(before), now, period)
+        # What the journal is asked about is not settled, and so never still.
+        still = () if before is None else find_still(kept.state, seen.find_moved(before), now, period)
         trims = self._context.trimming_mode is TrimmingMode.TRIM
         vital = self._vital_consumers(registration.queue)
         readings = read_positions(position, queue, registration, vital, trims=trims, but=still)
