@@ -6,7 +6,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from queue_agent.core.values.refs import CrossClusterRef
@@ -123,7 +123,7 @@ class Timeline:
         reading = self.reading()
         if self.position is None or self.last_poll is None:
             self.position = open_position(reading, now)
-            self.pace = replace(self.pace, polled_since=now)
+            self.pace = self.pace._replace(polled_since=now)
         elif now <= self.last_poll:
             return
         else:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import ceil, log2
-from typing import Final
+from typing import Final, NamedTuple
 
 from queue_agent.core.verdicts.values import Confidence, PaceView, Seconds
 
@@ -26,6 +26,7 @@ _REMEMBERED_FOR: Final = 10.0
 
 _REMEMBERED_OUTAGES: Final = 12
 _LEAST_WINDOW: Final = 900.0
+_NO_SECONDS: Final[Mapping[int, float]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,12 @@ class Habit:
     last_at: Seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """What is known of a consumer's gaps in one queue."""
 
     gaps: int = 0
     longest: Seconds = 0.0
-    seconds: Mapping[int, float] = field(default_factory=dict)
+    seconds: Mapping[int, float] = _NO_SECONDS
     """Time spent in gaps by bucket `i`, gaps up to `2^(i/4)` s; newer seconds weigh more, as of `origin`."""
 
     origin: Seconds = 0.0
@@ -98,8 +98,7 @@ class Pace:
         elif weight > _LARGEST_WEIGHT:
             seconds = {i: one / weight for i, one in seconds.items() if one / weight > 1.0}
             origin, weight = now, 1.0
-        return replace(
-            self,
+        return self._replace(
             gaps=self.gaps + 1,
             longest=max(self.longest, gap),
             seconds={**seconds, bucket: seconds.get(bucket, 0.0) + gap * weight},
@@ -115,7 +114,7 @@ class Pace:
         alike = [one for _, one in outages if one <= _ALIKE * length and length <= _ALIKE * one]
         if len(alike) >= _OUTAGES_OF_A_HABIT and max(alike) <= _ALIKE * min(alike):
             habits = (*(one for one in habits if one.length > max(alike)), Habit(max(alike), now))
-        return replace(self, outages=outages, habits=habits)
+        return self._replace(outages=outages, habits=habits)
 
     def view(self, now: Seconds, *, has_ages: bool, max_gap: Seconds | None = None) -> PaceView:
         """The pace as it is published; `has_ages`: the ages of rows are known; `max_gap`: the owner's word."""

@@ -316,7 +316,9 @@ def next_deadline(position: Position, patience: Seconds | None, now: Seconds) ->
 
 def _is_silent(position: Position, pace: Pace) -> bool:
     """Whether a reader that has rows in flight would have committed them already."""
-    return pace.usual is not None and position.silent > max(_SILENT_FOR, 2 * pace.usual)
+    if position.silent <= _SILENT_FOR:
+        return False
+    return pace.usual is not None and position.silent > 2 * pace.usual
 
 
 def _severity(verdict: Verdict) -> int:

@@ -8,7 +8,6 @@ from math import inf
 from typing import Final
 
 from queue_agent.core.verdicts.advice import NO_ADVICE, Advice
-from queue_agent.core.verdicts.forecasts import NOT_READING, Backlog, slowest, soonest, time_to_catch_up
 from queue_agent.core.verdicts.objective_seconds import COUNTING_PERIOD, count_poll, count_without_poll
 from queue_agent.core.verdicts.objectives import Objective, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import FIRST_PATIENCE, Pace
@@ -22,20 +21,16 @@ from queue_agent.core.verdicts.position import (
     open_position,
 )
 from queue_agent.core.verdicts.queue_state import PartitionReading, QueueState
+from queue_agent.core.verdicts.queue_verdict import UNKNOWN_FORECAST, fold, latest_loss
 from queue_agent.core.verdicts.rebuilding import RebuildKind, newest
-from queue_agent.core.verdicts.recent import Rates
 from queue_agent.core.verdicts.returning import appear
-from queue_agent.core.verdicts.sentences import Facts, advise, make_sentence
-from queue_agent.core.verdicts.time_to_loss import Retention, time_to_loss
+from queue_agent.core.verdicts.time_to_loss import Retention
 from queue_agent.core.verdicts.values import (
     Confidence,
-    Forecast,
-    Loss,
     LossCause,
     PaceView,
     PartitionVerdict,
     QueueVerdict,
-    Rate,
     Seconds,
     Verdict,
     sum_of,
@@ -43,13 +38,8 @@ from queue_agent.core.verdicts.values import (
 
 _BLIND_PERIODS: Final = 10
 REFRESH_PERIOD: Final = 60.0
-"""Numbers in sentences and forecasts are never older, as long as there are unread rows."""
+"""Rates, forecasts and numbers in sentences are never older, as long as there are unread rows, or were rows lately."""
 
-_FOREIGN_TRIMS_FOR: Final = 86400.0
-"""Seconds for which somebody else who has trimmed is expected to do so again."""
-
-_STANDING: Final = Rate(0.0, 0.0, 0.0)
-_UNKNOWN: Final = Forecast(None, "unknown")
 _NO_PACE: Final = PaceView(None, None, 0, Confidence.LOW)
 
 
@@ -80,7 +70,7 @@ def observe_queue(
     if last is not None and now <= last:
         return state
     poll = Poll(now if last is None else last, now, last is None or now - last > _BLIND_PERIODS * period)
-    pace = state.pace if state.pace.polled_since is not None else replace(state.pace, polled_since=now)
+    pace = state.pace if state.pace.polled_since is not None else state.pace._replace(polled_since=now)
     known = {**state.left, **state.positions}
     kept = {index: one for index, one in state.positions.items() if index in partitions}
     positions, pace = _observe_positions(kept, pace, seen, poll, state.left)
@@ -95,7 +85,7 @@ def observe_queue(
     view = pace.view(now, has_ages=_has_ages(readable.values()), max_gap=max_gap)
     is_other = state.verdict is None or _judged_by(view) != _judged_by(state.verdict.pace)
     deadlines = {index: now if is_other else state.deadlines[index] for index in still}
-    deadlines |= {index: _deadline(positions[index], patience, now) for index in seen}
+    deadlines |= {index: _deadline(positions[index], patience, pace.window, now) for index in seen}
     counting = inf if seconds.until is None else now + COUNTING_PERIOD
     state = replace(
         state,
@@ -107,7 +97,7 @@ def observe_queue(
         deadlines=deadlines,
         deadline=min((counting, *deadlines.values())),
     )
-    return replace(state, verdict=_verdict(state, seen, readable, len(partitions), now, view))
+    return replace(state, verdict=fold(state, seen, readable, len(partitions), now, view))
 
 
 def _judge(
@@ -212,9 +202,10 @@ def _has_lost(old: Position | None, new: Position) -> bool:
     return old is not None and new.ledger.counts.lost > old.ledger.counts.lost
 
 
-def _deadline(position: Position, patience: Seconds | None, now: Seconds) -> Seconds:
+def _deadline(position: Position, patience: Seconds | None, window: Seconds, now: Seconds) -> Seconds:
     due = next_deadline(position, patience, now)
-    return min(due, now + REFRESH_PERIOD) if position.reading.drainable else due
+    has_numbers = position.reading.drainable or position.recent.at(now, window).last is not None
+    return min(due, now + REFRESH_PERIOD) if has_numbers else due
 
 
 def without_poll(
@@ -238,141 +229,13 @@ def without_poll(
         confidence=Confidence.HIGH,
         drainable=0,
         counts=sum_of(state.counts.values()),
-        loss=_latest_loss(one.ledger.loss for one in state.positions.values()),
-        time_to_catch_up=_UNKNOWN,
-        time_to_loss=_UNKNOWN,
+        loss=latest_loss(one.ledger.loss for one in state.positions.values()),
+        time_to_catch_up=UNKNOWN_FORECAST,
+        time_to_loss=UNKNOWN_FORECAST,
     )
     pace = _NO_PACE if old is None else old.pace
     status = None if old is None else old.objective
     verdict_now = QueueVerdict(
         whole, advice, pace, {}, None, len(state.positions), None, state.tablets, state.is_kept, objective=status
     )
-    return state if verdict_now == old else replace(state, verdict=verdict_now)
-
-
-def _verdict(
-    state: QueueState,
-    seen: Mapping[int, PartitionReading],
-    readable: Mapping[int, Position],
-    partition_count: int,
-    now: Seconds,
-    pace: PaceView,
-) -> QueueVerdict:
-    """Fold the verdicts of partitions: the worst one speaks for all."""
-    old = state.verdict
-    confidence, window = pace.confidence, state.pace.window
-    partitions: dict[int, PartitionVerdict] = {}
-    for index, position in readable.items():
-        one = seen.get(index)
-        if one is None:
-            assert old is not None, "of a partition that is as it was there is a verdict"
-            partitions[index] = old.partitions[index]
-            continue
-        rates = position.recent.rates(now, window)
-        facts = _facts(state, index, one, rates, now, pace, is_only=partition_count == 1)
-        partitions[index] = _partition_verdict(position, facts, rates, one.retention, pace)
-    counts = sum_of(state.counts.values())
-    if not partitions:
-        verdict = Verdict.IDLE if partition_count == 0 else Verdict.UNREADABLE
-        whole = PartitionVerdict(verdict, verdict, now, None, confidence, 0, counts, None, _UNKNOWN, _UNKNOWN)
-        return QueueVerdict(whole, NO_ADVICE, pace, {}, None, partition_count, None, state.tablets, state.is_kept)
-    worst = min(partitions, key=lambda index: (partitions[index].verdict.severity, -partitions[index].drainable))
-    speaker = partitions[worst]
-    activity = min((one.activity for one in partitions.values()), key=lambda one: one.severity)
-    since = old.whole.since if old is not None and old.verdict is speaker.verdict else speaker.since
-    whole = PartitionVerdict(
-        speaker.verdict,
-        activity,
-        since,
-        speaker.reason,
-        confidence,
-        sum(one.drainable for one in partitions.values()),
-        counts,
-        _latest_loss(one.loss for one in partitions.values()),
-        slowest(one.time_to_catch_up for one in partitions.values()),
-        soonest(one.time_to_loss for one in partitions.values()),
-        rebuild=newest(one.open_rebuild for one in state.positions.values()),
-    )
-    known = [one.read.mean for one in partitions.values() if one.read is not None]
-    read_rate = sum(known) if known else None
-    unreadable = partition_count - len(readable)
-    advice = speaker.advice
-    return QueueVerdict(whole, advice, pace, partitions, worst, unreadable, read_rate, state.tablets, state.is_kept)
-
-
-def _latest_loss(losses: Iterable[Loss | None]) -> Loss | None:
-    return max((loss for loss in losses if loss is not None), key=lambda loss: loss.until, default=None)
-
-
-def _facts(
-    state: QueueState,
-    index: int,
-    seen: PartitionReading,
-    rates: Rates,
-    now: Seconds,
-    pace: PaceView,
-    *,
-    is_only: bool,
-) -> Facts:
-    position = state.positions[index]
-    reading = position.reading
-    read, written = rates
-    return Facts(
-        verdict=position.verdict,
-        queue=state.pair.queue,
-        consumer=state.pair.consumer,
-        partition=None if is_only else index,
-        since=position.since,
-        now=now,
-        drainable=reading.drainable,
-        silent=position.silent,
-        offset=reading.offset,
-        end=reading.end,
-        age=None if reading.next_row_time is None else max(0.0, now - reading.next_row_time),
-        usual=pace.usual,
-        max_gap=pace.max_gap,
-        loss=position.ledger.loss,
-        read=None if read is None else read.mean,
-        written=None if written is None else written.mean,
-        held_rows=seen.held_rows,
-        is_vital=seen.retention.is_vital,
-        chosen=seen.chosen,
-        rebuild=position.open_rebuild,
-    )
-
-
-def _partition_verdict(
-    position: Position, facts: Facts, rates: Rates, retention: Retention, pace: PaceView
-) -> PartitionVerdict:
-    reading = position.reading
-    now = facts.now
-    read = _STANDING if position.activity in NOT_READING else rates.read
-    if not retention.is_ours and (position.trimmed_at is None or now - position.trimmed_at > _FOREIGN_TRIMS_FOR):
-        retention = replace(retention, trims=False)
-    backlog = Backlog(
-        now=now,
-        offset=reading.offset,
-        end=reading.end,
-        drainable=reading.drainable,
-        age=facts.age,
-        activity=position.activity,
-        is_losing=position.verdict is Verdict.LOSING,
-        read=read,
-        written=rates.written,
-        patience=pace.patience,
-    )
-    return PartitionVerdict(
-        position.verdict,
-        position.activity,
-        position.since,
-        make_sentence(facts),
-        pace.confidence,
-        reading.drainable,
-        position.ledger.counts,
-        position.ledger.loss,
-        time_to_catch_up(backlog),
-        time_to_loss(backlog, retention),
-        read,
-        position.open_rebuild,
-        advise(facts),
-    )
+    return state if verdict_now == old else replace(state, verdict=verdict_now, deadlines={})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from statistics import median, quantiles
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 
 from queue_agent.core.verdicts.values import Rate, Seconds
 
@@ -15,20 +17,19 @@ _FALLEN: Final = 0.95
 _KNOWN_SHARE: Final = 5 / PARTS
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A stretch of time."""
 
     since: Seconds
     until: Seconds
-    read: int = 0
-    written: int = 0
-    advances: int = 0
-    ages: int = 0
+    read: float = 0.0
+    written: float = 0.0
+    advances: float = 0.0
+    ages: float = 0.0
     """Advances after which the age of the next row was known."""
 
     age_sum: float = 0.0
-    unread_sum: int = 0
+    unread_sum: float = 0.0
 
     def after(self, until: Seconds, read: int, written: int, advance: tuple[Seconds | None, int] | None) -> Part:
         """The part after a poll; arguments as for `Recent.after`."""
@@ -74,24 +75,43 @@ class Trend:
     """There are enough advances, over enough time, to tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recent:
-    """The parts of the judging window, oldest first."""
+_UNTIL: Final = Part._fields.index("until")
+_NONE: Final = array("d")
 
-    parts: Sequence[Part] = ()
+
+class Recent(NamedTuple):
+    """The parts of the judging window."""
+
+    ended: array[float] = _NONE
+    """All parts but the last, oldest first, packed: that takes a quarter of the memory, and very many have them."""
+
+    last: Part | None = None
     known_since: Seconds = float("inf")
     """No poll was missed since."""
 
     judged_since: Seconds = float("-inf")
     """Ages and unread rows before say nothing any more: a step back, or an outage, has changed all of them."""
 
+    oldest: Seconds = 0.0
+    """The age of no part that has ended is larger."""
+
+    @property
+    def parts(self) -> list[Part]:
+        """Oldest first."""
+        size = len(Part._fields)
+        ended = [Part(*self.ended[start : start + size]) for start in range(0, len(self.ended), size)]
+        return ended if self.last is None else [*ended, self.last]
+
     def at(self, now: Seconds, window: Seconds) -> Recent:
         """The parts that are not older than the window."""
-        if not self.parts or self.parts[0].until > now - window:
+        if self.last is None:
             return self
-        kept = tuple(one for one in self.parts if one.until > now - window)
-        dropped = self.parts[len(self.parts) - len(kept) - 1].until
-        return replace(self, parts=kept, known_since=max(self.known_since, dropped))
+        if (self.ended[_UNTIL] if self.ended else self.last.until) > now - window:
+            return self
+        parts = self.parts
+        kept = [one for one in parts if one.until > now - window]
+        dropped = parts[len(parts) - len(kept) - 1].until
+        return self._replace(**_packed(kept), known_since=max(self.known_since, dropped))
 
     def after(
         self,
@@ -113,17 +133,17 @@ class Recent:
             advance: age of the next row, and number of unread rows; None: the offset did not advance.
         """
         kept = self.at(now, window)
-        parts = kept.parts
-        is_new = not parts or now - parts[-1].since > window / PARTS
-        part = Part(last, now) if is_new else parts[-1]
-        parts = (*(parts if is_new else parts[:-1]), part.after(now, read, written, advance))
+        if kept.last is not None and now - kept.last.since <= window / PARTS:
+            part = kept.last.after(now, read, written, advance)
+            return Recent(kept.ended, part, kept.known_since, kept.judged_since, kept.oldest)
+        parts = [*kept.parts, Part(last, now).after(now, read, written, advance)]
         if len(parts) > 2 * PARTS:
-            parts = tuple(_merged(parts))
-        return Recent(parts, kept.known_since, kept.judged_since)
+            parts = list(_merged(parts))
+        return Recent(**_packed(parts), known_since=kept.known_since, judged_since=kept.judged_since)
 
     def restarted(self, now: Seconds) -> Recent:
         """The same rates; whether the consumer is behind is judged from now on."""
-        return replace(self, judged_since=now)
+        return self._replace(judged_since=now)
 
     def rates(self, now: Seconds, window: Seconds) -> Rates:
         """Rows read and written in equal parts of the judging window; not known if a third of it is not known."""
@@ -143,13 +163,15 @@ class Recent:
 
         None: the consumer is not behind, or nobody knows.
         """
-        judged = [one for one in self.parts if one.advances and one.until > self.judged_since]
-        if not judged or patience is None:
+        if patience is None or self.last is None:
             return None
+        limit = patience / 2 if was_behind else patience
+        if max(self.oldest, self.last.age or 0.0) <= limit:
+            return None
+        judged = [one for one in self.parts if one.advances and one.until > self.judged_since]
         third = max(1, len(judged) // 3)
         first, last = judged[:third], judged[-third:]
         age = _median(one.age for one in last)
-        limit = patience / 2 if was_behind else patience
         if age is None or age <= limit:
             return None
         enough = sum(one.advances for one in judged) >= _LEAST_ADVANCES
@@ -186,6 +208,20 @@ def rate_of(rows: Sequence[float], length: Seconds) -> Rate:
     mean = sum(rows) / length
     low, _, high = quantiles(rows, n=4, method="inclusive")
     return Rate(mean, min(mean, low * PARTS / length), max(mean, high * PARTS / length))
+
+
+class _Packed(TypedDict):
+    """Of `Recent`, what parts are in."""
+
+    ended: array[float]
+    last: Part | None
+    oldest: Seconds
+
+
+def _packed(parts: Sequence[Part]) -> _Packed:
+    ended, last = parts[:-1], parts[-1] if parts else None
+    oldest = max((one.age or 0.0 for one in ended), default=0.0)
+    return _Packed(ended=array("d", [*chain.from_iterable(ended)]), last=last, oldest=oldest)
 
 
 def _merged(parts: Sequence[Part]) -> Iterator[Part]:

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from queue_agent.core.values.encoding import encode_instant
 from queue_agent.core.verdicts.advice import NO_ADVICE, Advice
@@ -269,8 +269,7 @@ def sum_of(counts: Iterable[Counts]) -> Counts:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionVerdict:
+class PartitionVerdict(NamedTuple):
     """Verdict on a consumer in one partition of a queue."""
 
     verdict: Verdict
@@ -301,7 +300,7 @@ class PartitionVerdict:
     def told_as(self, kept: Counts) -> PartitionVerdict:
         """The verdict with counts as they are published; see `Counts.told_as`."""
         counts = self.counts.told_as(kept)
-        return self if counts is self.counts else replace(self, counts=counts)
+        return self if counts is self.counts else self._replace(counts=counts)
 
     def to_map(self) -> dict[str, Any]:
         return {

@@ -77,10 +77,10 @@ def test_partitions_that_nobody_reads_are_counted_whatever_the_verdict() -> None
     verdict = _judged([0])
     [one] = verdict.partitions.values()
     partitions = {
-        index: replace(one, verdict=found)
+        index: one._replace(verdict=found)
         for index, found in enumerate((Verdict.LOSING, Verdict.STOPPED, Verdict.OK, Verdict.STALLED))
     }
-    verdict = replace(verdict, whole=replace(one, verdict=Verdict.LOSING), partitions=partitions)
+    verdict = replace(verdict, whole=one._replace(verdict=Verdict.LOSING), partitions=partitions)
     page = collect(ObjectMetrics(), [], [replace(consumer(reading(100, 900)), verdicts={QUEUE: verdict})])
     assert page.own("consumer_stopped_partitions", CONSUMER_LABELS) == 2
 

@@ -208,12 +208,12 @@ def test_another_verdict_and_what_marks_do_not_tell_are_urgent() -> None:
     assert is_urgent(QueueState(WHO), first)
     assert not is_urgent(first, replace(first, last_poll=1001.0))
     for other, urgent in (
-        (replace(whole, verdict=Verdict.STOPPED), True),
-        (replace(whole, counts=Counts(lost=1)), True),
-        (replace(whole, counts=Counts(possibly_lost=1)), True),
-        (replace(whole, counts=Counts(skipped=1)), True),
-        (replace(whole, counts=Counts(rewinds=1)), True),
-        (replace(whole, counts=Counts(read=1)), False),
+        (whole._replace(verdict=Verdict.STOPPED), True),
+        (whole._replace(counts=Counts(lost=1)), True),
+        (whole._replace(counts=Counts(possibly_lost=1)), True),
+        (whole._replace(counts=Counts(skipped=1)), True),
+        (whole._replace(counts=Counts(rewinds=1)), True),
+        (whole._replace(counts=Counts(read=1)), False),
     ):
         assert is_urgent(first, replace(first, verdict=replace(first.verdict, whole=other))) is urgent
 

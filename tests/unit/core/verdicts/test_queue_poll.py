@@ -309,6 +309,11 @@ def test_everything_is_looked_at_again_if_there_is_more_to_know() -> None:
     assert find_still(replace(state, positions=unsettled), [], later, 1.0) == {1}
 
 
+def test_no_verdict_stays_that_there_was_not() -> None:
+    state = without_poll(_warm(), Verdict.UNREADABLE, "Cannot be read", NOW + 600)
+    assert not find_still(state, [], NOW + 601, 1.0)
+
+
 def test_a_pace_that_others_have_changed_reaches_a_partition_that_has_not_moved_at_the_next_poll() -> None:
     """Else its silence would be learned as usual when it ends, and the next ones be told much later."""
     state = QueueState(PAIR)

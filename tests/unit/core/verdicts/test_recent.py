@@ -33,6 +33,32 @@ def test_ages_that_nobody_knows_make_no_consumer_late() -> None:
     assert recent.trend(120.0, 900.0, was_behind=True, was_falling=False) is None
 
 
+def _advancing(*ages: float) -> Recent:
+    """One age a minute, in which there are four commits; each minute is a part of the window."""
+    recent, now = Recent(known_since=0.0), 0.0
+    for age in ages:
+        for _ in range(4):
+            recent, now = recent.after(now, now + 15.0, 900.0, 2, 3, (age, 5)), now + 15.0
+    return recent
+
+
+def test_a_consumer_was_late_in_minutes_that_have_ended() -> None:
+    late = _advancing(*[300.0] * 6, 1.0)
+    assert late.trend(120.0, 900.0, was_behind=False, was_falling=False) is not None
+    fresh = _advancing(*[1.0] * 6)
+    assert fresh.trend(120.0, 900.0, was_behind=False, was_falling=False) is None
+
+
+def test_a_consumer_is_late_in_the_minute_that_has_begun() -> None:
+    late = _advancing(1.0, 300.0)
+    assert late.trend(120.0, 900.0, was_behind=False, was_falling=False) is not None
+
+
+def test_minutes_before_a_step_back_make_no_consumer_late() -> None:
+    recent = _advancing(*[300.0] * 6).restarted(10_000.0)
+    assert recent.trend(120.0, 900.0, was_behind=False, was_falling=False) is None
+
+
 def test_rates_are_known_after_a_third_of_the_window() -> None:
     recent = Recent(known_since=0.0)
     for second in range(1, 300):

@@ -50,7 +50,7 @@ def test_counts_of_partitions_are_summed() -> None:
 
 
 def test_a_verdict_is_told_as_it_is_if_all_of_its_losses_are_kept() -> None:
-    lost = replace(_partition(Verdict.OK, None), counts=Counts(lost=5, possibly_lost=2, read=7, lost_data_weight=50))
+    lost = _partition(Verdict.OK, None)._replace(counts=Counts(lost=5, possibly_lost=2, read=7, lost_data_weight=50))
     verdict = QueueVerdict(lost, DO_IT, PaceView(1.0, 120.0, 5, Confidence.MEDIUM), {0: lost}, 0, 0)
     assert verdict.told_as({0: replace(lost.counts, read=3)}) is verdict
     told = verdict.told_as({0: Counts(lost=4, possibly_lost=2, lost_data_weight=40)})
@@ -96,8 +96,8 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
 
 
 def test_losses_are_told_as_far_as_they_outlive_the_agent() -> None:
-    seen = replace(
-        _partition(Verdict.LOSING, None), counts=Counts(lost=7, possibly_lost=5, read=9, lost_data_weight=70)
+    seen = _partition(Verdict.LOSING, None)._replace(
+        counts=Counts(lost=7, possibly_lost=5, read=9, lost_data_weight=70)
     )
     pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
     verdict = QueueVerdict(seen, DO_IT, pace, {0: seen, 1: seen}, 0, 0)
