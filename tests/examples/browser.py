@@ -45,6 +45,11 @@ class Browser:
         await self._first(selector).select_text()
         await self._first(selector).press_sequentially(text)
 
+    async def paste(self, selector: str, text: str) -> None:
+        """Select what is in a field, and paste over it: the page sees the whole text at once."""
+        await self._first(selector).select_text()
+        await self.page.keyboard.insert_text(text)
+
     async def texts(self, selector: str) -> list[str]:
         """What the elements show, in the order of the document."""
         return await self.page.locator(selector).all_inner_texts()

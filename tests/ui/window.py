@@ -70,8 +70,12 @@ class Window:
         )
 
     async def fill(self, place: str, text: str) -> None:
-        """Type over what is in the field of a place of the dialog."""
-        await self.browser.retype(f"{_DIALOG} {place} input", text)
+        """Paste over what is in the field of a place of the dialog.
+
+        If it is typed, the UI asks the cluster about each beginning of a path. On a busy machine it takes the answer
+        about one of them for that about the whole.
+        """
+        await self.browser.paste(f"{_DIALOG} {place} input", text)
 
     async def switch(self, name: str) -> None:
         """Turn a switch of the dialog."""
