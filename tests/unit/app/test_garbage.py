@@ -50,13 +50,17 @@ async def _turn(turns: int = _TURNS, until: Callable[[], bool] = lambda: False) 
     return False
 
 
+async def _old_garbage() -> weakref.ref[Cycle]:
+    """It was old before it was garbage."""
+    cycle = Cycle()
+    await _turn()
+    return weakref.ref(cycle)
+
+
 @pytest.mark.usefixtures("collecting")
 async def test_what_is_new_is_looked_through_when_memory_has_grown() -> None:
     assert not gc.isenabled(), "Python looks for garbage, too"
-    old = Cycle()
-    old_garbage = weakref.ref(old)
-    await _turn()
-    del old
+    old_garbage = await _old_garbage()
     held = _grown(0.1)
     garbage = weakref.ref(Cycle())
     assert await _turn(until=lambda: garbage() is None)
@@ -83,10 +87,7 @@ async def test_nothing_is_looked_through_while_memory_does_not_grow() -> None:
 
 @pytest.mark.usefixtures("collecting")
 async def test_everything_is_looked_through_when_memory_has_grown_by_much() -> None:
-    cycle = Cycle()
-    garbage = weakref.ref(cycle)
-    await _turn()
-    del cycle
+    garbage = await _old_garbage()
     held = _grown(0.6)
     assert await _turn(until=lambda: garbage() is None)
     del held
@@ -94,8 +95,5 @@ async def test_everything_is_looked_through_when_memory_has_grown_by_much() -> N
 
 @pytest.mark.usefixtures("collecting")
 async def test_everything_is_looked_through_once_in_a_while() -> None:
-    cycle = Cycle()
-    garbage = weakref.ref(cycle)
-    await _turn()
-    del cycle
+    garbage = await _old_garbage()
     assert await _turn(3001, until=lambda: garbage() is None)
