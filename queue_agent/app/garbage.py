@@ -12,8 +12,10 @@ _PERIODS: Final = 3000
 """Between looks at everything."""
 
 _SUSPECTED: Final = 1.05
+"""Growth of memory at which what is new is looked through."""
+
 _GROWN: Final = 1.5
-"""Of memory, at which everything is looked at earlier."""
+"""Growth of memory at which everything is looked at earlier."""
 
 
 async def collect_garbage(period: float = _PERIOD) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The verdict on a consumer in one queue, seen of what is known of its partitions."""
+"""The verdict on a consumer in one queue, made of what is known of its partitions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,16 @@ def fold(
     now: Seconds,
     pace: PaceView,
 ) -> QueueVerdict:
-    """Fold the verdicts of partitions: the worst one speaks for all."""
+    """Fold the verdicts of partitions: the worst one speaks for all.
+
+    Args:
+        state: after the poll, but for the verdict, which is still the one before.
+        seen: what the poll tells of the partitions whose verdicts are made again; the others keep theirs.
+        readable: of all partitions that could be read, in order of their indexes.
+        partition_count: of those that the consumer is registered for.
+        now: of the poll.
+        pace: of the consumer.
+    """
     old = state.verdict
     confidence, window = pace.confidence, state.pace.window
     partitions: dict[int, PartitionVerdict] = {}
@@ -86,6 +95,7 @@ def fold(
 
 
 def latest_loss(losses: Iterable[Loss | None]) -> Loss | None:
+    """The one that ended last; None: nothing was lost."""
     return max((loss for loss in losses if loss is not None), key=lambda loss: loss.until, default=None)
 
 
