@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from math import pi, sin
+from random import Random
+
+import pytest
+
 from queue_agent.core.verdicts.values import Verdict
 from tests.timelines.timelines import Timeline, steady, warm
 
@@ -67,3 +72,58 @@ def test_41_a_slow_reader_that_becomes_fast() -> None:
     _slow(line)
     line.run(HOUR, steady(line, 100, 400))
     assert line.verdicts == ["lagging", "catching_up", "ok"]
+
+
+def _backlog(hours: int, *, at_once: bool) -> Timeline:
+    """The reader comes back after so many hours, and is then as slow as producers for an hour."""
+    line = warm()
+    if at_once:
+        line.write(10 * hours * HOUR)
+    line.run(hours * HOUR, steady(line, 0 if at_once else 10, 0))
+    line.run(HOUR, steady(line, 10, 10))
+    assert line.verdicts[-1] == "lagging"
+    return line
+
+
+@pytest.mark.parametrize(
+    ("at_once", "written", "read"),
+    [(False, 10, 15), (False, 0, 10), (True, 0, 10), (True, 7, 10)],
+    ids=["faster", "no producers", "a burst", "a burst, and producers"],
+)
+def test_whoever_reads_more_than_is_written_catches_up_however_old_its_rows_are(
+    at_once: bool, written: int, read: int
+) -> None:
+    line = _backlog(8, at_once=at_once)
+    at = line.run(1) - 1
+    line.run(2 * HOUR, steady(line, written, read))
+    assert [one.verdict.value for one in line.since(at)] == ["lagging", "catching_up"]
+    assert line.first(Verdict.CATCHING_UP, at) <= 15 * 60
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("delay", "varies", "bursts", "swings"),
+    [(125, 0.0, 0.0, 0.0), (125, 0.1, 0.3, 0.0), (125, 0.05, 1.0, 0.0), (130, 0.1, 0.3, 0.5), (300, 0.1, 0.3, 0.5)],
+    ids=["evenly", "unevenly", "in bursts", "with the hours", "five minutes"],
+)
+def test_a_reader_that_is_minutes_behind_on_purpose_lags_all_the_time(
+    delay: int, varies: float, bursts: float, swings: float, seed: int
+) -> None:
+    """Its distance varies, and so do the rows that producers write: by themselves, and in the course of an hour."""
+    chance, line = Random(seed), Timeline()
+    ends = [0]
+    next_commit = 0
+
+    def act(second: int) -> None:
+        nonlocal next_commit
+        rate = 10 * (1 + swings * sin(2 * pi * second / HOUR))
+        line.write(max(0, int(chance.gauss(rate, bursts * rate) + chance.random())))
+        ends.append(line.end)
+        if second < next_commit:
+            return
+        seen = ends[max(0, second - int(delay * (1 + chance.uniform(-varies, varies))))]
+        line.commit(max(line.offset, seen))
+        next_commit = second + max(1, int(chance.expovariate(1 / 5)))
+
+    line.run(3 * HOUR, act)
+    assert line.verdicts == ["lagging"]

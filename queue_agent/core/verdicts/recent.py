@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import median, quantiles
@@ -13,7 +13,9 @@ from queue_agent.core.verdicts.values import Rate, Seconds
 
 PARTS: Final = 15
 _LEAST_ADVANCES: Final = 6
-_FALLEN: Final = 0.95
+_FALLEN: Final = 0.05
+"""Seconds by which the next row gets younger in each second; of a distance that only varies it is less."""
+
 _KNOWN_SHARE: Final = 5 / PARTS
 
 
@@ -152,14 +154,13 @@ class Recent(NamedTuple):
         if length < window * _KNOWN_SHARE:
             return UNKNOWN_RATES
         read, written = [0.0] * PARTS, [0.0] * PARTS
-        for one in self.parts:
-            for index, share in _shares(one, start, length / PARTS):
-                read[index] += one.read * share
-                written[index] += one.written * share
+        columns = [self.ended[column :: len(Part._fields)] for column in range(4)]
+        for one in (*zip(*columns, strict=True), *(() if self.last is None else (self.last[:4],))):
+            _share_out(one, start, length / PARTS, read, written)
         return Rates(rate_of(read, length), rate_of(written, length))
 
     def trend(self, patience: Seconds | None, window: Seconds, *, was_behind: bool, was_falling: bool) -> Trend | None:
-        """Judge ages and unread rows at the moments of advances; a median of the last third against the first third.
+        """Judge ages and unread rows at the moments of advances: those of the last third against those of the first.
 
         None: the consumer is not behind, or nobody knows.
         """
@@ -171,36 +172,49 @@ class Recent(NamedTuple):
         judged = [one for one in self.parts if one.advances and one.until > self.judged_since]
         third = max(1, len(judged) // 3)
         first, last = judged[:third], judged[-third:]
-        age = _median(one.age for one in last)
-        if age is None or age <= limit:
+        old_ages, ages = ([one.age for one in parts if one.age is not None] for parts in (first, last))
+        if not ages or median(ages) <= limit:
             return None
         enough = sum(one.advances for one in judged) >= _LEAST_ADVANCES
         is_certain = enough and judged[-1].until - judged[0].since >= window / 3
-        share = 1.0 if was_falling else _FALLEN
-        old_age = _median(one.age for one in first)
-        younger = old_age is not None and age < share * old_age
-        fewer = median(one.unread for one in last) < share * median(one.unread for one in first)
-        return Trend(younger or fewer, is_certain)
+        old_rows, rows = ([one.unread for one in parts] for parts in (first, last))
+        passed = (last[0].since + last[-1].until - first[0].since - first[-1].until) / 2
+        if was_falling:
+            is_younger = bool(old_ages) and median(ages) < median(old_ages)
+            are_fewer = median(rows) < median(old_rows)
+        else:
+            is_younger = bool(old_ages) and max(ages) < min(old_ages) - _FALLEN * passed
+            are_fewer = max(rows) < min(old_rows)
+        # A reader that keeps its distance in time has fewer unread rows, too, when producers become slower.
+        is_burst = not old_ages or median(ages) - median(old_ages) > passed / 2
+        is_rest = sum(one.written for one in judged) <= sum(one.read for one in judged) / 2
+        return Trend(is_younger or (are_fewer and (is_burst or is_rest)), is_certain)
 
 
 NOTHING_RECENT: Final = Recent()
 
 
-def _median(values: Iterator[float | None]) -> float | None:
-    known = [one for one in values if one is not None]
-    return median(known) if known else None
+def _share_out(
+    part: Sequence[float], start: Seconds, size: Seconds, read: MutableSequence[float], written: MutableSequence[float]
+) -> None:
+    """Add its rows to the equal parts, from so many seconds on, in which they were read and written.
 
-
-def _shares(part: Part, start: Seconds, size: Seconds) -> Iterator[tuple[int, float]]:
-    """Which of the equal parts it is in, and with which share of its rows."""
-    length = part.until - part.since
-    if part.until <= start or length <= 0:
+    Each poll does this for all parts of each partition that moves, so it takes care to be quick.
+    """
+    since, until, read_rows, written_rows = part
+    begin = since if since > start else start
+    if until <= begin:
         return
-    first = max(0, int((part.since - start) / size))
-    last = min(PARTS - 1, int((part.until - start) / size))
-    for index in range(first, last + 1):
-        begin = max(part.since, start + index * size)
-        yield index, max(0.0, min(part.until, start + (index + 1) * size) - begin) / length
+    last = min(PARTS - 1, int((until - start) / size))
+    index = min(last, int((begin - start) / size))
+    read_rate, write_rate = read_rows / (until - since), written_rows / (until - since)
+    while index < last:
+        end = start + (index + 1) * size
+        read[index] += read_rate * (end - begin)
+        written[index] += write_rate * (end - begin)
+        index, begin = index + 1, end
+    read[last] += read_rate * (until - begin)
+    written[last] += write_rate * (until - begin)
 
 
 def rate_of(rows: Sequence[float], length: Seconds) -> Rate:

@@ -54,6 +54,56 @@ def test_a_consumer_is_late_in_the_minute_that_has_begun() -> None:
     assert late.trend(120.0, 900.0, was_behind=False, was_falling=False) is not None
 
 
+def _falls(*minutes: tuple[float | None, int], was: bool = False, written: int = 3) -> bool:
+    """By the age of the next row and the number of unread rows at the four commits of each minute, of two rows each."""
+    recent, now = Recent(known_since=0.0), 0.0
+    for advance in minutes:
+        for _ in range(4):
+            recent, now = recent.after(now, now + 15.0, 900.0, 2, written, advance), now + 15.0
+    found = recent.trend(120.0, 900.0, was_behind=True, was_falling=was)
+    assert found is not None
+    assert found.is_certain
+    return found.falls
+
+
+def test_a_consumer_catches_up_if_each_late_age_is_clearly_below_each_early_one() -> None:
+    """By more than a twentieth of the six minutes between them."""
+    early = [(300.0, 50), (290.0, 50), (310.0, 50), *[(300.0, 50)] * 3]
+    assert _falls(*early, *[(271.0, 50)] * 3)
+    assert not _falls(*early, (273.0, 50), (200.0, 50), (200.0, 50))
+
+
+def test_a_consumer_catches_up_until_it_does_no_longer() -> None:
+    steady = [(300.0, 50)] * 6
+    assert _falls(*steady, *[(299.0, 50)] * 3, was=True)
+    assert not _falls(*steady, *[(299.0, 50)] * 3)
+    assert not _falls(*steady, *[(300.0, 50)] * 3, was=True)
+
+
+@pytest.mark.parametrize("was", [False, True])
+def test_fewer_unread_rows_are_progress_if_they_were_written_at_once(was: bool) -> None:
+    """They grow older together. A reader at a constant distance has fewer if fewer are written."""
+    fewer = [900 - 50 * minute for minute in range(9)]
+    assert _falls(*((300.0 + 60 * minute, rows) for minute, rows in enumerate(fewer)), was=was)
+    assert not _falls(*((300.0 + 60 * minute, 900) for minute in range(9)), was=was)
+    assert not _falls(*((300.0 + 20 * minute, rows) for minute, rows in enumerate(fewer)), was=was)
+    assert not _falls(*((300.0, rows) for rows in fewer), was=was)
+
+
+@pytest.mark.parametrize("was", [False, True])
+def test_fewer_unread_rows_are_progress_if_hardly_any_are_written(was: bool) -> None:
+    fewer = [(300.0, 900 - 50 * minute) for minute in range(9)]
+    assert _falls(*fewer, was=was, written=1)
+    assert not _falls(*fewer, was=was, written=2)
+    assert not _falls(*[(300.0, 900)] * 9, was=was, written=1)
+
+
+@pytest.mark.parametrize("was", [False, True])
+def test_unread_rows_judge_alone_while_early_ages_are_not_known(was: bool) -> None:
+    assert _falls(*[(None, 500)] * 6, *[(300.0, 400)] * 3, was=was)
+    assert not _falls(*[(None, 500)] * 6, *[(300.0, 500)] * 3, was=was)
+
+
 def test_minutes_before_a_step_back_make_no_consumer_late() -> None:
     recent = _advancing(*[300.0] * 6).restarted(10_000.0)
     assert recent.trend(120.0, 900.0, was_behind=False, was_falling=False) is None
