@@ -85,7 +85,7 @@ class TrimConfirmer:
         if not partitions_to_trim(plan):
             return Confirmed(plan)
         context, queue = self._context, plan.queue
-        known = set(vital_consumers(context.board.registrations_of_queue(queue)))
+        known = {*plan.vital_consumers, *(one.consumer for one in quarantines)}
         try:
             references = [] if replica_row is None else self._find_references(plan)
             if replica_row is not None:

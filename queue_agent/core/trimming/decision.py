@@ -131,7 +131,8 @@ def _plan_table(
         )
         for index, partition in enumerate(snapshot.view.partitions)
     }
-    plan = TrimPlan(snapshot.ref, config, partitions, replica=None if table is snapshot else table.ref)
+    replica = None if table is snapshot else table.ref
+    plan = TrimPlan(snapshot.ref, config, partitions, replica=replica, vital_consumers=tuple(positions))
     if not positions and not exports:
         error = origin.error(
             f'Nothing of queue "{snapshot.ref}" is trimmed until it has a vital consumer or a static export',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from queue_agent.core.queues.snapshots import FailedQueuePartition, QueuePartition
@@ -75,6 +75,9 @@ class TrimPlan:
 
     replica: CrossClusterRef | None = None
     """The table to trim in place of a replicated queue."""
+
+    vital_consumers: Collection[CrossClusterRef] = ()
+    """Those whose offsets it goes by."""
 
     @property
     def table(self) -> CrossClusterRef:

@@ -107,7 +107,8 @@ async def test_a_registration_that_comes_meanwhile_stops_the_trim(world: World) 
     assert "has just come" in str(world.trim_alert())
 
 
-async def test_a_consumer_that_becomes_vital_counts(world: World) -> None:
+async def test_a_consumer_that_becomes_vital_meanwhile_stops_the_trim(world: World) -> None:
+    """Whether its offset is one of these rows was not looked at."""
     row = world.store.consumers[CONSUMER]
     world.store.consumers[OTHER] = replace(row, consumer=OTHER)
     world.board.put_rows(await world.store.read())
@@ -121,7 +122,8 @@ async def test_a_consumer_that_becomes_vital_counts(world: World) -> None:
         world.board.put_registrations(both)
 
     meanwhile(world, register)
-    assert await trims(world) == [("1-2-3-4", 0, 3)]
+    assert await trims(world) == []
+    assert "has just come" in str(world.trim_alert())
 
 
 async def test_a_registration_that_the_agent_has_not_read_yet_stops_the_trim(world: World) -> None:
