@@ -92,7 +92,7 @@ class World:
             await asyncio.sleep(0.25)  # virtual time, in which agents act
             if self.perils.rebuild and self.dice.random() < self.perils.rebuild / 4:
                 await self.create_queue_again()
-            if self.perils.reshard and self.dice.random() < self.perils.reshard / 4:
+            if self.perils.reshard and self.dice.random() < self.perils.reshard / 4 and self.are_kept:
                 await self.reshard()
         self.is_calm = True
         await asyncio.sleep(self.perils.lease + 40)  # virtual time, for all that is late
@@ -119,8 +119,7 @@ class World:
                     self.commit(ref, index, min(partition.end, first + dice.randrange(80)))
                 elif reader.has_begun and dice.random() < perils.rewind / 4:
                     self.commit(ref, index, dice.randrange(reader.offset + 1))
-            are_known = {pair.consumer for pair, _ in self.ledger} == {*CONSUMERS}  # what was before, nobody can tell
-            if dice.random() < perils.foreign / 4 and are_known:
+            if dice.random() < perils.foreign / 4 and self.are_kept:
                 partition.trim(dice.randrange(partition.start, partition.end + 1), {})
         if self.agents and dice.random() < perils.kill / 4:
             self.kill(dice.choice(self.agents))
@@ -128,13 +127,18 @@ class World:
             dice.choice(self.agents).cancel_passes()
         self.watch()
 
+    @property
+    def are_kept(self) -> bool:
+        """Whether all consumers have ledgers: of what was before, a new agent cannot tell whose rows they were."""
+        return {pair.consumer for pair, _ in self.ledger} == {*CONSUMERS}
+
     async def create_queue_again(self) -> None:
         """What there was has been seen by all before; its leader too may be another one by then."""
         await asyncio.sleep(LOOK)  # virtual time, in which agents look
         self.creations += 1
         self.created_at = self.clock.now()
         for partition in self.partitions:
-            partition.create_again()
+            partition.create_again(asyncio.get_running_loop().time() + LOOK)
 
     async def reshard(self) -> None:
         """One partition more, or one less, of which all rows are trimmed, or none: these go to the one before."""

@@ -206,8 +206,8 @@ class Rows(FakeCluster):
         return f"{self.world.object_id}-{self.world.reshards}-{index}"
 
     def _look(self) -> None:
-        queue = self.queues[QUEUE.path]
-        queue.object_id, queue.states = self.world.object_id, self.world.tablet_states
+        states, revision = self.world.tablet_states, self.world.reshards
+        self.queues[QUEUE.path] = FakeQueue(states, {}, self.world.object_id, revision)
 
     async def poll(self, watch: Watch) -> Poll:
         await self.agent.ask()

@@ -105,7 +105,7 @@ class Partition:
     end: int = 100
     readers: dict[CrossClusterRef, Reader] = field(default_factory=lambda: {ref: Reader() for ref in CONSUMERS})
     seen_at: float = 0.0
-    """When all agents have seen it, by the loop. Nobody could tell an earlier commit from one before a reshard."""
+    """When all agents have seen it, by the loop. Nobody could tell an earlier commit from one of older rows."""
 
     def trim(self, to: int, seen: Mapping[CrossClusterRef, Reader]) -> None:
         """Remove rows; `seen`: readers as they were when whoever trims looked."""
@@ -117,10 +117,10 @@ class Partition:
             )
         self.start = max(self.start, to)
 
-    def create_again(self) -> None:
+    def create_again(self, seen_at: float) -> None:
         """Without rows; those of the old queue go with it."""
         self.trim(self.end, {})
-        self.begin_again()
+        self.begin_again(seen_at)
 
     def begin_again(self, seen_at: float = 0.0) -> None:
         """As another partition of the same index, without rows."""

@@ -103,6 +103,14 @@ def test_the_queue_is_resharded(seed: int) -> None:
     assert told(world)[VITAL] == 0
 
 
+@pytest.mark.parametrize("seed", seeds(6))
+def test_the_queue_is_resharded_while_agents_are_killed(seed: int) -> None:
+    """Whoever takes over may not have seen tablets that were trimmed."""
+    world = played(seed, Perils(reshard=0.15, kill=0.05, seconds=90))
+    assert world.reshards > 1
+    assert told(world) == trimmed(world)
+
+
 @pytest.mark.parametrize("seed", seeds(4))
 def test_the_queue_is_resharded_twice_before_anybody_looks(seed: int) -> None:
     """It looks like a reshard that keeps all rows, and the old offset like one of theirs."""

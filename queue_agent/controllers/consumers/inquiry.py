@@ -99,7 +99,7 @@ class Inquiry:
                 if is_new:
                     new[place] = start
                     is_waiting = is_waiting or to is None
-                found[index] = one._replace(trims=trims if is_new else ())
+                found[index] = one._replace(trims=trims, known_to=to) if is_new else one
                 continue
             gone = range(old.ledger.accounted, start)
             if not gone or covers(trims, gone) or not self._has_journal():
@@ -135,9 +135,11 @@ class Inquiry:
             return []
         if answered is not None:
             records += [one for one in answered.question.answer or () if one.partition_index == index]
-        older = () if old is None or has_other_rows(old.reading, reading) else old.tablets
-        tablets = {reading.tablet_id, *older}
-        return trims_of(records, self._queue, self._consumer, tablets)
+        tablets, resharded_since = {reading.tablet_id}, None
+        if old is not None and not has_other_rows(old.reading, reading) and old.tablets != tablets:
+            tablets |= old.tablets
+            resharded_since = datetime.fromtimestamp(old.settled_at, UTC)
+        return trims_of(records, self._queue, self._consumer, tablets, resharded_since)
 
     def _ask(self, state: QueueState, unknown: Mapping[tuple[int, str], int], queue: QueueSnapshot, now: float) -> None:
         """Have the journal read for rows that have gone; a question that is under way is answered first."""

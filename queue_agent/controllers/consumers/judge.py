@@ -107,14 +107,14 @@ class ConsumerJudge:
         """Go on from what is kept; of a queue whose ledger cannot be read now, from what is in memory.
 
         An agent that does not lead the consumer keeps nothing of it. It may lead a queue, though, and then has to know
-        of which tablets the offsets of vital consumers are.
+        of which tablets the offsets are.
         """
 
         async def open_ledger(queue: CrossClusterRef) -> QueueState | None:
             return await self._ledger.open(Pair(queue, self._ref))
 
         read = {queue for queue, kept in self._kept.items() if kept.is_read}
-        wanted = sorted({one.queue for one in registrations if leading or one.vital} - read)
+        wanted = sorted({one.queue for one in registrations} - read)
         for queue, found in (await fan_out(open_ledger, wanted, limit=_CONCURRENT_LEDGERS)).items():
             if not isinstance(found, QueueState):
                 continue

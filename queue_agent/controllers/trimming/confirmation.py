@@ -96,7 +96,8 @@ class TrimConfirmer:
             released = await self._find_released(queue, quarantines, registrations, origin)
             names = [one.consumer for one in released]
             registrations = demote(registrations, names)
-            suspects = find_suspects(plan, registrations, context.board.all_consumers)
+            view = self._find_snapshot(queue).view
+            suspects = find_suspects(plan, registrations, context.board.all_consumers, view)
             look, seen = await self._look(plan, planned_row, replica_row, registrations, references, suspects, origin)
         except ClusterError as caught:
             error = origin.error(

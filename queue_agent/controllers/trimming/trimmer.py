@@ -304,6 +304,8 @@ class Trimmer:
     def _tell_losers(self, record: TrimRecord) -> None:
         """An event for each consumer that a trim took rows from, once in a while: the journal has every trim."""
         for loser in record.losers or ():
+            if loser.offset is not None and loser.offset >= record.trimmed_row_count:
+                continue  # the one who judges it knows whether it is an offset of these rows
             told_at = self._told_losers.get(loser.consumer)
             if told_at is not None and timedelta(0) <= record.instant - told_at < _TOLD_AGAIN_AFTER:
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
@@ -11,7 +12,11 @@ from queue_agent.core.verdicts.values import LossCause
 
 
 def trims_of(
-    records: Iterable[TrimRecord], queue: CrossClusterRef, consumer: CrossClusterRef, tablets: Collection[str]
+    records: Iterable[TrimRecord],
+    queue: CrossClusterRef,
+    consumer: CrossClusterRef,
+    tablets: Collection[str],
+    resharded_since: datetime | None = None,
 ) -> list[Trim]:
     """Records of a partition as the ledger of a consumer takes them, in order of time.
 
@@ -24,8 +29,15 @@ def trims_of(
         queue: whose partition it is.
         consumer: whose ledger.
         tablets: ids of those that hold, or held, the rows of the partition.
+        resharded_since: there may have been others since then, that nobody has seen; None: there were none.
     """
-    known = [one for one in records if one.tablet_id in {None, *tablets} or one.queue != queue]
+    known = [
+        one
+        for one in records
+        if one.tablet_id in {None, *tablets}
+        or one.queue != queue
+        or (resharded_since is not None and one.instant >= resharded_since)
+    ]
     ordered = sorted(known, key=lambda one: (one.lower_row_index, one.instant))
     return [_to_trim(record, consumer) for record in ordered]
 
@@ -36,7 +48,7 @@ def _to_trim(record: TrimRecord, consumer: CrossClusterRef) -> Trim:
         return Trim(start, to, None)
     loser = next((one for one in record.losers if one.consumer == consumer), None)
     if loser is None:
-        return Trim(start, to, to)
+        return Trim(start, to, to, is_harmless=True)
     if loser.is_quarantined:
         cause = LossCause.QUARANTINE
     else:

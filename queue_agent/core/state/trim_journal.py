@@ -57,7 +57,10 @@ class JournalSpan:
 
 @dataclass(frozen=True, slots=True)
 class Loser:
-    """A consumer that had not committed all rows which a trim removed, by its offset right before the trim."""
+    """A consumer that may not have committed all rows which a trim removed, by its offset right before the trim.
+
+    It lost rows if the offset is less than `TrimRecord.trimmed_row_count`, or is one of older rows than these.
+    """
 
     consumer: CrossClusterRef
     offset: int | None

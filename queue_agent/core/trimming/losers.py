@@ -12,6 +12,7 @@ from queue_agent.core.queues.snapshots import (
     ConsumerSnapshot,
     FailedConsumerPartition,
     QueuePartition,
+    QueueView,
 )
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import Loser
@@ -25,13 +26,16 @@ Row = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """Consumers that seem to have unread rows below the targets of a plan."""
+    """Consumers that may have unread rows below the targets of a plan."""
 
     indexes: Mapping[CrossClusterRef, Collection[int]] = field(default_factory=dict)
     """Of the partitions, by consumer."""
 
     unknown: Collection[CrossClusterRef] = ()
     """Those that have been asked in vain: asking again would only take time."""
+
+    doubtful: Mapping[CrossClusterRef, Collection[int]] = field(default_factory=dict)
+    """Partitions in which an offset may be one of other rows, which a reshard or a re-creation took away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ def find_suspects(
     plan: TrimPlan,
     registrations: Collection[Registration],
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
+    queue: QueueView | None,
 ) -> Suspects:
     """Whose offsets are to be read before a plan is carried out.
 
@@ -60,10 +65,14 @@ def find_suspects(
         plan: what is to be trimmed.
         registrations: those of the queue.
         consumers: their latest snapshots.
+        queue: the latest view of it; None: it cannot be read.
     """
+    partitions = () if queue is None else queue.partitions
+    tablets = {index: one.tablet_id for index, one in enumerate(partitions) if isinstance(one, QueuePartition)}
     targets = {index: trim.target for index, trim in plan.trims.items() if trim.target is not None}
     found: dict[CrossClusterRef, Collection[int]] = {}
     unknown: list[CrossClusterRef] = []
+    doubtful: dict[CrossClusterRef, Collection[int]] = {}
     for one in registrations:
         if one.vital:
             continue
@@ -75,12 +84,17 @@ def find_suspects(
         if not isinstance(view, ConsumerQueueView):
             if snapshot is not None and snapshot.pass_index > 0:
                 unknown.append(one.consumer)
-            found[one.consumer] = indexes
+            found[one.consumer] = doubtful[one.consumer] = indexes
             continue
-        behind = [index for index in indexes if _is_behind(view.partitions, index, targets[index])]
+        verdict = None if snapshot is None else snapshot.verdicts.get(plan.queue)
+        proved = {} if verdict is None else verdict.tablets
+        doubts = [index for index in indexes if index not in tablets or proved.get(index) != tablets[index]]
+        behind = [index for index in indexes if index in doubts or _is_behind(view.partitions, index, targets[index])]
+        if doubts:
+            doubtful[one.consumer] = doubts
         if behind:
             found[one.consumer] = behind
-    return Suspects(found, unknown)
+    return Suspects(found, unknown, doubtful)
 
 
 def rows_to_weigh(
@@ -120,10 +134,10 @@ def find_losers(
             losers.append(Loser(consumer, None, None, vital_trimming, subject, consumer in quarantined))
             continue
         offset = offsets.get(index)
-        if offset is not None and offset < target:  # whoever has not begun loses nothing
+        # Whoever has not begun loses nothing.
+        if offset is not None and (offset < target or index in suspects.doubtful.get(consumer, ())):
             span = _span(plan, offsets, index)
-            assert span is not None, "rows below the target are unread"
-            weight = _weigh(span, index, seen.weights)
+            weight = None if span is None else _weigh(span, index, seen.weights)
             losers.append(Loser(consumer, offset, weight, vital_trimming, subject, consumer in quarantined))
     return losers
 

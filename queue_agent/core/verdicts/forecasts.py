@@ -10,7 +10,10 @@ from queue_agent.core.verdicts.values import Forecast, Rate, Seconds, Verdict
 _FASTER: Final = 1.02
 NOT_READING: Final = frozenset({Verdict.STOPPED, Verdict.STALLED})
 
+# One of each for all positions, of which there are very many.
 CAUGHT_UP: Final = Forecast(0.0, "caught_up", 0.0, 0.0)
+UNKNOWN_FORECAST: Final = Forecast(None, "unknown")
+_NOT_CATCHING_UP: Final = Forecast(None, "not_catching_up")
 
 
 class Backlog(NamedTuple):
@@ -39,11 +42,11 @@ def time_to_catch_up(backlog: Backlog) -> Forecast:
     if backlog.drainable == 0:
         return CAUGHT_UP
     if backlog.activity in NOT_READING:
-        return Forecast(None, "not_catching_up")
+        return _NOT_CATCHING_UP
     if backlog.read is None or backlog.written is None:
-        return Forecast(None, "unknown")
+        return UNKNOWN_FORECAST
     if backlog.read.mean <= _FASTER * backlog.written.mean:
-        return Forecast(None, "not_catching_up")
+        return _NOT_CATCHING_UP
     fast = backlog.read.high - backlog.written.low
     slow = backlog.read.low - backlog.written.high
     return Forecast(

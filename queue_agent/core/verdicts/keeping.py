@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from queue_agent.core.values.encoding import MAX_UNSIGNED
 from queue_agent.core.values.scalars import MAX_SECOND, read_integer, read_text, shown
-from queue_agent.core.verdicts.ledger import Ledger, Reading
+from queue_agent.core.verdicts.ledger import NO_TABLETS, Ledger, Reading
 from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import Habit, Pace
 from queue_agent.core.verdicts.position import Position, open_position
@@ -246,7 +246,7 @@ def _read_position(state: Mapping[str, Any]) -> Position:
         None if state["loss"] is None else _read_loss(state["loss"]),
         # An earlier version did not tell.
         None if state.get("stale_offset") is None else _row_index(state["stale_offset"]),
-        frozenset(read_text(one, "older_tablets") for one in state.get("older_tablets", ())),
+        frozenset(read_text(one, "older_tablets") for one in state.get("older_tablets", ())) or NO_TABLETS,
         read_text(state.get("offset_tablet", reading.tablet_id), "offset_tablet"),
     )
     return Position(

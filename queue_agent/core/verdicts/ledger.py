@@ -10,6 +10,9 @@ from typing import Final, NamedTuple
 from queue_agent.core.verdicts.incidents import NOBODY, Blame, extend_loss
 from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds
 
+NO_TABLETS: Final[frozenset[str]] = frozenset()
+"""One for all ledgers: Python makes another empty set each time, of 216 bytes."""
+
 LOOKED_BACK: Final = 600.0
 """Seconds before a ledger is opened in which another agent may have trimmed for a consumer that it had just seen."""
 
@@ -71,6 +74,9 @@ class Trim:
     data_weight: int | None = None
     """Bytes of the rows from `offset` to `to` that were there; None: not known."""
 
+    is_harmless: bool = False
+    """The consumer had committed these very rows, or had no offset; otherwise `offset` may be one of other rows."""
+
 
 class Ledger(NamedTuple):
     """Marks and counters of a position. Each older version is a valid state: what came later follows from it."""
@@ -96,7 +102,7 @@ class Ledger(NamedTuple):
     stale_offset: int | None = None
     """The consumer's, from before the rows were others, see `reopening`: rows below are not read. None: it is new."""
 
-    older_tablets: frozenset[str] = frozenset()
+    older_tablets: frozenset[str] = NO_TABLETS
     """Ids of those that had the rows before this one, since all were settled."""
 
     offset_tablet: str = ""
@@ -155,20 +161,23 @@ def _parts_outside(rows: range, trim: Trim) -> Iterator[range]:
     yield from (part for part in (range(rows.start, taken.start), range(taken.stop, rows.stop)) if part)
 
 
-def open_ledger(reading: Reading, now: Seconds, trims: Sequence[Trim] = ()) -> Ledger:
+def open_ledger(reading: Reading, now: Seconds, trims: Sequence[Trim] = (), known_to: int | None = None) -> Ledger:
     """The ledger of a position seen for the first time: nothing is lost before.
 
     Args:
         reading: of this poll.
         now: of this poll.
         trims: in order of time; those that name the consumer were seen by a judge who could not keep what it saw.
+        known_to: trims of rows below are all known; None: of all rows. The others are settled later.
     """
     first = max(reading.start, reading.committed)
     named = [max(one.start, one.offset) for one in trims if one.offset is not None and one.offset < one.to]
     if reading.committed_at is None:
         first = reading.start
+    if known_to is not None and first == reading.start:  # whoever is past what went has mostly committed it
+        first = min(first, known_to)
     accounted = min([first, *named])
-    settled_at = now if accounted == first else now - LOOKED_BACK
+    settled_at = now if accounted >= reading.start else now - LOOKED_BACK
     return Ledger(reading, accounted, settled_at=settled_at, offset_tablet=reading.tablet_id)
 
 
@@ -208,7 +217,7 @@ def account(
         move, missed = _begun(reading), max(0, reading.start - old.start - charge.rows)
     else:
         move, missed = _moved(ledger, reading, accounted, charge.rows + passed, now, is_blind=is_blind), 0
-    counts = ledger.counts + move.counts if charge.counts is NO_COUNTS else ledger.counts + charge.counts + move.counts
+    counts = ledger.counts + charge.counts + move.counts
     return Step(
         Ledger(
             reading,
@@ -220,7 +229,7 @@ def account(
             settled_at=now if accounted >= reading.start else ledger.settled_at,
             loss=charge.loss,
             stale_offset=ledger.stale_offset if reading.offset == ledger.stale_offset else None,
-            older_tablets=ledger.tablets - {reading.tablet_id} if accounted < reading.start else frozenset(),
+            older_tablets=ledger.tablets - {reading.tablet_id} if accounted < reading.start else NO_TABLETS,
             offset_tablet=ledger.offset_tablet_at(reading),
         ),
         move.read,
@@ -320,10 +329,13 @@ def _as_of_this_queue(ledger: Ledger, reading: Reading, trims: Sequence[Trim]) -
     """What was read, with what the consumer has committed of this queue in place of an offset of the one before."""
     if ledger.stale_offset is None:
         return reading, trims
-    offset = ledger.accounted
-    seen = reading if reading.offset < ledger.stale_offset else reading._replace(offset=offset, later_offset=0)
-    committed = [None if one.offset is None else min(one.offset, offset) for one in trims]
-    return seen, [replace(one, offset=known) for one, known in zip(trims, committed, strict=True)]
+    stale, offset = ledger.stale_offset, ledger.accounted
+    seen = reading if reading.offset < stale else reading._replace(offset=offset, later_offset=0)
+    known = [
+        one if one.is_harmless or one.offset is None or one.offset < stale else replace(one, offset=offset)
+        for one in trims
+    ]
+    return seen, known
 
 
 def _committed_to(ledger: Ledger, reading: Reading, accounted: int) -> tuple[int, int]:
@@ -365,8 +377,9 @@ def _moved(before: Ledger, reading: Reading, accounted: int, charged: int, now: 
     is_commit = reading.offset != old.offset or reading.committed_at != old.committed_at
     fresh = accounted - before.accounted - charged
     if reading.offset <= old.offset:
-        is_rewind = reading.offset < old.offset
-        return _Move(is_commit, Counts(read=fresh, rewinds=1) if is_rewind else Counts(read=fresh), fresh)
+        if reading.offset < old.offset:
+            return _Move(is_commit, Counts(read=fresh, rewinds=1), fresh)
+        return _Move(is_commit, Counts(read=fresh) if fresh else NO_COUNTS, fresh)
     again = max(0, min(reading.committed, before.accounted) - max(old.offset, old.start))
     read = fresh + again
     counts = Counts(read=read, replayed=again)

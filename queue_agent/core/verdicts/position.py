@@ -108,12 +108,16 @@ class Position(NamedTuple):
 
 
 def open_position(
-    reading: Reading, now: Seconds, written_at: Seconds | None = None, trims: Sequence[Trim] = ()
+    reading: Reading,
+    now: Seconds,
+    written_at: Seconds | None = None,
+    trims: Sequence[Trim] = (),
+    known_to: int | None = None,
 ) -> Position:
-    """A position seen for the first time; `trims`: see `open_ledger`."""
+    """A position seen for the first time; `trims` and `known_to`: see `open_ledger`."""
     written_at = now if written_at is None else written_at
     return Position(
-        open_ledger(reading, now, trims),
+        open_ledger(reading, now, trims, known_to),
         now,
         written_at=written_at,
         ahead_since=None if reading.offset <= reading.end else now,
@@ -152,7 +156,7 @@ def observe(
     now = poll.now
     old = position.reading
     if has_other_rows(old, reading):
-        step = reopen(position.ledger, reading, trims, now)
+        step = reopen(position.ledger, reading, trims, now, is_blind=poll.is_blind)
         return _reopened(position, step, now, rebuild), pace, step
     position = _rolled(position, poll.last)
     was_stopped = position.activity in _FINAL_WHILE_SILENT

@@ -8,6 +8,7 @@ from math import inf
 from typing import Final
 
 from queue_agent.core.verdicts.advice import NO_ADVICE, Advice
+from queue_agent.core.verdicts.forecasts import UNKNOWN_FORECAST
 from queue_agent.core.verdicts.objective_seconds import COUNTING_PERIOD, count_poll, count_without_poll
 from queue_agent.core.verdicts.objectives import Objective, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import FIRST_PATIENCE, Pace
@@ -21,7 +22,7 @@ from queue_agent.core.verdicts.position import (
     open_position,
 )
 from queue_agent.core.verdicts.queue_state import PartitionReading, QueueState
-from queue_agent.core.verdicts.queue_verdict import UNKNOWN_FORECAST, fold, latest_loss
+from queue_agent.core.verdicts.queue_verdict import fold, latest_loss
 from queue_agent.core.verdicts.rebuilding import RebuildKind, newest
 from queue_agent.core.verdicts.returning import appear
 from queue_agent.core.verdicts.time_to_loss import Retention
@@ -175,7 +176,7 @@ def _observe_positions(
     for index, one in seen.items():
         old = positions.get(index)
         if old is None:
-            opened = open_position(one.reading, poll.now, one.written_at, one.trims)
+            opened = open_position(one.reading, poll.now, one.written_at, one.trims, one.known_to)
             after[index] = appear(opened, one.trims, left.get(index), reshard)
         else:
             after[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to, rebuild)

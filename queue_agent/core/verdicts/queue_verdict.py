@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from queue_agent.core.verdicts.advice import NO_ADVICE
-from queue_agent.core.verdicts.forecasts import NOT_READING, Backlog, slowest, soonest, time_to_catch_up
+from queue_agent.core.verdicts.forecasts import (
+    NOT_READING,
+    UNKNOWN_FORECAST,
+    Backlog,
+    slowest,
+    soonest,
+    time_to_catch_up,
+)
 from queue_agent.core.verdicts.position import Position
 from queue_agent.core.verdicts.queue_state import PartitionReading, QueueState
 from queue_agent.core.verdicts.rebuilding import newest
@@ -15,7 +22,6 @@ from queue_agent.core.verdicts.recent import Rates
 from queue_agent.core.verdicts.sentences import Facts, advise, make_sentence
 from queue_agent.core.verdicts.time_to_loss import Retention, time_to_loss
 from queue_agent.core.verdicts.values import (
-    Forecast,
     Loss,
     PaceView,
     PartitionVerdict,
@@ -30,7 +36,6 @@ _FOREIGN_TRIMS_FOR: Final = 86400.0
 """Seconds for which somebody else who has trimmed is expected to do so again."""
 
 _STANDING: Final = Rate(0.0, 0.0, 0.0)
-UNKNOWN_FORECAST: Final = Forecast(None, "unknown")
 
 
 def fold(

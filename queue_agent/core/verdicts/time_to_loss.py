@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, isinf
 from typing import Final
 
-from queue_agent.core.verdicts.forecasts import Backlog
+from queue_agent.core.verdicts.forecasts import UNKNOWN_FORECAST, Backlog
 from queue_agent.core.verdicts.values import Forecast, Rate, Seconds
 
 FARTHEST: Final = 30 * 86400.0
@@ -95,20 +95,23 @@ class _Crossing:
 
 
 _NEVER: Final = _Crossing(inf, "none")
+_LOSING: Final = Forecast(0.0, "losing", 0.0, 0.0)
+_NOTHING: Final = Forecast(None, "none")
+_PROTECTED: Final = Forecast(None, "protected")
 
 
 def time_to_loss(backlog: Backlog, retention: Retention) -> Forecast:
     """Seconds until the next row to read is gone, by whatever is the first to remove it."""
     if backlog.is_losing:
-        return Forecast(0.0, "losing", 0.0, 0.0)
+        return _LOSING
     if backlog.drainable == 0:
-        return Forecast(None, "none")
+        return _NOTHING
     read, written = backlog.read, backlog.written
     crossing = _first(backlog, retention, _Rates(_end(read, "mean"), _end(written, "mean"), "mean"))
     if crossing.after is None:
-        return Forecast(None, "unknown")
+        return UNKNOWN_FORECAST
     if crossing.after > FARTHEST:
-        return Forecast(None, "protected" if retention.is_vital and retention.data_ttl is None else "none")
+        return _PROTECTED if retention.is_vital and retention.data_ttl is None else _NOTHING
     value = crossing.after
     early = _first(backlog, retention, _Rates(_end(read, "low"), _end(written, "high"), "high")).after
     late = _first(backlog, retention, _Rates(_end(read, "high"), _end(written, "low"), "low")).after

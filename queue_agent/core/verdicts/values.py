@@ -229,6 +229,8 @@ class Counts:
         return replace(self, lost=kept.lost, possibly_lost=kept.possibly_lost, lost_data_weight=kept.lost_data_weight)
 
     def __add__(self, other: Counts) -> Counts:
+        if other is NO_COUNTS:
+            return self  # very many have the same
         return Counts(
             self.lost + other.lost,
             self.possibly_lost + other.possibly_lost,

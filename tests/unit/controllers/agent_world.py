@@ -110,6 +110,7 @@ class FakeQueue:
     states: list[str]
     bounds: dict[int, tuple[int, int]]
     object_id: str = "1-2-3-4"
+    revision: int = 1
 
 
 @dataclass
@@ -154,7 +155,7 @@ class FakeCluster:
         if is_whole:
             with suppress(ObjectNotFound):  # it may have been created again meanwhile
                 infos = await self.get_tablet_infos(watch.path, known, watch.object_id)
-        return Poll(TableFacts(queue.object_id, 1, Counter(queue.states)), infos)
+        return Poll(TableFacts(queue.object_id, queue.revision, Counter(queue.states)), infos)
 
     async def poll_all(self, watches: Sequence[Watch]) -> Sequence[Poll | ClusterError]:
         return [await self.poll(watch) for watch in watches]

@@ -50,11 +50,14 @@ class Story:
         await self.consumer.do_pass(1)
         await self.world.context.trims.do_pass(1)
 
-    def trim(self, *losers: Loser, is_told: bool = True) -> None:
+    def trim(self, *losers: Loser, is_told: bool = True, rows: range = range(60), tablet_id: str | None = None) -> None:
         """By another agent, which tells in the journal who loses rows."""
         if is_told:
-            self.journal.records.append(told(self.world.clock.time, losers))
-        self.world.pythia.queues[QUEUE.path] = FakeQueue(["mounted"], {0: (60, 100)})
+            record = told(self.world.clock.time, losers)
+            self.journal.records.append(
+                replace(record, lower_row_index=rows.start, trimmed_row_count=rows.stop, tablet_id=tablet_id)
+            )
+        self.world.pythia.queues[QUEUE.path] = FakeQueue(["mounted"], {0: (rows.stop, 100)})
 
     def unread(self) -> int:
         """Rows that went unread, as they are counted."""

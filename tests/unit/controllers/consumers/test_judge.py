@@ -140,6 +140,23 @@ async def test_an_agent_that_takes_over_asks_for_all_that_is_not_settled(story: 
     assert restarted.unread() == 18
 
 
+@pytest.mark.parametrize("begun_with", ["//tmp/q-0", "another tablet"])
+async def test_an_agent_that_takes_over_takes_trims_of_tablets_that_nobody_saw(story: Story, begun_with: str) -> None:
+    """The queue was resharded more than once meanwhile, or not at all: then the trim was of other rows."""
+    old = story.consumer._judge._kept[QUEUE].state
+    position = old.positions[0]
+    reading = position.ledger.reading._replace(tablet_id=begun_with)
+    positions = {0: position._replace(ledger=position.ledger._replace(reading=reading))}
+    story.world.context.ledger = KnownLedger(QueueState(old.pair, positions, old.pace, old.last_poll, is_kept=True))
+    story.world.clock.time += timedelta(seconds=40)
+    restarted = Story(story.world)
+    restarted.trim(Loser(CONSUMER, 50), tablet_id="an unseen tablet")
+    for _ in range(3):
+        await restarted.poll()
+    is_told = begun_with == "another tablet"
+    assert restarted.ledger().counts.trimmed_uncommitted == (10 if is_told else 18)
+
+
 async def test_whose_rows_an_offset_counts_is_not_known_before_its_ledger_is_read(story: Story) -> None:
     """It may know of another tablet, in which the offset was."""
     old = story.consumer._judge._kept[QUEUE].state
@@ -197,6 +214,16 @@ async def test_a_new_ledger_waits_for_what_the_journal_has_of_its_consumer() -> 
     for _ in range(3):
         await story.poll()
     assert story.ledger().counts.trimmed_uncommitted == 18
+
+
+async def test_rows_that_go_while_a_new_ledger_waits_are_settled_later() -> None:
+    """The answer that it waits for is about fewer rows."""
+    story = await newly_kept(None)
+    story.world.hume.offsets[CONSUMER.path, QUEUE] = {0: 65}
+    story.trim(Loser(CONSUMER, 65), rows=range(60, 80))
+    for _ in range(4):
+        await story.poll()
+    assert story.ledger().counts.trimmed_uncommitted == 18 + 15
 
 
 async def test_a_partition_that_begins_while_another_one_waits_keeps_nobody_waiting() -> None:

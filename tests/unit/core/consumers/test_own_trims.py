@@ -23,8 +23,10 @@ def record(to: int, losers: Sequence[Loser] | None, *, start: int = 0, seconds: 
     return TrimRecord(NOW + timedelta(seconds=seconds), "host:1", QUEUE, "1-2", 0, start, to, constraint, losers, "t")
 
 
-def trims_of(records: Iterable[TrimRecord], consumer: CrossClusterRef) -> list[Trim]:
-    return own_trims.trims_of(records, QUEUE, consumer, ["t"])
+def trims_of(
+    records: Iterable[TrimRecord], consumer: CrossClusterRef, resharded_since: datetime | None = None
+) -> list[Trim]:
+    return own_trims.trims_of(records, QUEUE, consumer, ["t"], resharded_since)
 
 
 def test_a_loser_had_committed_as_far_as_was_read() -> None:
@@ -38,9 +40,8 @@ def test_a_loser_had_committed_as_far_as_was_read() -> None:
         Trim(10, 20, None, LossCause.EXPORT_TRIMMING, "daily"),
         Trim(20, 30, 4, LossCause.QUARANTINE, "v"),
     ]
-    assert trims_of(records, BOB) == [Trim(0, 10, 9), Trim(10, 20, 20), Trim(20, 30, 30)], (
-        "who lost nothing had committed all rows"
-    )
+    harmless = [Trim(10, 20, 20, is_harmless=True), Trim(20, 30, 30, is_harmless=True)]
+    assert trims_of(records, BOB) == [Trim(0, 10, 9), *harmless], "who lost nothing had committed all rows"
 
 
 def test_of_two_trims_from_one_row_the_later_one_comes_last_whatever_the_clocks_of_others_say() -> None:
@@ -56,4 +57,10 @@ def test_trims_of_a_tablet_that_is_no_more_say_nothing_of_rows_with_the_same_ind
     old, new = replace(record(20, []), tablet_id="old"), record(5, [])
     unknown = replace(record(7, []), tablet_id=None)
     replica = replace(old, queue=CrossClusterRef("hume", "//replica"), trimmed_row_count=9)
-    assert trims_of([old, new, unknown, replica], ALICE) == [Trim(0, 5, 5), Trim(0, 7, 7), Trim(0, 9, 9)]
+    assert trims_of([old, new, unknown, replica], ALICE) == [Trim(0, to, to, is_harmless=True) for to in (5, 7, 9)]
+
+
+def test_of_a_queue_that_was_resharded_since_trims_of_tablets_that_nobody_saw_count() -> None:
+    before, after = (replace(record(7, [], seconds=at), tablet_id="unseen") for at in (-1, 0))
+    assert trims_of([before, after], ALICE, NOW) == trims_of([record(7, [])], ALICE)
+    assert trims_of([before, after], ALICE) == []

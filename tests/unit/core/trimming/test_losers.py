@@ -8,7 +8,12 @@ from dataclasses import replace
 import pytest
 
 from queue_agent.core.exports.progress import ExportProgress
-from queue_agent.core.queues.snapshots import ConsumerQueueView, ConsumerSnapshot, FailedConsumerPartition
+from queue_agent.core.queues.snapshots import (
+    ConsumerQueueView,
+    ConsumerSnapshot,
+    FailedConsumerPartition,
+    QueuePartition,
+)
 from queue_agent.core.state.rows import Registration
 from queue_agent.core.state.trim_journal import Loser
 from queue_agent.core.trimming.bounds import TrimBounds
@@ -23,7 +28,9 @@ from tests.unit.core.trimming.plans import (
     BROKEN,
     NOW,
     QUEUE,
+    TABLET,
     consumer,
+    judged,
     mounted,
     plan,
     position,
@@ -32,6 +39,7 @@ from tests.unit.core.trimming.plans import (
 
 CAROL = CrossClusterRef("hume", "//tmp/carol")
 LISTENING = Registration(QUEUE, BOB, vital=False)
+VIEW = snapshot_of(mounted(3, 20), mounted(3, 20)).view
 
 
 def planned(*offsets: int, lower: int = 3, exports: Mapping[str, ExportProgress] | None = None) -> TrimPlan:
@@ -43,7 +51,8 @@ def planned(*offsets: int, lower: int = 3, exports: Mapping[str, ExportProgress]
 def suspects_of(*offsets: int, registration: Registration = LISTENING, targets: tuple[int, ...] = (8, 9)) -> Suspects:
     """By what the agent knew of Bob."""
     queue = snapshot_of(*[mounted(3, 20)] * len(targets))
-    return find_suspects(planned(*targets), [registration], {BOB: consumer(BOB, position(queue, *offsets))})
+    known = {BOB: consumer(BOB, position(queue, *offsets))}
+    return find_suspects(planned(*targets), [registration], known, queue.view)
 
 
 def test_those_are_asked_that_seem_to_be_behind_a_target() -> None:
@@ -62,7 +71,7 @@ def test_vital_consumers_and_other_partitions_lose_nothing() -> None:
 def test_a_consumer_without_an_offset_is_asked_for_it_may_have_begun_since() -> None:
     queue = snapshot_of(mounted(3, 20), mounted(3, 20))
     silent = {BOB: consumer(BOB, position(queue))}
-    suspects = find_suspects(planned(8, 9), [LISTENING], silent)
+    suspects = find_suspects(planned(8, 9), [LISTENING], silent, queue.view)
     assert suspects.indexes == {BOB: [0, 1]}
     assert find_losers(one(8), 0, suspects, Witnessed({BOB: {}}), ()) == [], "whoever has not begun loses nothing"
     assert find_losers(one(8), 0, suspects, Witnessed({BOB: {0: 0}}), ()) == [Loser(BOB, 0, None, True, str(ALICE))]
@@ -70,14 +79,19 @@ def test_a_consumer_without_an_offset_is_asked_for_it_may_have_begun_since() -> 
 
 def test_who_could_not_be_read_is_suspected_and_not_asked() -> None:
     broken = {BOB: consumer(BOB, BROKEN)}
-    assert find_suspects(planned(8, 9), [LISTENING], broken) == Suspects({BOB: [0, 1]}, [BOB])
+    assert find_suspects(planned(8, 9), [LISTENING], broken, VIEW) == Suspects({BOB: [0, 1]}, [BOB], {BOB: [0, 1]})
 
 
 def test_who_was_not_read_yet_is_asked() -> None:
     """After a restart of the agent."""
-    assert find_suspects(planned(8, 9), [LISTENING], {}) == Suspects({BOB: [0, 1]}, [])
+    asked = Suspects({BOB: [0, 1]}, [], {BOB: [0, 1]})
+    assert find_suspects(planned(8, 9), [LISTENING], {}, VIEW) == asked
     new = {BOB: replace(consumer(BOB, BROKEN), pass_index=0)}
-    assert find_suspects(planned(8, 9), [LISTENING], new) == Suspects({BOB: [0, 1]}, [])
+    assert find_suspects(planned(8, 9), [LISTENING], new, VIEW) == asked
+    assert named_by(asked, {0: 20, 1: 7}) == [
+        [Loser(BOB, 20, None, True, str(ALICE))],
+        [Loser(BOB, 7, None, True, str(ALICE))],
+    ], "its offset may be one of other rows"
 
 
 @pytest.mark.parametrize("consumers", [{}, {BOB: consumer(BOB, BROKEN)}])
@@ -85,17 +99,56 @@ def test_nobody_is_asked_for_partitions_that_are_not_trimmed(
     consumers: Mapping[CrossClusterRef, ConsumerSnapshot],
 ) -> None:
     elsewhere = replace(LISTENING, partitions=(2,))
-    assert find_suspects(planned(8, 9), [elsewhere], consumers) == Suspects({}, [])
+    assert find_suspects(planned(8, 9), [elsewhere], consumers, VIEW) == Suspects({}, [])
+
+
+@pytest.mark.parametrize("tablets", [{0: TABLET, 1: None}, {0: TABLET, 1: "of other rows"}, {0: TABLET}])
+def test_whose_offset_may_be_one_of_other_rows_is_asked(tablets: Mapping[int, str | None]) -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    known = judged(consumer(BOB, position(queue, 20, 20)), tablets)
+    suspects = find_suspects(planned(8, 9), [LISTENING], {BOB: known}, queue.view)
+    assert suspects == Suspects({BOB: [1]}, [], {BOB: [1]})
+    assert named_by(suspects, {0: 20, 1: 20}) == [[], [Loser(BOB, 20, None, True, str(ALICE))]]
+    assert named_by(suspects, {0: 20}) == [[], []], "it has not begun"
+
+
+def named_by(suspects: Suspects, offsets: Mapping[int, int]) -> list[list[Loser]]:
+    """Losers by partition."""
+    partitions = planned(8, 9).partitions
+    return [[*find_losers(partitions[i], i, suspects, Witnessed({BOB: offsets}), ())] for i in (0, 1)]
+
+
+def test_who_was_not_judged_yet_is_asked() -> None:
+    queue = snapshot_of(mounted(3, 20), mounted(3, 20))
+    new = replace(consumer(BOB, position(queue, 20, 20)), verdicts={})
+    assert find_suspects(planned(8, 9), [LISTENING], {BOB: new}, queue.view).indexes == {BOB: [0, 1]}
+
+
+def test_tablets_of_a_replica_make_no_consumer_of_the_queue_doubtful() -> None:
+    known = {BOB: consumer(BOB, position(snapshot_of(mounted(3, 20), mounted(3, 20)), 20, 20))}
+    of_queue = planned(8, 9)
+    partitions = {
+        index: replace(one, partition=replace(one.partition, tablet_id="of the replica"))
+        for index, one in of_queue.partitions.items()
+        if isinstance(one.partition, QueuePartition)
+    }
+    replica = replace(of_queue, partitions=partitions, replica=CrossClusterRef("hume", "//replica"))
+    assert find_suspects(replica, [LISTENING], known, VIEW) == Suspects({}, [])
+
+
+def test_while_tablets_of_the_queue_are_not_known_all_are_asked() -> None:
+    known = {BOB: consumer(BOB, position(snapshot_of(mounted(3, 20), mounted(3, 20)), 20, 20))}
+    assert find_suspects(planned(8, 9), [LISTENING], known, None).indexes == {BOB: [0, 1]}
 
 
 def test_partitions_that_could_not_be_read_or_came_just_now() -> None:
     queue = snapshot_of(mounted(3, 20))
     short = position(queue, 5)
     assert isinstance(short, ConsumerQueueView)
-    known = {BOB: consumer(BOB, short)}
-    assert find_suspects(planned(8, 9), [LISTENING], known).indexes == {BOB: [0, 1]}
+    known = {BOB: judged(consumer(BOB, short), {0: TABLET, 1: TABLET})}
+    assert find_suspects(planned(8, 9), [LISTENING], known, VIEW).indexes == {BOB: [0, 1]}
     failed = replace(short, partitions=[FailedConsumerPartition(BROKEN, 0, NOW, Counters())])
-    assert find_suspects(planned(8), [LISTENING], {BOB: consumer(BOB, failed)}).indexes == {BOB: [0]}
+    assert find_suspects(planned(8), [LISTENING], {BOB: consumer(BOB, failed)}, VIEW).indexes == {BOB: [0]}
 
 
 def one(*offsets: int, lower: int = 3) -> PartitionPlan:

@@ -142,6 +142,25 @@ def test_who_saw_a_consumer_and_could_not_keep_it_names_it_in_its_trims() -> Non
     assert open_ledger(reading, START).accounted == 80
 
 
+def test_a_new_ledger_settles_later_what_is_not_known_yet() -> None:
+    reading = _at(60, 10)
+    assert open_ledger(reading, START, known_to=40).accounted == 40
+    assert not open_ledger(reading, START, known_to=40).is_settled
+    assert open_ledger(reading, START, known_to=60).is_settled, "all that is gone is known"
+    past = open_ledger(_at(60, 80), START, known_to=40)
+    assert (past.accounted, _settled(past, _at(60, 80)).counts) == (80, Counts()), "it has read that before"
+
+
+def test_trims_tell_which_rows_were_committed_though_the_offset_is_one_of_other_rows() -> None:
+    """Of the 40 rows that went, 10 were committed before a trim; an offset of 70 is the old one."""
+    stale = open_ledger(_at(0, 70), START)._replace(stale_offset=70, accounted=0)
+    moved = _at(40, 45)
+    assert _settled(stale, moved, Trim(0, 40, 10)).counts.trimmed_uncommitted == 30
+    assert _settled(stale, moved, Trim(0, 40, 70)).counts.trimmed_uncommitted == 40
+    assert _settled(stale, moved, Trim(0, 40, 40, is_harmless=True)).counts.trimmed_uncommitted == 0
+    assert _settled(stale, moved, Trim(0, 40, None)).counts.possibly_lost == 40
+
+
 def test_a_first_commit_after_rows_went_is_told_as_possible_losses_at_most() -> None:
     unbegun = open_ledger(Reading(0, 100, 0, None, "1-1", "a"), START)
     begun = _settled(unbegun, _at(40, 60), Trim(0, 40, 0))

@@ -64,6 +64,16 @@ def test_rows_that_went_before_a_stale_offset_was_seen_are_not_settled() -> None
     assert reopen(ledger(), RESHARDED._replace(start=20), (), 1010.0).ledger.accounted == 20
 
 
+def test_rows_that_may_have_been_committed_before_they_went_with_the_old_queue_are_possibly_lost() -> None:
+    unmoved = RECREATED._replace(offset=OLD.offset, committed_at=OLD.committed_at)
+    assert reopen(ledger(), unmoved, (), 1010.0, is_blind=True).lost == 30, "nothing was committed meanwhile"
+    step = reopen(ledger(), RECREATED._replace(committed_at=1005.0), (), 1010.0, is_blind=True)
+    counts, loss = step.ledger.counts, step.ledger.loss
+    assert (step.lost, step.possibly_lost, counts.lost, counts.possibly_lost) == (0, 30, 0, 30)
+    assert loss is not None
+    assert (loss.rows, loss.proved) == (30, 0)
+
+
 def test_what_was_committed_after_the_last_poll_went_with_the_old_queue_committed() -> None:
     """An offset that the new rows do not reach is of the old ones."""
     assert reopen(ledger(), RECREATED._replace(offset=95), (), 1010.0).lost == 5
