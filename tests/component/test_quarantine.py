@@ -16,6 +16,7 @@ from queue_agent.core.group.sharding import Rendezvous
 from queue_agent.core.values.refs import CrossClusterRef
 from tests.component.running_agent import MovableClock, RunningAgent, User, eventually, running_agent
 from yt_local.runner import LocalClusters
+from yt_local.security.permissions import UNLIMITED
 from yt_wire.farm_hash import fingerprint
 
 QUEUE: Final = "//tmp/q"
@@ -52,6 +53,11 @@ class World:
         infos = await self.user.run("get_tablet_infos", path=QUEUE, tablet_indexes=[0])
         count: int = infos["tablets"][0]["trimmed_row_count"]
         return count
+
+    async def kept(self) -> Any:
+        """Verdicts on the dead consumer that outlive the agent."""
+        query = f'verdict from [//sys/queue_agents/consumer_ledger] where consumer_path = "{DEAD}"'
+        return {row["verdict"] for row in self.clusters.cluster("hume").tables.select_rows(UNLIMITED, query)}
 
     async def let_die(self, agent: RunningAgent) -> None:
         """Until the agent knows the pace of the consumer, and eight days more."""
@@ -153,6 +159,7 @@ async def test_another_agent_goes_on_and_without_the_section_everything_is_held(
         agent = await world.start(quarantine=LONG)
         await world.let_die(agent)
         await eventually(lambda: states(agent), lambda found: found == ["announced"])
+        await eventually(world.kept, lambda verdicts: b"stopped" in verdicts)  # the agent ends without a farewell
         world.stack = outer
     async with AsyncExitStack() as stack:
         world.stack = stack

@@ -262,7 +262,7 @@ class Rows(FakeCluster):
         if ref != VITAL and self.world.happens(self.world.perils.unreadable):
             raise ClusterUnavailable("no answer", 105)
         if ref == PARTLY and self.world.happens(self.world.perils.slow):
-            await asyncio.sleep(3)  # longer than a trim waits for it
+            await asyncio.sleep(3)  # virtual time, longer than a trim waits for it
         readers = self.world.readers(ref)[:partition_count]
         for index, one in enumerate(readers):
             self.agent.seen[ref, index] = replace(one)

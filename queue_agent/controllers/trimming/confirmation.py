@@ -249,7 +249,7 @@ class TrimConfirmer:
     def _find_snapshot(self, table: CrossClusterRef) -> QueueSnapshot:
         snapshot = self._context.board.find_queue(table)
         if snapshot is None:
-            raise ClusterError(f'Replica "{table}" is not polled any more')
+            raise ClusterError(f'"{table}" is not polled any more')
         return snapshot
 
     def _find_tablets(self, row: QueueRow, origin: Origin) -> CrossClusterRef:

@@ -16,7 +16,7 @@ def trims_of(
     queue: CrossClusterRef,
     consumer: CrossClusterRef,
     tablets: Collection[str],
-    resharded_since: datetime | None = None,
+    resharded_since: datetime | None,
 ) -> list[Trim]:
     """Records of a partition as the ledger of a consumer takes them, in order of time.
 

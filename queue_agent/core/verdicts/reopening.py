@@ -22,7 +22,7 @@ def has_other_rows(old: Reading, new: Reading) -> bool:
     return is_recreated(old, new) or new.start < old.start or new.end < old.end
 
 
-def reopen(ledger: Ledger, reading: Reading, trims: Sequence[Trim], now: Seconds, *, is_blind: bool = False) -> Step:
+def reopen(ledger: Ledger, reading: Reading, trims: Sequence[Trim], now: Seconds, *, is_blind: bool) -> Step:
     """Begin again with other rows; the offset may be one of the old rows still.
 
     Uncommitted rows of a queue that was removed are lost. Those of a tablet that a reshard removed are in another one.
