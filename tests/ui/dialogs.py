@@ -67,7 +67,7 @@ async def create_directory(window: Window, client: YtClient) -> None:
 async def create_consumer_and_register_it(window: Window, client: YtClient) -> None:
     await window.open_queue(QUEUE, "consumers")
     await window.press("Create consumer")
-    await window.fill(_field("consumerPath"), CONSUMER)
+    await window.fill_path(_field("consumerPath"), CONSUMER)
     await window.wait_until_valid()
     await window.switch("register")
     await window.switch("vital")
@@ -100,7 +100,7 @@ async def create_export(window: Window, client: YtClient) -> None:
     await window.open_queue(QUEUE, "exports")
     await window.press("Create export")
     await window.fill(_field("export_name"), "hourly")
-    await window.fill(_field("export_directory"), EXPORTS)
+    await window.fill_path(_field("export_directory"), EXPORTS)
     await window.fill(_field("export_period"), "1h")
     await window.fill(_field("export_ttl"), "1d")
     await window.fill(_field("output_table_name_pattern"), "%UNIX_TS")

@@ -77,6 +77,14 @@ class Window:
         """
         await self.browser.paste(f"{_DIALOG} {place} input", text)
 
+    async def fill_path(self, place: str, text: str) -> None:
+        """Paste a path into a field of a form, and hand it over with Enter.
+
+        Without Enter, the form takes the path 300 ms after it was pasted, and who confirms earlier sends the old one.
+        """
+        await self.fill(place, text)
+        await self.browser.key("Enter")
+
     async def switch(self, name: str) -> None:
         """Turn a switch of the dialog."""
         await self.browser.click(f'{_DIALOG} [data-qa="df-field:tumbler:{name}"]')
