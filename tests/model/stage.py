@@ -70,6 +70,8 @@ class World:
         reader = self.partitions[index].readers[ref]
         if reader.is_stale and offset >= reader.offset:
             return  # nobody could tell it from one that leaves rows unread, or stays
+        if offset == reader.old_offset:
+            return  # who has not seen those in between could not tell it from one that stays
         reader.offset, reader.has_begun, reader.is_stale = offset, True, False
         reader.committed = max(reader.committed, offset)
         reader.written_at = asyncio.get_running_loop().time()
@@ -90,7 +92,7 @@ class World:
         while loop.time() < ends:
             self.act()
             await asyncio.sleep(0.25)  # virtual time, in which agents act
-            if self.perils.rebuild and self.dice.random() < self.perils.rebuild / 4:
+            if self.perils.rebuild and self.dice.random() < self.perils.rebuild / 4 and self.are_kept:
                 await self.create_queue_again()
             if self.perils.reshard and self.dice.random() < self.perils.reshard / 4 and self.are_kept:
                 await self.reshard()

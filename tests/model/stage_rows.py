@@ -90,6 +90,9 @@ class Reader:
     is_stale: bool = False
     """The offset is of rows before these."""
 
+    old_offset: int | None = None
+    """What it was when these rows began; None: there were no others before."""
+
     least: int = 0
     """Rows that were trimmed uncommitted."""
 
@@ -126,7 +129,7 @@ class Partition:
         """As another partition of the same index, without rows."""
         self.start, self.end, self.seen_at = 0, 0, seen_at
         for reader in self.readers.values():
-            reader.committed, reader.is_stale = 0, reader.offset > 0
+            reader.committed, reader.is_stale, reader.old_offset = 0, reader.offset > 0, reader.offset or None
 
 
 def _uncommitted(reader: Reader, start: int, to: int) -> int:

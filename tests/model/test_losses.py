@@ -92,6 +92,18 @@ def test_the_queue_is_created_again(seed: int) -> None:
     world = played(seed, Perils(rebuild=0.08))
     assert world.creations > 1
     assert told(world) == trimmed(world)
+    assert not any(world.counts(ref).unwatched_recreations for ref in CONSUMERS)
+
+
+@pytest.mark.parametrize("seed", [7, *(pytest.param(seed, marks=[pytest.mark.slow]) for seed in (13, 15, 81))])
+def test_the_queue_is_created_again_while_agents_are_killed(seed: int) -> None:
+    """Rows that nobody has seen before they went cannot be counted. Then the counts say so; all others are exact."""
+    world = played(seed, Perils(rebuild=0.08, kill=0.05))
+    assert world.creations > 1
+    for ref, rows in trimmed(world).items():
+        counts = world.counts(ref)
+        assert counts.lost <= rows
+        assert counts.unwatched_recreations or counts.trimmed_uncommitted == rows, ref
 
 
 @pytest.mark.parametrize("seed", seeds(4))

@@ -128,7 +128,7 @@ class Timeline:
             return
         else:
             blind = now - self.last_poll > 10 * max(PERIOD, self.step)
-            poll = Poll(self.last_poll, now, blind)
+            poll = Poll(self.last_poll, now, blind, is_watched=True)
             rebuild = find_rebuild([(self.position.reading, reading)], now)
             self.position, self.pace, step = observe(
                 self.position, reading, self.trims, self.pace, poll, rebuild=rebuild

@@ -40,6 +40,9 @@ class Poll(NamedTuple):
     is_blind: bool
     """Long after the poll before: a restart, or errors."""
 
+    is_watched: bool
+    """Whether it was this agent that read the partition at the poll before; what another kept of it may be older."""
+
 
 class Position(NamedTuple):
     """State of a position; replaced by each poll that matters."""
@@ -156,7 +159,8 @@ def observe(
     now = poll.now
     old = position.reading
     if has_other_rows(old, reading):
-        step = reopen(position.ledger, reading, trims, now, is_blind=poll.is_blind)
+        is_watched = poll.is_watched and not poll.is_blind
+        step = reopen(position.ledger, reading, trims, now, is_watched=is_watched)
         return _reopened(position, step, now, rebuild), pace, step
     position = _rolled(position, poll.last)
     was_stopped = position.activity in _FINAL_WHILE_SILENT

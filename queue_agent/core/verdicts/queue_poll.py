@@ -70,11 +70,13 @@ def observe_queue(
     last = state.last_poll
     if last is not None and now <= last:
         return state
-    poll = Poll(now if last is None else last, now, last is None or now - last > _BLIND_PERIODS * period)
+    poll = Poll(
+        now if last is None else last, now, last is None or now - last > _BLIND_PERIODS * period, is_watched=True
+    )
     pace = state.pace if state.pace.polled_since is not None else state.pace._replace(polled_since=now)
     known = {**state.left, **state.positions}
     kept = {index: one for index, one in state.positions.items() if index in partitions}
-    positions, pace = _observe_positions(kept, pace, seen, poll, state.left)
+    positions, pace = _observe_positions(kept, pace, seen, poll, state.deadlines.keys(), state.left)
     max_gap = None if objective is None else objective.max_gap
     patience = pace.patience(now, max_gap)
     is_known = patience is not None
@@ -165,9 +167,13 @@ def _observe_positions(
     pace: Pace,
     seen: Mapping[int, PartitionReading],
     poll: Poll,
+    watched: Collection[int],
     left: Mapping[int, Position],
 ) -> tuple[dict[int, Position], Pace]:
-    """Positions, with those that were not seen before or are there again, and the pace after a poll."""
+    """Positions, with those that were not seen before or are there again, and the pace after a poll.
+
+    `watched`: indexes of the partitions that this agent read at the last poll.
+    """
     after = dict(positions)
     pairs = [(positions[index].reading, one.reading) for index, one in seen.items() if index in positions]
     rebuild = find_rebuild(pairs, poll.now)
@@ -179,7 +185,8 @@ def _observe_positions(
             opened = open_position(one.reading, poll.now, one.written_at, one.trims, one.known_to)
             after[index] = appear(opened, one.trims, left.get(index), reshard)
         else:
-            after[index], pace, _ = observe(old, one.reading, one.trims, pace, poll, one.blame, one.known_to, rebuild)
+            its = poll if index in watched else poll._replace(is_watched=False)
+            after[index], pace, _ = observe(old, one.reading, one.trims, pace, its, one.blame, one.known_to, rebuild)
     return after, pace
 
 

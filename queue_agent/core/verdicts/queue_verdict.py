@@ -138,6 +138,7 @@ def _facts(
         is_vital=seen.retention.is_vital,
         chosen=seen.chosen,
         rebuild=position.open_rebuild,
+        was_unwatched=position.ledger.counts.unwatched_recreations > 0,
     )
 
 

@@ -38,6 +38,6 @@ def _return(left: Position, opened: Position, trims: Sequence[Trim]) -> Position
             offset_tablet=ledger.offset_tablet_at(reading),
         )
         return opened._replace(ledger=kept)
-    step = reopen(ledger, reading, trims, now, is_blind=False)
+    step = reopen(ledger, reading, trims, now, is_watched=True)
     rebuild = find_rebuild([(left.reading, reading)], now) if step.ledger.stale_offset is not None else None
     return opened._replace(ledger=step.ledger, rebuild=rebuild)

@@ -50,6 +50,9 @@ class Facts(NamedTuple):
     rebuild: Rebuild | None = None
     """What became of the queue, as long as the consumer has not shown that it knows."""
 
+    was_unwatched: bool = False
+    """Whether the queue was created again while no agent looked: more rows may have been lost than are known."""
+
 
 def make_sentence(facts: Facts) -> str | None:
     """One sentence that states what was measured; None where nothing is to be said."""
@@ -153,7 +156,8 @@ def _loss_sentence(facts: Facts, where: str) -> str:
     loss = facts.loss
     assert loss is not None, "a verdict about losses comes with a loss"
     if loss.cause.value == "recreation":
-        return f"Lost {count(loss.rows, 'row')}{where} when the queue was re-created at {_clock(loss.since)}"
+        rows = f"at least {count(loss.proved, 'row')}" if facts.was_unwatched else count(loss.rows, "row")
+        return f"Lost {rows}{where} when the queue was re-created at {_clock(loss.since)}"
     who = {
         "vital_trimming": f"{loss.subject or 'another consumer'} trims ahead of it",
         "export_trimming": f"export {loss.subject or ''} trims ahead of it".replace("  ", " "),

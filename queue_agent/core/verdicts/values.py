@@ -216,6 +216,9 @@ class Counts:
     lost_data_weight: int = 0
     """Bytes of lost rows, as far as they are known: of trims by agents of this stage."""
 
+    unwatched_recreations: int = 0
+    """How often the rows went with an old queue while no agent looked. Nobody knows how many were lost then."""
+
     @property
     def trimmed_uncommitted(self) -> int:
         """Trimmed before they were committed."""
@@ -223,10 +226,8 @@ class Counts:
 
     def told_as(self, kept: Counts) -> Counts:
         """The counts as they are published: of losses only what is kept, for whoever draws rates would count twice."""
-        lost = kept.lost, kept.possibly_lost, kept.lost_data_weight
-        if lost == (self.lost, self.possibly_lost, self.lost_data_weight):
-            return self
-        return replace(self, lost=kept.lost, possibly_lost=kept.possibly_lost, lost_data_weight=kept.lost_data_weight)
+        told = replace(kept, read=self.read, skipped=self.skipped, replayed=self.replayed, rewinds=self.rewinds)
+        return self if told == self else told
 
     def __add__(self, other: Counts) -> Counts:
         if other is NO_COUNTS:
@@ -239,6 +240,7 @@ class Counts:
             self.replayed + other.replayed,
             self.rewinds + other.rewinds,
             self.lost_data_weight + other.lost_data_weight,
+            self.unwatched_recreations + other.unwatched_recreations,
         )
 
     def to_map(self) -> dict[str, int]:
@@ -251,6 +253,7 @@ class Counts:
             "replayed_row_count": self.replayed,
             "rewind_count": self.rewinds,
             "lost_data_weight": self.lost_data_weight,
+            "unwatched_recreation_count": self.unwatched_recreations,
         }
 
 
@@ -268,6 +271,7 @@ def sum_of(counts: Iterable[Counts]) -> Counts:
         sum([one.replayed for one in some]),
         sum([one.rewinds for one in some]),
         sum([one.lost_data_weight for one in some]),
+        sum([one.unwatched_recreations for one in some]),
     )
 
 

@@ -19,7 +19,7 @@ def test_a_quiet_time_without_evaluations_counts_all_the_same() -> None:
     line.run(1)
     assert line.position is not None
     seen_at = line.position.seen_at
-    later, _, _ = observe(line.position, line.reading(), (), line.pace, Poll(seen_at + 99, seen_at + 100, False))
+    later, _, _ = observe(line.position, line.reading(), (), line.pace, Poll(seen_at + 99, seen_at + 100, False, True))
     assert later.silent - line.position.silent == 100
     assert later.still - line.position.still == 100
 
@@ -41,7 +41,7 @@ def test_one_that_is_ahead_when_it_is_first_seen_is_judged_again_in_a_minute() -
     assert next_deadline(opened, 120.0, 1000.0) == 1060.0
     whole = open_position(Reading(0, 300, 200, 900.0, "1"), 1000.0)
     again, _, _ = observe(
-        whole, Reading(0, 10, 200, 900.0, "2"), (), UNKNOWN_PACE, Poll(1000.0, 1001.0, is_blind=False)
+        whole, Reading(0, 10, 200, 900.0, "2"), (), UNKNOWN_PACE, Poll(1000.0, 1001.0, is_blind=False, is_watched=True)
     )
     assert again.ahead_since == 1001.0
 
@@ -90,9 +90,15 @@ def test_rows_without_a_time_that_were_written_while_nobody_polled_are_not_old()
     seen_at = line.position.seen_at
     line.write(10)
     written = line.reading()._replace(next_row_time=None)
-    blind, _, _ = observe(line.position, written, (), line.pace, Poll(seen_at, seen_at + 600, is_blind=True))
+    blind, _, _ = observe(
+        line.position, written, (), line.pace, Poll(seen_at, seen_at + 600, is_blind=True, is_watched=True)
+    )
     assert (blind.silent, blind.still) == (0.0, 0.0)
-    seen, _, _ = observe(line.position, written, (), line.pace, Poll(seen_at, seen_at + 5, is_blind=False))
+    seen, _, _ = observe(
+        line.position, written, (), line.pace, Poll(seen_at, seen_at + 5, is_blind=False, is_watched=True)
+    )
     assert (seen.silent, seen.still) == (5.0, 5.0)
-    waiting, _, _ = observe(seen, written, (), line.pace, Poll(seen_at + 5, seen_at + 600, is_blind=True))
+    waiting, _, _ = observe(
+        seen, written, (), line.pace, Poll(seen_at + 5, seen_at + 600, is_blind=True, is_watched=True)
+    )
     assert waiting.silent == 600, "those were there before"

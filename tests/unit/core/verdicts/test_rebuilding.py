@@ -209,6 +209,42 @@ def test_an_offset_that_the_new_queue_reaches_says_nothing_of_the_old_one() -> N
     assert line.position.ledger.counts.lost == 20
 
 
+def _created_again(queue: Queue) -> Queue:
+    queue.object_id, queue.tablets = "another", "2"
+    queue.ends = dict.fromkeys(queue.ends, 0)
+    return queue
+
+
+@pytest.mark.parametrize(("restarts", "unwatched", "rows"), [(True, 2, "at least 10 rows"), (False, 0, "10 rows")])
+def test_who_has_not_looked_at_the_old_queue_itself_says_that_more_may_be_lost(
+    *, restarts: bool, unwatched: int, rows: str
+) -> None:
+    queue = Queue(2)
+    queue.write(1)
+    queue.poll()
+    if restarts:
+        queue.restart()
+    _created_again(queue).poll()
+    verdict = queue.poll()
+    counts = verdict.whole.counts
+    assert (verdict.verdict, counts.lost, counts.unwatched_recreations) == (Verdict.LOSING, 10, unwatched)
+    assert verdict.whole.reason == f"Lost {rows} in partition 1 when the queue was re-created at 2025-06-15T15:06:43Z"
+
+
+def test_a_partition_that_could_not_be_read_before_the_re_creation_was_not_watched() -> None:
+    queue = Queue(2)
+    queue.poll(unreadable=(0,))
+    partitions = _created_again(queue).poll().partitions
+    assert {index: one.counts.unwatched_recreations for index, one in partitions.items()} == {0: 1, 1: 0}
+
+
+@pytest.mark.parametrize(("seconds", "unwatched"), [(10, 0), (11, 1)])
+def test_who_has_not_looked_for_ten_polls_has_not_watched_the_old_queue(seconds: int, unwatched: int) -> None:
+    queue = Queue(1)
+    queue.now += seconds - 1
+    assert _created_again(queue).poll().whole.counts.unwatched_recreations == unwatched
+
+
 def test_what_is_trimmed_by_an_old_offset_is_lost() -> None:
     line = warm()
     line.recreate()

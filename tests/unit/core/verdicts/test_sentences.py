@@ -159,6 +159,8 @@ def test_a_queue_made_again_is_told() -> None:
     loss = replace(LOSS, cause=LossCause.RECREATION)
     lost = make_sentence(FACTS._replace(verdict=Verdict.LOST, loss=loss))
     assert lost == "Lost 40,000 rows when the queue was re-created at 2025-06-15T15:00:00Z"
+    lost = make_sentence(FACTS._replace(verdict=Verdict.LOST, loss=loss, was_unwatched=True))
+    assert lost == "Lost at least 40,000 rows when the queue was re-created at 2025-06-15T15:00:00Z"
 
 
 @pytest.mark.parametrize(("kind", "verb"), [(RebuildKind.RECREATION, "re-created"), (RebuildKind.RESHARD, "resharded")])

@@ -44,7 +44,7 @@ def test_counts_add_up() -> None:
 
 
 def test_counts_of_partitions_are_summed() -> None:
-    some = [Counts(1, 2, 3, 4, 5, 6, 7), Counts(1, 1, 1, 1, 1, 1, 1)]
+    some = [Counts(1, 2, 3, 4, 5, 6, 7, 8), Counts(1, 1, 1, 1, 1, 1, 1, 1)]
     assert sum_of(some) == some[0] + some[1]
     assert sum_of([]) == NO_COUNTS
 
@@ -97,11 +97,11 @@ def test_a_verdict_is_published_with_all_of_its_reasons() -> None:
 
 def test_losses_are_told_as_far_as_they_outlive_the_agent() -> None:
     seen = _partition(Verdict.LOSING, None)._replace(
-        counts=Counts(lost=7, possibly_lost=5, read=9, lost_data_weight=70)
+        counts=Counts(lost=7, possibly_lost=5, read=9, lost_data_weight=70, unwatched_recreations=2)
     )
     pace = PaceView(1.0, 120.0, 5, Confidence.MEDIUM)
     verdict = QueueVerdict(seen, DO_IT, pace, {0: seen, 1: seen}, 0, 0)
-    kept = Counts(lost=4, possibly_lost=3, lost_data_weight=40)
+    kept = Counts(lost=4, possibly_lost=3, lost_data_weight=40, unwatched_recreations=1)
     told = verdict.told_as({0: kept})
     assert told.partitions[0].counts == replace(kept, read=9)
     assert told.partitions[1].counts == Counts(read=9)

@@ -161,11 +161,12 @@ function Losses({ verdict, about, events }) {
   const history = useAnswer(
     async (signal) => ((await offers(EVENTS)) ? get(`${EVENTS}?${query({ ...about, kind: LOSSES, limit: MOST_LOSSES, since: since(LOSSES_SECONDS) })}`, signal) : null),
     [about.queue, about.consumer], EVERY_EVENTS_MILLISECONDS);
-  const { loss, trimmed_uncommitted_row_count: trimmed = 0, possibly_lost_row_count: possibly = 0 } = verdict;
+  const { loss, trimmed_uncommitted_row_count: trimmed = 0, possibly_lost_row_count: possibly = 0, unwatched_recreation_count: unwatched = 0 } = verdict;
   return html`<section aria-labelledby="losses"><h2 id="losses">Lost rows</h2>
-    ${trimmed === 0 ? html`<p>None, as far as this agent has seen.</p>` : html`<${Facts} facts=${[
+    ${trimmed + unwatched === 0 ? html`<p>None, as far as this agent has seen.</p>` : html`<${Facts} facts=${[
       ["Trimmed before it had committed them", plural(trimmed, "row")],
       possibly > 0 && ["Of these it may have read", plural(possibly, "row")],
+      unwatched > 0 && ["Not exact", "the queue was created again while no agent looked"],
       loss && ["Since", clock(loss.since)],
       loss && ["Until", clock(loss.until)],
       loss && ["Cause", words(loss.cause)],
