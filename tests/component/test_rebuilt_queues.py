@@ -84,6 +84,20 @@ async def test_a_queue_is_known_as_a_new_one_before_its_row_in_the_state_is(worl
         assert found["rebuild"]["kind"] == "recreation"
 
 
+async def test_an_agent_that_has_not_seen_the_old_queue_itself_says_that_more_rows_may_be_lost(world: World) -> None:
+    await world.write(5)
+    async with AsyncExitStack() as stack:
+        await world.start(stack)
+        await eventually(world.kept_offsets, lambda found: found.get(0) == 10)
+    await world.write(3)
+    await world.recreate()
+    async with AsyncExitStack() as stack:
+        agent = await world.start(stack)
+        found = await eventually(lambda: verdict(agent), lambda found: found.get("lost_row_count") == 5)
+        assert found["unwatched_recreation_count"] == 1
+        assert found["reason"].startswith("Lost at least 5 rows when the queue was re-created")
+
+
 @pytest.mark.parametrize("is_seen", [False, True], ids=["at once", "unmounted for a while"])
 async def test_rows_of_a_partition_that_a_reshard_took_away_and_gave_back_wait_for_a_commit(
     world: World, is_seen: bool

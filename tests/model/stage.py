@@ -9,8 +9,8 @@ from typing import Any
 
 from queue_agent.core.state.trim_journal import TrimRecord
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.counts import Counts
 from queue_agent.core.verdicts.queue_state import Pair
-from queue_agent.core.verdicts.values import Counts
 from queue_agent.errors import ClusterError
 from tests.model.stage_agents import Agent
 from tests.model.stage_rows import (

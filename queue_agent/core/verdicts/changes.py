@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from queue_agent.core.values.event_kinds import EventKind
+from queue_agent.core.verdicts.counts import NO_COUNTS, Counts, sum_of
 from queue_agent.core.verdicts.price import Price
 from queue_agent.core.verdicts.queue_state import QueueState
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind, newest
 from queue_agent.core.verdicts.sentences import duration
 from queue_agent.core.verdicts.silence import find_silence
-from queue_agent.core.verdicts.values import NO_COUNTS, Counts, QueueVerdict, Seconds, Verdict, encode_seconds, sum_of
+from queue_agent.core.verdicts.values import QueueVerdict, Seconds, Verdict, encode_seconds
 
 _REPEATED_AFTER: Final = 600.0
 """Minimum time between two reports of a consumer that steps back or jumps again and again."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from queue_agent.core.values.encoding import MAX_UNSIGNED
 from queue_agent.core.values.scalars import MAX_SECOND, read_integer, read_text, shown
+from queue_agent.core.verdicts.counts import MOST_COUNTED, NO_COUNTS, Counts
 from queue_agent.core.verdicts.ledger import NO_TABLETS, Ledger, Reading
 from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import Habit, Pace
@@ -18,7 +19,7 @@ from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.race import Race
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
-from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds, Verdict
+from queue_agent.core.verdicts.values import Loss, LossCause, Seconds, Verdict
 
 _LAST_BUCKET: Final = 160
 """Of gaps: some 30,000 years."""

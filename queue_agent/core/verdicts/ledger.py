@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final, NamedTuple
 
+from queue_agent.core.verdicts.counts import MOST_COUNTED, NO_COUNTS, Counts
 from queue_agent.core.verdicts.incidents import NOBODY, Blame, extend_loss
-from queue_agent.core.verdicts.values import MOST_COUNTED, NO_COUNTS, Counts, Loss, LossCause, Seconds
+from queue_agent.core.verdicts.values import Loss, LossCause, Seconds
 
 NO_TABLETS: Final[frozenset[str]] = frozenset()
 """One for all ledgers: Python makes another empty set each time, of 216 bytes."""

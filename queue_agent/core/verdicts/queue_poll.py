@@ -8,6 +8,7 @@ from math import inf
 from typing import Final
 
 from queue_agent.core.verdicts.advice import NO_ADVICE, Advice
+from queue_agent.core.verdicts.counts import sum_of
 from queue_agent.core.verdicts.forecasts import UNKNOWN_FORECAST
 from queue_agent.core.verdicts.objective_seconds import COUNTING_PERIOD, count_poll, count_without_poll
 from queue_agent.core.verdicts.objectives import Objective, ObjectiveSeconds
@@ -34,7 +35,6 @@ from queue_agent.core.verdicts.values import (
     QueueVerdict,
     Seconds,
     Verdict,
-    sum_of,
 )
 
 _BLIND_PERIODS: Final = 10

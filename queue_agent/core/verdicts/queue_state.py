@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.counts import Counts
 from queue_agent.core.verdicts.incidents import NOBODY, Blame
 from queue_agent.core.verdicts.ledger import Reading, Trim
 from queue_agent.core.verdicts.objectives import NO_SECONDS, ObjectiveSeconds
 from queue_agent.core.verdicts.pace import UNKNOWN_PACE, Pace
 from queue_agent.core.verdicts.position import Position
 from queue_agent.core.verdicts.time_to_loss import NO_RETENTION, Retention
-from queue_agent.core.verdicts.values import Counts, QueueVerdict, Seconds
+from queue_agent.core.verdicts.values import QueueVerdict, Seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from queue_agent.core.verdicts.advice import NO_ADVICE
+from queue_agent.core.verdicts.counts import sum_of
 from queue_agent.core.verdicts.forecasts import (
     NOT_READING,
     UNKNOWN_FORECAST,
@@ -21,16 +22,7 @@ from queue_agent.core.verdicts.rebuilding import newest
 from queue_agent.core.verdicts.recent import Rates
 from queue_agent.core.verdicts.sentences import Facts, advise, make_sentence
 from queue_agent.core.verdicts.time_to_loss import Retention, time_to_loss
-from queue_agent.core.verdicts.values import (
-    Loss,
-    PaceView,
-    PartitionVerdict,
-    QueueVerdict,
-    Rate,
-    Seconds,
-    Verdict,
-    sum_of,
-)
+from queue_agent.core.verdicts.values import Loss, PaceView, PartitionVerdict, QueueVerdict, Rate, Seconds, Verdict
 
 _FOREIGN_TRIMS_FOR: Final = 86400.0
 """Seconds for which somebody else who has trimmed is expected to do so again."""

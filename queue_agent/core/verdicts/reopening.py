@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from queue_agent.core.verdicts.counts import Counts
 from queue_agent.core.verdicts.incidents import Blame, extend_loss
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Step, Trim, open_ledger
-from queue_agent.core.verdicts.values import Counts, LossCause, Seconds
+from queue_agent.core.verdicts.values import LossCause, Seconds
 
 
 def is_recreated(old: Reading, new: Reading) -> bool:

@@ -16,12 +16,13 @@ from queue_agent.core.state.trim_journal import JournalSpan
 from queue_agent.core.values.encoding import EPOCH
 from queue_agent.core.values.error_info import ErrorInfo
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.counts import Counts
 from queue_agent.core.verdicts.keeping import PAIR, LedgerRow, Written, changed_rows
 from queue_agent.core.verdicts.objective_config import ConsumerObjectives
 from queue_agent.core.verdicts.owner import OwnersWord
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
-from queue_agent.core.verdicts.values import Counts, QueueVerdict
+from queue_agent.core.verdicts.values import QueueVerdict
 from tests.unit.controllers.agent_world import CONSUMER, QUEUE, World
 from tests.unit.controllers.consumers.ledgers import KnownLedger
 from tests.unit.controllers.consumers.stories import Story, begun, seen_later

@@ -23,9 +23,9 @@ from queue_agent.core.values.refs import CrossClusterRef
 from queue_agent.core.values.timestamps import timestamp_of
 from queue_agent.core.values.trim_constraints import ConstraintKind, PartitionTrim, TrimConstraint
 from queue_agent.core.verdicts.advice import NO_ADVICE
+from queue_agent.core.verdicts.counts import NO_COUNTS
 from queue_agent.core.verdicts.time_to_loss import ExportTask, Retention, VitalOffset
 from queue_agent.core.verdicts.values import (
-    NO_COUNTS,
     Confidence,
     Forecast,
     PaceView,

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.counts import Counts
 from queue_agent.core.verdicts.keeping import (
     PAIR,
     LedgerRow,
@@ -30,7 +31,7 @@ from queue_agent.core.verdicts.queue_poll import observe_queue, without_poll
 from queue_agent.core.verdicts.queue_state import Pair, PartitionReading, QueueState
 from queue_agent.core.verdicts.race import Race
 from queue_agent.core.verdicts.rebuilding import Rebuild, RebuildKind
-from queue_agent.core.verdicts.values import Counts, Loss, LossCause, Verdict
+from queue_agent.core.verdicts.values import Loss, LossCause, Verdict
 
 WHO = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("b", "//c", "name"))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from queue_agent.core.verdicts.counts import MOST_COUNTED, Counts
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, account, covers, open_ledger
-from queue_agent.core.verdicts.values import MOST_COUNTED, Counts
 from tests.timelines.timelines import START
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from queue_agent.core.values.refs import CrossClusterRef
+from queue_agent.core.verdicts.counts import Counts
 from queue_agent.core.verdicts.ledger import Reading
 from queue_agent.core.verdicts.position import Position, open_position
 from queue_agent.core.verdicts.queue_state import Pair, QueueState
-from queue_agent.core.verdicts.values import Counts
 
 NOW = 1_750_000_000.0
 PAIR = Pair(CrossClusterRef("a", "//q"), CrossClusterRef("a", "//c"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from queue_agent.core.verdicts.counts import Counts
 from queue_agent.core.verdicts.ledger import Ledger, Reading, Trim, open_ledger
 from queue_agent.core.verdicts.reopening import has_other_rows, is_recreated, reopen
-from queue_agent.core.verdicts.values import Counts, LossCause
+from queue_agent.core.verdicts.values import LossCause
 from tests.timelines.timelines import HOUR_OF_ROWS, warm
 
 OLD = Reading(40, 100, 70, 900.0, "1-1", "queue")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from queue_agent.core.verdicts.advice import Advice, Turn
+from queue_agent.core.verdicts.counts import NO_COUNTS, Counts
 from queue_agent.core.verdicts.values import (
-    NO_COUNTS,
     Confidence,
-    Counts,
     Forecast,
     Loss,
     LossCause,
@@ -16,7 +15,6 @@ from queue_agent.core.verdicts.values import (
     PartitionVerdict,
     QueueVerdict,
     Verdict,
-    sum_of,
 )
 
 NOW = 1_750_000_000.0
@@ -37,16 +35,6 @@ def test_the_first_verdict_is_the_worst() -> None:
 def test_what_asks_for_action_is_red() -> None:
     red = {one for one in Verdict if one.color == "red"}
     assert red == {Verdict.UNREADABLE, Verdict.AHEAD, Verdict.LOSING, Verdict.STOPPED, Verdict.STALLED}
-
-
-def test_counts_add_up() -> None:
-    assert Counts(1, 2, 3, 4, 5, 6, 7) + Counts(1, 1, 1, 1, 1, 1, 1) == Counts(2, 3, 4, 5, 6, 7, 8)
-
-
-def test_counts_of_partitions_are_summed() -> None:
-    some = [Counts(1, 2, 3, 4, 5, 6, 7, 8), Counts(1, 1, 1, 1, 1, 1, 1, 1)]
-    assert sum_of(some) == some[0] + some[1]
-    assert sum_of([]) == NO_COUNTS
 
 
 def test_a_verdict_is_told_as_it_is_if_all_of_its_losses_are_kept() -> None:

@@ -166,7 +166,7 @@ function Losses({ verdict, about, events }) {
     ${trimmed + unwatched === 0 ? html`<p>None, as far as this agent has seen.</p>` : html`<${Facts} facts=${[
       ["Trimmed before it had committed them", plural(trimmed, "row")],
       possibly > 0 && ["Of these it may have read", plural(possibly, "row")],
-      unwatched > 0 && ["Not exact", "the queue was created again while no agent looked"],
+      unwatched > 0 && ["Not exact", "the queue was created again, and no agent had seen its last rows"],
       loss && ["Since", clock(loss.since)],
       loss && ["Until", clock(loss.until)],
       loss && ["Cause", words(loss.cause)],
