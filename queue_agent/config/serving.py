@@ -55,7 +55,8 @@ class HttpConfig(ListenConfig):
 
     hung_after: Duration = timedelta(minutes=5)
     """Time by which passes may be late beyond every deadline. Then `/health/live` fails, so that the agent is
-    restarted. Passes that fail, as of a cluster that is down, are not late.
+    restarted. Passes that fail, as of a cluster that is down, are not late. Those that have succeeded before, and
+    then fail for as long by faults of the agent itself, count as late.
     """
 
 

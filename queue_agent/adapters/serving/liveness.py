@@ -1,4 +1,4 @@
-"""Whether the agent lives: it answers, and none of its passes hangs. Clusters do not matter."""
+"""Whether the agent lives: it answers, and its passes end other than by its own faults. Clusters do not matter."""
 
 from __future__ import annotations
 

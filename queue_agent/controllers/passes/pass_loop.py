@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import structlog
 
-from queue_agent.errors import QueueAgentError
+from queue_agent.errors import QueueAgentError, UnexpectedError
 from queue_agent.isolation import contain
 
 log = structlog.get_logger(__name__)
@@ -94,30 +94,49 @@ async def run_passes(
         wake: when set, the next pass starts early, or it is looked earlier whether there are to be any; it is cleared.
         disabled: called each time it is found that there are to be no passes for now.
         alive: hears again and again that the loop goes on, and in how many seconds at the latest it will hear next.
+            It hears nothing while passes that have succeeded before fail by faults of this process: a new process may
+            help. If it does not, that one has never succeeded, so it is not ended.
     """
     clock = asyncio.get_running_loop().time
     failures = 0
     pass_index = 0
+    has_succeeded = False
+    sign = alive
     while True:
         while not find_schedule().enable:
             disabled()
-            alive(MAX_SLEEP_SECONDS)
+            sign(MAX_SLEEP_SECONDS)
             await _pause(MAX_SLEEP_SECONDS, wake)
         started = clock()
         deadline = find_schedule().timeout
-        alive(deadline.total_seconds())
+        sign(deadline.total_seconds())
         error = await attempt(partial(do_pass, pass_index), pass_index, deadline)
         ended = clock()
         finished(pass_index, ended - started, error)
         failures = failures + 1 if error else 0
+        has_succeeded = has_succeeded or error is None
+        sign = _say_nothing if has_succeeded and _is_own_fault(error) else alive
         pass_index += 1
         factor = jitter() if failures else 1.0
         while (schedule := find_schedule()).enable:
-            alive(MAX_SLEEP_SECONDS)
+            sign(MAX_SLEEP_SECONDS)
             # Compared again after every sleep: a shorter period counts at once.
             rest = ended + factor * next_delay(schedule, failures, ended - started) - clock()
             if await _pause(min(max(rest, 0.0), MAX_SLEEP_SECONDS), wake) or rest <= MAX_SLEEP_SECONDS:
                 break
+
+
+def _is_own_fault(error: Exception | None) -> bool:
+    """Whether a pass failed for a reason that is not a cluster's, nor that of anybody else outside."""
+    if error is None or isinstance(error, TimeoutError):
+        return False
+    if isinstance(error, ExceptionGroup):
+        return any(_is_own_fault(one) for one in error.exceptions)
+    return isinstance(error, UnexpectedError) or not isinstance(error, QueueAgentError)
+
+
+def _say_nothing(_: float) -> None:
+    """In place of a sign of life."""
 
 
 async def _pause(seconds: float, wake: asyncio.Event | None) -> bool:

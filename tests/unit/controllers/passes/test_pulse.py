@@ -17,12 +17,17 @@ from queue_agent.controllers.rounds.round_member import FirstAnswer
 from queue_agent.controllers.rounds.rounds import Rounds
 from queue_agent.core.queues.snapshots import Role
 from queue_agent.core.values.refs import CrossClusterRef
-from queue_agent.errors import ClusterError
+from queue_agent.errors import ClusterError, UnexpectedError
 from tests.unit.controllers.still_rounds import StillController, StoppedClock
 from tests.waiting import until
 
 PERIOD = timedelta(milliseconds=1)
 SCHEDULE = Schedule(PERIOD, timedelta(milliseconds=20))
+FAULTS = (
+    RuntimeError("can't start new thread"),
+    UnexpectedError("a bug"),
+    ExceptionGroup("of several", [ClusterError("the cluster is down"), RuntimeError("can't start new thread")]),
+)
 REF, OTHER = CrossClusterRef("pythia", "//a"), CrossClusterRef("hume", "//b")
 
 
@@ -93,9 +98,42 @@ async def test_a_pass_that_nothing_ends_hangs(watched: Watched) -> None:
 
 async def test_passes_that_fail_or_run_into_their_deadline_do_not_hang(watched: Watched) -> None:
     async def do_pass(index: int) -> None:
-        if index % 2:
-            raise ClusterError("the cluster is down")
+        down = ClusterError("the cluster is down")
+        if index == 0:
+            return
+        if index % 3 == 0:
+            raise down
+        if index % 3 == 1:
+            raise ExceptionGroup("of several questions", [down])
         await asyncio.Event().wait()
+
+    async with passes(watched, do_pass):
+        assert not await watched.hangs_after_an_hour()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_passes_that_succeeded_and_then_fail_by_faults_of_the_process_hang(
+    watched: Watched, fault: Exception
+) -> None:
+    done = 0
+    is_well = False
+
+    async def do_pass(index: int) -> None:
+        nonlocal done
+        done += 1
+        if index and not is_well:
+            raise fault
+
+    async with passes(watched, do_pass):
+        await until(lambda: done > 2)
+        assert await watched.hangs_after_an_hour()
+        is_well = True
+        await until(lambda: not watched.pulse.find_hung())
+
+
+async def test_a_fault_that_was_there_from_the_beginning_does_not_end_the_agent(watched: Watched) -> None:
+    async def do_pass(_: int) -> None:
+        raise RuntimeError("a bug, which a new process has, too")
 
     async with passes(watched, do_pass):
         assert not await watched.hangs_after_an_hour()
