@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -192,15 +193,16 @@ def innermost(error: Document) -> str:
 
 
 async def _fetch_agent(api: AgentApi) -> Document:
-    status, service = await api.request("GET", "/orchid/service")
+    _, service = await api.request("GET", "/orchid/service")
     if not isinstance(service, dict) or "version" not in service:
         raise CommandError(f"{api.address} does not answer like an agent")
+    ready, _ = await api.request("GET", "/health/ready")
     stage_keys = {kind: len(await api.get(keys_path(kind))) for kind in KINDS}
     return {
         "address": api.address,
         "version": service["version"],
         "start_time": service["start_time"],
-        "ready": status == 200,
+        "ready": ready == HTTPStatus.OK,
         "alerts": await api.get("/orchid/alerts"),
         "stage_queue_count": stage_keys["queues"],
         "stage_consumer_count": stage_keys["consumers"],

@@ -164,9 +164,9 @@ class HttpApi:
             return _json_response(value if verb == "get" else keys_of(value, keys))
         if verb == "list":
             return _json_response(list(await self._tree.list(path)))
-        # Kubernetes asks here whether a C++ agent is ready.
-        status = 503 if path == ["service"] and not self._is_ready() else 200
-        return _json_response(await self._tree.get(path), status)
+        # `service` answers as soon as the process serves, as with the C++ agent: the k8s operator waits for that before
+        # it makes the agent's user and tables (`doSync` in its `queue_agent.go`).
+        return _json_response(await self._tree.get(path))
 
     async def _list_queues(self, request: web.Request) -> web.Response:
         return _json_response(await self._stage.list_objects(read_question(request, "list_queues"), "queues"))

@@ -53,6 +53,7 @@ def documents() -> dict[str, Any]:
     rates = {"1m": 0.0, "1h": 0.0, "1d": 0.0}
     return {
         "/orchid/service": {"version": "1", "start_time": "2026-01-01T00:00:00Z"},
+        "/health/ready": {},
         "/orchid/alerts": {},
         "/orchid/queue_agent/queues": [],
         "/orchid/queue_agent/consumers": [],

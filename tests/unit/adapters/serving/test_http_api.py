@@ -148,13 +148,11 @@ def test_an_agent_that_can_not_be_asked_is_not_healthy(address: str) -> None:
         check_health(address, "live")
 
 
-async def test_kubernetes_is_told_by_the_service_node_whether_the_agent_is_ready(
-    client: Client, board: Board, clock: FixedClock
-) -> None:
+async def test_the_service_node_answers_before_any_pass_has_succeeded(client: Client) -> None:
+    """The operator of YTsaurus makes the agent's user and tables only after that."""
+    assert (await client.get("/health/ready"))[0] == 503
     status, document = await client.get("/orchid/service")
-    assert (status, document["name"], document["version"]) == (503, "queue_agent", "0.1")
-    board.finish_pass(AGENT, 0, clock.now(), None)
-    assert (await client.get("/orchid/service"))[0] == 200
+    assert (status, document["name"], document["version"]) == (200, "queue_agent", "0.1")
 
 
 async def test_metrics_are_served_in_the_classic_text_format(client: Client) -> None:
