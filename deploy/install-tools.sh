@@ -209,7 +209,7 @@ install_kubernetes() {
     flags+=" -X $key.gitTreeState=clean -X $key.gitCommit=0000000000000000000000000000000000000000"
     say "compiling Kubernetes $version: about 11 minutes of processor time, once"
     compile "$source" build -trimpath -ldflags "$flags" -tags selinux,providerless -o "$folder/bin/kubernetes" .
-    for part in kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl; do
+    for part in kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl metrics-server; do
         ln -sf kubernetes "$folder/bin/$part"
     done
     made kubernetes "${pins[@]}"

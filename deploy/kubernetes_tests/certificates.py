@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 _DAYS: Final = "30"
+_SERVERS: Final = "DNS:kubernetes.default.svc,DNS:metrics-server.kube-system.svc"
 
 
 def make_certificates(state: Path, address: str, node: str, api: str) -> None:
@@ -25,7 +26,7 @@ def make_certificates(state: Path, address: str, node: str, api: str) -> None:
     authority = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", _DAYS, "-subj", "/CN=ca"]
     _openssl("req", *authority, "-keyout", f"{keys}/ca.key", "-out", f"{keys}/ca.crt")
     _openssl("genrsa", "-out", f"{keys}/accounts.key", "2048")
-    _sign(keys, "server", "/CN=kube-apiserver", f"DNS:kubernetes.default.svc,IP:10.96.0.1,IP:127.0.0.1,IP:{address}")
+    _sign(keys, "server", "/CN=kube-apiserver", _SERVERS + f",IP:10.96.0.1,IP:127.0.0.1,IP:{address}")
     _sign(keys, "admin", "/O=system:masters/CN=admin", "DNS:admin")
     _sign(keys, "kubelet", f"/O=system:nodes/CN=system:node:{node}", f"DNS:{node},IP:{address}")
     _sign(keys, "front", "/CN=front-proxy", "DNS:front-proxy")

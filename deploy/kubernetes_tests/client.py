@@ -90,7 +90,7 @@ def is_ready(pod: dict[str, Any]) -> bool:
     return conditions.get("Ready") == "True"
 
 
-def eventually(check: Callable[[], object], seconds: float = 60.0) -> None:
+def eventually(check: Callable[[], object], seconds: float = 180.0) -> None:
     """Ask until it is true, or no assertion fails.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -12,6 +13,10 @@ from deploy.kubernetes_tests.client import Client
 from deploy.kubernetes_tests.machine import Machine, traces, why_not
 from deploy.kubernetes_tests.prober import Cluster, Prober
 from deploy.kubernetes_tests.stage import set_up
+
+PROBER: Final = pytest.StashKey[Prober]()
+POD_ENDS: Final = pytest.StashKey[list[float]]()
+SLOW_SECONDS: Final = 2.5
 
 
 @pytest.fixture(scope="session")
@@ -48,5 +53,28 @@ def cluster(machine: Machine, client: Client) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def prober(cluster: Cluster) -> Prober:
-    return Prober(cluster, ("//home/demo/queue/@queue_status", "//home/demo/queue/@queue_partitions"))
+def prober(cluster: Cluster, pytestconfig: pytest.Config) -> Prober:
+    prober = Prober(cluster, ("//home/demo/queue/@queue_status", "//home/demo/queue/@queue_partitions"))
+    pytestconfig.stash[PROBER] = prober
+    return prober
+
+
+@pytest.fixture(scope="session")
+def pod_ends(pytestconfig: pytest.Config) -> list[float]:
+    """Seconds that pods took to end, for the summary."""
+    ends: list[float] = []
+    pytestconfig.stash[POD_ENDS] = ends
+    return ends
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how long things took, for which a busy machine can be the reason: no test judges that."""
+    if ends := config.stash.get(POD_ENDS, None):
+        terminalreporter.write_line(f"{len(ends)} pods ended, the slowest after {max(ends):.1f} s")
+    prober = config.stash.get(PROBER, None)
+    if prober is not None and prober.all_reads:
+        seconds = [read.seconds for read in prober.all_reads]
+        slow = sum(each > SLOW_SECONDS for each in seconds)
+        terminalreporter.write_line(
+            f"{len(seconds)} statuses read, the slowest in {max(seconds):.2f} s, {slow} in more than {SLOW_SECONDS} s"
+        )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -21,6 +23,7 @@ CHECKOUT: Final = Path(__file__).parents[2]
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 _START_SECONDS: Final = 300.0
 _END_SECONDS: Final = 20.0
+_MOUNTED: Final = re.compile("check-kubernetes|kubelet|containerd|netns|sandbox")
 _NETWORKS: Final = ipaddress.ip_network("172.31.192.0/18")
 """One of its subnets joins this machine and the node."""
 
@@ -63,7 +66,8 @@ def traces() -> dict[str, list[str]]:
     )
     return {
         "processes": [" ".join(each) for each in commands if each[1].startswith(names)],
-        "mounts": sorted(Path("/proc/mounts").read_text().splitlines()),
+        # Others may mount things meanwhile.
+        "mounts": sorted(line for line in Path("/proc/mounts").read_text().splitlines() if _MOUNTED.search(line)),
         "rules": [line for line in lines("iptables-save") if not line.startswith(("#", ":"))],
         "interfaces": sorted(line.split()[1] for line in lines("ip", "-oneline", "link")),
         "routes": sorted(lines("ip", "route")),
@@ -173,7 +177,8 @@ class Machine:
         """End the node, and remove its files."""
         if self._process is not None:
             if self._number:
-                os.kill(self._number, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has failed by itself
+                    os.kill(self._number, signal.SIGKILL)
             self._process.kill()
             self._process.wait()
         end = time.monotonic() + _END_SECONDS

@@ -17,6 +17,7 @@ from typing import Final
 from deploy.kubernetes_tests.certificates import make_certificates
 
 API_PORT: Final = 6443
+METRICS_PORT: Final = 4443
 SERVICES: Final = "10.96.0.0/16"
 PODS: Final = "10.244.0.0/24"
 DNS_ADDRESS: Final = "169.254.20.10"
@@ -76,6 +77,7 @@ class Node:
         self._start_dns()
         self._start("kubelet", *self._kubelet_options())
         self._start("kube-proxy", *self._proxy_options())
+        self._start("metrics-server", *self._metrics_options())
         self._await("the node", "wait", f"node/{NAME}", "--for=condition=Ready", "--timeout=1s")
         (self._state / READY).touch()
 
@@ -181,6 +183,7 @@ class Node:
             "--horizontal-pod-autoscaler-sync-period=5s",
             "--horizontal-pod-autoscaler-initial-readiness-delay=5s",
             "--horizontal-pod-autoscaler-cpu-initialization-period=15s",
+            "--horizontal-pod-autoscaler-downscale-stabilization=15s",
         ]
 
     def _kubelet_options(self) -> list[str]:
@@ -234,6 +237,22 @@ class Node:
             "--conntrack-max-per-core=0",
             "--conntrack-tcp-timeout-established=0s",
             "--conntrack-tcp-timeout-close-wait=0s",
+        ]
+
+    def _metrics_options(self) -> list[str]:
+        keys = self._state / "keys"
+        return [
+            f"--kubeconfig={self._admin}",
+            f"--authentication-kubeconfig={self._admin}",
+            f"--authorization-kubeconfig={self._admin}",
+            f"--bind-address={self._address}",
+            f"--secure-port={METRICS_PORT}",
+            f"--tls-cert-file={keys}/server.crt",
+            f"--tls-private-key-file={keys}/server.key",
+            f"--kubelet-certificate-authority={keys}/ca.crt",
+            "--kubelet-preferred-address-types=InternalIP",
+            "--metric-resolution=10s",
+            "--kubelet-request-timeout=5s",
         ]
 
     def _start_dns(self) -> None:

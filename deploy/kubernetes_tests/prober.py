@@ -91,6 +91,8 @@ class Prober:
         self._cluster = cluster
         self._paths = paths
         self._ended = threading.Event()
+        self.all_reads: list[Read] = []
+        """Of every context that has ended."""
 
     @contextmanager
     def reading(self) -> Iterator[list[Read]]:
@@ -107,6 +109,7 @@ class Prober:
             self._ended.set()
             for thread in threads:
                 thread.join()
+            self.all_reads += reads
 
     def _read(self, path: str, reads: list[Read]) -> None:
         while not self._ended.is_set():

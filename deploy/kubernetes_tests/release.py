@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from http.client import HTTPException
 
 from deploy.kubernetes_tests.client import RELEASE, Client, eventually
-
-STATUS: Final = "//home/demo/queue/@queue_status"
+from deploy.kubernetes_tests.prober import Cluster
 
 
 def ensure(client: Client, *options: str) -> None:
@@ -16,6 +15,20 @@ def ensure(client: Client, *options: str) -> None:
         client.settings = options
     wanted = int(client.get("statefulset", RELEASE)["spec"]["replicas"])
     eventually(lambda: len(client.ready()) == wanted and len(client.agents()) == wanted)
+
+
+def remove(client: Client) -> None:
+    """Uninstall the release, if there is one."""
+    client.settings = None
+    client.helm("uninstall", RELEASE, "--wait", "--ignore-not-found")
+
+
+def is_served(cluster: Cluster) -> bool:
+    """Whether people get the status of the demo's queue, which is an error until a pass has succeeded."""
+    try:
+        return bool(cluster.get("//home/demo/queue/@queue_status").get("family") == "ordered_dynamic_table")
+    except (OSError, HTTPException, ValueError):
+        return False
 
 
 def check_nothing_left(client: Client) -> None:
@@ -32,4 +45,4 @@ def check_nothing_left(client: Client) -> None:
         assert left() == []
         return True
 
-    eventually(nothing, 30)
+    eventually(nothing)

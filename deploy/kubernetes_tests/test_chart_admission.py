@@ -8,6 +8,7 @@ import pytest
 
 from deploy.kubernetes_tests.client import CHART, RELEASE, VALUES, Client, CommandFailedError
 from deploy.kubernetes_tests.machine import CHECKOUT
+from deploy.kubernetes_tests.release import remove
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -41,6 +42,7 @@ SETTINGS = (
 
 def check_admitted(client: Client, *options: str | Path) -> None:
     """The API server would take every object, and in a restricted namespace nobody is warned."""
+    remove(client)
     made = client.helm("template", RELEASE, CHART, "--kube-version", VERSION, *options)
     command = ("apply", "--server-side", "--dry-run=server", "--filename", "-")
     done = client.run("kubectl", "--warnings-as-errors", *command, given=made)

@@ -12,18 +12,16 @@ import pytest
 from deploy.kubernetes_tests.client import RELEASE, Client, CommandFailedError, eventually, is_ready
 from deploy.kubernetes_tests.machine import CHECKOUT, Machine
 from deploy.kubernetes_tests.prober import Cluster, Prober, Read
-from deploy.kubernetes_tests.release import STATUS, check_nothing_left, ensure
+from deploy.kubernetes_tests.release import check_nothing_left, ensure, is_served, remove
 
 pytestmark = pytest.mark.timeout(900)
 
-SLOWEST_SECONDS = 2.5
-END_SECONDS = 5.0
 THREE = ("queue-agent-0", "queue-agent-1", "queue-agent-2")
 
 
 def check_undisturbed(reads: Sequence[Read]) -> None:
     assert len(reads) >= 6, reads
-    assert [str(read) for read in reads if read.error or read.seconds > SLOWEST_SECONDS] == []
+    assert [str(read) for read in reads if read.error] == []
 
 
 def told(cluster: Cluster) -> list[str]:
@@ -38,7 +36,7 @@ def test_it_is_installed_and_its_test_passes(client: Client, cluster: Cluster) -
     assert "1 agent of the stage" in said
     assert "Phase:          Succeeded" in client.helm("test", RELEASE)
     assert told(cluster) == ["queue-agent-0"]
-    eventually(lambda: cluster.get(STATUS)["family"] == "ordered_dynamic_table")
+    eventually(lambda: is_served(cluster))
     assert client.restarts() == 0
 
 
@@ -51,7 +49,7 @@ def test_commands_in_a_pod_need_no_settings(client: Client) -> None:
 
 def test_agents_come_and_go_and_nobody_notices(client: Client, cluster: Cluster, prober: Prober) -> None:
     ensure(client, "replicas=1")
-    eventually(lambda: cluster.get(STATUS)["family"] == "ordered_dynamic_table")
+    eventually(lambda: is_served(cluster))
     with prober.reading() as reads:
         ensure(client, "replicas=3")
         assert tuple(client.ready()) == THREE
@@ -118,8 +116,8 @@ def test_an_agent_that_is_evicted_comes_back_and_is_missed_by_nobody(client: Cli
             events = client.get("events", "--field-selector", f"reason=Evicted,involvedObject.name={name}")["items"]
             return first in {event["involvedObject"]["uid"] for event in events}
 
-        eventually(evicted, 120)
-        eventually(lambda: tuple(client.ready()) == THREE, 120)
+        eventually(evicted)
+        eventually(lambda: tuple(client.ready()) == THREE)
     check_undisturbed(reads)
     assert first not in {pod["metadata"]["uid"] for pod in client.agents()}
 
@@ -161,8 +159,9 @@ def kill_process(client: Client, machine: Machine, pod: str) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3, 1.0, 2.0, 5.0])
-def test_a_pod_ends_soon_whenever_it_is_told_to(client: Client, seconds: float) -> None:
-    ensure(client, "replicas=1")
+def test_a_pod_ends_whenever_it_is_told_to(client: Client, seconds: float, pod_ends: list[float]) -> None:
+    # The kubelet would kill it after an hour, and nobody waits that long for `kubectl`.
+    ensure(client, "replicas=1", "terminationGracePeriodSeconds=3600")
     name = f"{RELEASE}-0"
     first = client.get("pod", name)["metadata"]["uid"]
     client.kubectl("delete", "pod", name, "--wait=false")
@@ -176,7 +175,7 @@ def test_a_pod_ends_soon_whenever_it_is_told_to(client: Client, seconds: float) 
     time.sleep(seconds)  # the moment is what is tried, and nothing tells of it
     begin = time.monotonic()
     client.kubectl("delete", "pod", name)
-    assert time.monotonic() - begin < END_SECONDS
+    pod_ends.append(time.monotonic() - begin)
 
 
 def test_of_two_drained_nodes_one_waits(client: Client) -> None:
@@ -201,20 +200,18 @@ def test_an_upgrade_from_the_chart_before_disturbs_nobody(client: Client, prober
     if made.returncode:
         pytest.skip(f"the history of the checkout does not go back to {PREVIOUS_CHART}")
     subprocess.run(["tar", "-C", str(folder), "-x"], input=made.stdout, check=True)
-    client.helm("uninstall", RELEASE, "--wait")
-    client.settings = None
+    remove(client)
     client.deploy("--set", "replicas=3", chart=folder / "helm" / "queue-agent")
     with prober.reading() as reads:
         ensure(client, "replicas=3")
     check_undisturbed(reads)
 
 
-PREVIOUS_CHART = "a570f2c"
+PREVIOUS_CHART = "97e93c5"
 """The commit with the chart that people may have."""
 
 
 def test_nothing_is_left_of_a_release(client: Client) -> None:
     ensure(client, "replicas=1")
-    client.settings = None
-    client.helm("uninstall", RELEASE, "--wait")
+    remove(client)
     check_nothing_left(client)
