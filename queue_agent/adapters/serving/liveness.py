@@ -13,6 +13,7 @@ from queue_agent.adapters.process.presence import HEADER, PROCESS
 from yt_wire.sparse_log import SparseLog
 
 LIVE: Final = "/health/live"
+_HUNG: Final = "passes hang, or fail by a fault of the agent"
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
@@ -20,7 +21,7 @@ class Liveness:
     """Answers at `LIVE`.
 
     Args:
-        find_hung: kinds of passes that hang.
+        find_hung: kinds of passes that hang, or fail by a fault of the agent.
         log: says so.
     """
 
@@ -52,5 +53,5 @@ class Liveness:
         hung = list(self._find_hung())
         if not hung:
             return HTTPStatus.OK, json.dumps({"status": "ok"})
-        self._log.info("passes hang", kinds=hung)
-        return HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"status": "passes hang", "kinds": hung})
+        self._log.info(_HUNG, kinds=hung)
+        return HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"status": _HUNG, "kinds": hung})

@@ -36,5 +36,5 @@ class Pulse:
         self._signs[kind] = Sign(self._time(), next_within)
 
     def find_hung(self) -> list[str]:
-        """Kinds of passes that hang; only a new process helps."""
+        """Kinds of passes that hang, or fail by a fault of this process; only a new process helps."""
         return find_hung(self._signs, self._time(), self._patience)
