@@ -250,6 +250,6 @@ def test_the_operators_pod_and_job_find_what_they_start(
     )
     command = ["/usr/bin/ytserver-queue-agent", "--config", "/config/ytserver-queue-agent.yson"]
     with ending(operator.start(command, {"/config": written, "/etc/queue-agent/token": mounts[TOKENS]})) as agent:
-        eventually(lambda: check_answers(f"http://127.0.0.1:{http_port}/orchid/service", agent), 60)
+        eventually(lambda: check_answers(f"http://127.0.0.1:{http_port}/health/ready", agent), 60)
         agent.send_signal(signal.SIGTERM)
         assert agent.wait(LIMIT_SECONDS) == 0

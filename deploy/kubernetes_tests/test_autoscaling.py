@@ -28,7 +28,8 @@ SETTINGS = (
     "resources.requests.cpu=100m",
     "service.type=NodePort",
 )
-"""An agent that has to serve the queues of these tests needs less than 70 of these 100 thousandths of a core."""
+"""One agent needs about a tenth of the requested processor time for the queues of this test, and is to need 70 % at
+most: only readers make it need more."""
 
 
 @contextmanager
@@ -64,6 +65,11 @@ def leaders(yt: YtClient) -> Counter[str]:
     return Counter(str(row["host"]).partition(".")[0] for row in rows)
 
 
+def are_shared(objects: Counter[str]) -> bool:
+    """Whether all three agents lead objects, and none much fewer than its third."""
+    return objects.keys() == set(THREE) and min(objects.values()) >= objects.total() / 6
+
+
 def test_agents_follow_the_load_and_share_the_objects(client: Client, machine: Machine, prober: Prober) -> None:
     yt = YtClient(
         proxy=f"http://{machine.address}:30080", token="roottoken", config={"proxy": {"enable_proxy_discovery": False}}
@@ -88,7 +94,7 @@ def test_agents_follow_the_load_and_share_the_objects(client: Client, machine: M
     with prober.reading() as reads:
         with load(machine.address, port):
             eventually(lambda: tuple(client.ready()) == THREE)
-            eventually(lambda: leaders(yt).keys() == set(THREE))
+            eventually(lambda: are_shared(leaders(yt)))
         eventually(lambda: client.ready() == [THREE[0]])
         eventually(lambda: leaders(yt).keys() == {THREE[0]})
     check_undisturbed(reads)
